@@ -1,0 +1,76 @@
+"""What was measured, on one time base: kinematics and torque channels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import SignalError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Kinematics on one time base, joints in the order of ``Robot.joint_names``.
+
+    time : (n_samples,) s, increasing.
+    q : (n_samples, nq) rad or m. With a floating base the first seven columns are the
+        base position in the world (m) and its unit quaternion x, y, z, w.
+    v, a : (n_samples, nv) and its time derivative. With a floating base the first six
+        columns are the base's linear (m/s) and angular (rad/s) velocity in the base
+        frame, as in Pinocchio, and ``a`` is their componentwise derivative.
+    run : name of the recording, so that several can be merged.
+    """
+
+    time: Array
+    q: Array
+    v: Array
+    a: Array
+    run: str = "run"
+
+    def __post_init__(self) -> None:
+        n = len(self.time)
+        for name in ("q", "v", "a"):
+            array = getattr(self, name)
+            if array.ndim != 2 or len(array) != n:
+                raise SignalError(
+                    f"motion '{self.run}': {name} has shape {array.shape}, but time has {n} samples"
+                )
+        if self.v.shape != self.a.shape:
+            raise SignalError(
+                f"motion '{self.run}': v has shape {self.v.shape} and a {self.a.shape}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __getitem__(self, rows: slice) -> Motion:
+        return Motion(self.time[rows], self.q[rows], self.v[rows], self.a[rows], self.run)
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """Generalised forces on the motion's time base; NaN marks a missing one.
+
+    channels : one name per column, as in ``Model.channels`` (the joint names, after the
+        six base wrench axes of a floating base).
+    tau : (n_samples, n_channels) N m or N; NaN where the sample must not be used.
+    """
+
+    channels: tuple[str, ...]
+    tau: Array
+
+    def __post_init__(self) -> None:
+        if self.tau.ndim != 2 or self.tau.shape[1] != len(self.channels):
+            raise SignalError(
+                f"measurements have shape {self.tau.shape} for {len(self.channels)} channels"
+            )
+
+    def __len__(self) -> int:
+        return len(self.tau)
+
+    def __getitem__(self, rows: slice) -> Measurements:
+        return Measurements(self.channels, self.tau[rows])
