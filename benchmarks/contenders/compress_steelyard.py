@@ -1,0 +1,105 @@
+"""Contender: Steelyard's `compress` (timed) and `compress_stream` (for its memory).
+
+``time THREADS REPEATS`` prints ``{"seconds": [...], "base_map_s": ..., "n_parameters": ...,
+"rank": ...}``. Compilation, the reading of the file and the base map, which depends on the
+model alone, are done before the clock starts. ``memory N_SAMPLES`` prints
+``{"peak_mb": ..., "start_mb": ...}`` of a process that compresses so many samples, made
+when they are asked for; ``start_mb`` is the peak when the first chunks have been through.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+import wam
+
+from steelyard import Robot
+from steelyard.identifiability import base_map
+from steelyard.model import Model
+from steelyard.motion import Measurements, Motion
+from steelyard.regression import compress, compress_stream
+from steelyard.terms import default_terms
+
+WARM_UP_SAMPLES = 3 * 4096
+
+
+def arm_model() -> Model:
+    """The arm with rigid bodies, drive inertia, viscous, Coulomb and offset terms."""
+    with tempfile.TemporaryDirectory() as folder:
+        robot = Robot.from_urdf(wam.write_urdf(Path(folder)))
+    return Model(robot, default_terms(robot))
+
+
+def as_motion(model: Model, part: wam.Samples) -> tuple[Motion, Measurements]:
+    """The samples as Steelyard's nouns."""
+    motion = Motion(part.time, part.q, part.v, part.a)
+    return motion, Measurements(model.channels, part.tau)
+
+
+def chunks(model: Model, n_samples: int) -> Iterator[tuple[Motion, Measurements]]:
+    """The motion in chunks that exist one at a time."""
+    for part in wam.stream(n_samples):
+        yield as_motion(model, part)
+
+
+def measure_time(threads: int, repeats: int) -> dict[str, object]:
+    """Seconds of `compress` on the whole recording, warm."""
+    model = arm_model()
+    started = perf_counter()
+    basis = base_map(model)
+    base_map_s = perf_counter() - started
+    motion, measurements = as_motion(model, wam.recording())
+    warm_up = slice(0, WARM_UP_SAMPLES)
+    compress(model, motion[warm_up], measurements[warm_up], threads=threads)
+    seconds = []
+    for _ in range(repeats):
+        started = perf_counter()
+        compress(model, motion, measurements, threads=threads)
+        seconds.append(perf_counter() - started)
+    return {
+        "seconds": seconds,
+        "base_map_s": base_map_s,
+        "n_parameters": len(model.columns),
+        "rank": len(basis.K),
+    }
+
+
+def measure_memory(n_samples: int) -> dict[str, object]:
+    """Peak memory of `compress_stream` over ``n_samples``."""
+    model = arm_model()
+    compress_stream(model, chunks(model, WARM_UP_SAMPLES), threads=1)
+    start_mb = peak_memory_mb()
+    compress_stream(model, chunks(model, n_samples), threads=1)
+    return {"peak_mb": peak_memory_mb(), "start_mb": start_mb}
+
+
+def peak_memory_mb() -> float:
+    """Largest resident memory this process has had so far, in MB.
+
+    Linux hands a parent's peak on to the child in ``ru_maxrss``, so the kernel's own mark
+    of this process is taken where there is one.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 1024
+
+
+def main(mode: str, *arguments: str) -> None:
+    """Run one of the two measurements and print its JSON."""
+    measure = {"time": measure_time, "memory": measure_memory}[mode]
+    json.dump(measure(*map(int, arguments)), sys.stdout)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
