@@ -255,6 +255,8 @@ def test_a_printed_plate_is_flat_not_broken() -> None:
     inertia[:, 0, 0], inertia[:, 1, 1] = tenths.T
     inertia[:, 2, 2] = np.round(tenths.sum(axis=1), 1)
     assert (inertia[:, 2, 2] > tenths[:, 0] + tenths[:, 1]).any(), "no rounding occurred"
+    inertia[0] = np.diag([0.1, 0.7, 0.8])
+    assert 0.8 - 0.7 - 0.1 > 8e-17
     plates = from_com(1.0, rng.normal(size=(N_BODIES, 3)), inertia)
     assert is_physical(plates).all()
     assert is_physical(transform(plates, random_poses(19))).all()

@@ -42,7 +42,7 @@ PARAMETER_UNITS = ("kg", "kg m", "kg m", "kg m") + 6 * ("kg m²",)
 ROUNDING = 1e-12
 """Share of a body's moments below which a difference is rounding, not a violation.
 
-A flat plate printed as Ixx = 0.1, Iyy = 0.2, Izz = 0.3 has Izz - Ixx - Iyy = 5.6e-17 in
+A flat plate printed as Ixx = 0.1, Iyy = 0.7, Izz = 0.8 has Izz - Iyy - Ixx = 8.3e-17 in
 binary; a body far from its frame's origin loses as much when the inertia is moved to its
 centre of mass.
 """
