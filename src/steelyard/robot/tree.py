@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import RobotError
+from steelyard.robot.checks import check_tree
+from steelyard.robot.names import did_you_mean, listed, shown
 
 Array = NDArray[np.float64]
 JointKind = Literal["revolute", "continuous", "prismatic", "fixed"]
@@ -38,6 +40,17 @@ def frozen_array(values: object, shape: tuple[int, ...]) -> Array:
 
 
 IDENTITY = frozen_array(np.eye(4), (4, 4))
+
+
+def gravity_vector(values: object = None) -> Array:
+    """Gravity (3,) in m/s² as a read-only array; (0, 0, -9.81) for ``None``."""
+    try:
+        array = np.array(STANDARD_GRAVITY if values is None else values, dtype=float)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if array.shape != (3,) or not np.all(np.isfinite(array)):
+        raise RobotError(f"gravity is {shown(str(values))}; it must be three finite numbers, m/s²")
+    return frozen_array(array, (3,))
 
 
 @dataclass(frozen=True)
@@ -118,17 +131,21 @@ class Robot:
     source: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gravity", frozen_array(self.gravity, (3,)))
+        object.__setattr__(self, "gravity", gravity_vector(self.gravity))
         check_tree(self)
 
     @staticmethod
     def from_urdf(
-        path: str | Path, *, gravity: object = None, floating_base: bool = False
+        path: str | Path,
+        *,
+        gravity: object = None,
+        floating_base: bool = False,
+        mimics: bool = True,
     ) -> Robot:
         """Read a URDF file; see :func:`steelyard.robot.urdf.read_urdf`."""
         from steelyard.robot.urdf import read_urdf
 
-        return read_urdf(path, gravity=gravity, floating_base=floating_base)
+        return read_urdf(path, gravity=gravity, floating_base=floating_base, mimics=mimics)
 
     @staticmethod
     def from_mjcf(path: str | Path) -> Robot:
@@ -145,8 +162,7 @@ class Robot:
         gravity: object = None,
         name: str = "dh",
     ) -> Robot:
-        """Build a chain from a Denavit-Hartenberg table; see
-        :func:`steelyard.robot.dh.robot_from_dh`."""
+        """Build a chain from a table; see :func:`steelyard.robot.dh.robot_from_dh`."""
         from steelyard.robot.dh import robot_from_dh
 
         return robot_from_dh(rows, convention=convention, gravity=gravity, name=name)
@@ -186,24 +202,32 @@ class Robot:
             stack.extend(reversed(below.get(joint.child, [])))
         return tuple(ordered)
 
+    @cached_property
+    def _joint_by_name(self) -> dict[str, Joint]:
+        return {joint.name: joint for joint in self.joints}
+
+    @cached_property
+    def _link_by_name(self) -> dict[str, Link]:
+        return {link.name: link for link in self.links}
+
     def joint(self, name: str) -> Joint:
         """The joint of that name."""
-        for joint in self.joints:
-            if joint.name == name:
-                return joint
+        if name in self._joint_by_name:
+            return self._joint_by_name[name]
         raise RobotError(
-            f"robot '{self.name}' has no joint '{name}'; its joints are "
-            + ", ".join(j.name for j in self.joints)
+            f"robot '{self.name}' has no joint {shown(name)}"
+            f"{did_you_mean(name, self._joint_by_name)}; its joints are "
+            f"{listed(self._joint_by_name)}"
         )
 
     def link(self, name: str) -> Link:
         """The link of that name."""
-        for link in self.links:
-            if link.name == name:
-                return link
+        if name in self._link_by_name:
+            return self._link_by_name[name]
         raise RobotError(
-            f"robot '{self.name}' has no link '{name}'; its links are "
-            + ", ".join(link.name for link in self.links)
+            f"robot '{self.name}' has no link {shown(name)}"
+            f"{did_you_mean(name, self._link_by_name)}; its links are "
+            f"{listed(self._link_by_name)}"
         )
 
     def lock(self, positions: Mapping[str, float]) -> Robot:
@@ -212,11 +236,16 @@ class Robot:
         A joint that mimics a locked one is locked with it.
         """
         positions = dict(positions)
-        for name in positions:
+        for name, position in positions.items():
             joint = self.joint(name)
-            if not joint.moves or joint.mimic is not None:
-                why = "fixed already" if not joint.moves else f"a mimic of '{joint.mimic.joint}'"  # type: ignore[union-attr]
-                raise RobotError(f"joint '{name}' cannot be locked: it is {why}")
+            if not joint.moves:
+                raise RobotError(f"joint '{name}' cannot be locked: it is fixed already")
+            if joint.mimic is not None:
+                raise RobotError(
+                    f"joint '{name}' cannot be locked: it follows '{joint.mimic.joint}'; lock that"
+                )
+            if not np.isfinite(position):
+                raise RobotError(f"joint '{name}' cannot be locked at {position}")
         for joint in self.joints:
             if joint.mimic is not None and joint.mimic.joint in positions:
                 master = positions[joint.mimic.joint]
@@ -240,57 +269,5 @@ def rotation_about(axis: Array, angle: float) -> Array:
     """Rotation matrix (3, 3) by ``angle`` (rad) about the unit vector ``axis``."""
     x, y, z = axis
     skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + np.sin(angle) * skew + (1.0 - np.cos(angle)) * (skew @ skew)
-
-
-def check_tree(robot: Robot) -> None:
-    """Refuse anything that is not one tree with unique names, naming the culprit."""
-    if not robot.links:
-        raise RobotError(f"robot '{robot.name}' has no links")
-    for kind, names in (
-        ("link", [link.name for link in robot.links]),
-        ("joint", [joint.name for joint in robot.joints]),
-    ):
-        seen: set[str] = set()
-        for name in names:
-            if name in seen:
-                raise RobotError(f"robot '{robot.name}' has two {kind}s named '{name}'")
-            seen.add(name)
-    known = {link.name for link in robot.links}
-    parent_of: dict[str, str] = {}
-    for joint in robot.joints:
-        for role, link in (("parent", joint.parent), ("child", joint.child)):
-            if link not in known:
-                raise RobotError(
-                    f"joint '{joint.name}' has {role} link '{link}', which does not exist; "
-                    f"the links are {', '.join(sorted(known))}"
-                )
-        if joint.child in parent_of:
-            raise RobotError(
-                f"link '{joint.child}' is the child of two joints, one of them "
-                f"'{joint.name}': kinematic loops are not supported"
-            )
-        parent_of[joint.child] = joint.parent
-    roots = [link.name for link in robot.links if link.name not in parent_of]
-    if len(roots) != 1:
-        what = "no root link" if not roots else "several root links: " + ", ".join(roots)
-        raise RobotError(f"robot '{robot.name}' has {what}; it must be one tree")
-    if len(robot.joints_from_root) != len(robot.joints):
-        reached = {joint.name for joint in robot.joints_from_root}
-        loop = [joint.name for joint in robot.joints if joint.name not in reached]
-        raise RobotError(f"joints {', '.join(loop)} form a loop apart from '{robot.root}'")
-    check_mimics(robot)
-
-
-def check_mimics(robot: Robot) -> None:
-    """Refuse a mimic of a missing, fixed or mimicking joint."""
-    by_name = {joint.name: joint for joint in robot.joints}
-    for joint in robot.joints:
-        if joint.mimic is None:
-            continue
-        master = by_name.get(joint.mimic.joint)
-        if master is None or not master.moves or master.mimic is not None or master is joint:
-            raise RobotError(
-                f"joint '{joint.name}' mimics '{joint.mimic.joint}', which is not a joint "
-                "that moves by itself; lock one of them or remove the mimic"
-            )
+    rotation: Array = np.eye(3) + np.sin(angle) * skew + (1.0 - np.cos(angle)) * (skew @ skew)
+    return rotation

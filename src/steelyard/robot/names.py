@@ -1,0 +1,45 @@
+"""How names and foreign text appear in messages: quoted, short, on one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from itertools import islice
+
+LONGEST_NAME = 200
+LONGEST_TEXT = 60
+LONGEST_PATH = 500
+LONGEST_LIST = 20
+
+
+def shown(text: str, longest: int = LONGEST_TEXT) -> str:
+    """``text`` in quotes, on one line and cut to a readable length."""
+    cut = text if len(text) <= longest else text[:longest] + "..."
+    return f"'{cut}'" if cut.isprintable() else repr(cut)
+
+
+def shown_path(path: object) -> str:
+    """A path in quotes and on one line; paths are cut later than other text."""
+    return shown(str(path), LONGEST_PATH)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names with commas between them; a long list ends in how many more there are."""
+    names = list(names)
+    if not names:
+        return "none"
+    text = ", ".join(names[:LONGEST_LIST])
+    more = len(names) - LONGEST_LIST
+    return f"{text} and {more} more" if more > 0 else text
+
+
+def did_you_mean(name: str, valid: Iterable[str]) -> str:
+    """``" (did you mean 'x'?)"`` for the closest valid name, or nothing."""
+    # Matching takes time per name, and a hostile file may have a million of them.
+    close = get_close_matches(name[:LONGEST_TEXT], list(islice(valid, 1000)), n=1)
+    return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+def is_name(text: str) -> bool:
+    """Whether ``text`` can name a link or a joint: visible, on one line, not endless."""
+    return bool(text.strip()) and text.isprintable() and len(text) <= LONGEST_NAME

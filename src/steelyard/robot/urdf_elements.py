@@ -1,0 +1,163 @@
+"""The link and joint elements of a URDF file, with every number checked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.errors import RobotError
+from steelyard.inertia import from_com
+from steelyard.robot.frames import pose, rotation_rpy
+from steelyard.robot.names import LONGEST_NAME, did_you_mean, is_name, listed, shown
+from steelyard.robot.tree import (
+    IDENTITY,
+    MOVING_KINDS,
+    Array,
+    Joint,
+    JointKind,
+    Limits,
+    Link,
+    Mimic,
+    frozen_array,
+)
+from steelyard.robot.xml import XmlElement, attribute, number, numbers
+
+INERTIA_ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+KINDS: dict[str, JointKind] = {
+    "revolute": "revolute",
+    "continuous": "continuous",
+    "prismatic": "prismatic",
+    "fixed": "fixed",
+}
+
+
+def name_of(element: XmlElement) -> str:
+    """The element's name, which must be there, not blank, and fit on a line."""
+    name = element.attributes.get("name", "")
+    if not is_name(name):
+        raise RobotError(
+            f"<{element.tag}> in line {element.line} has the name {shown(name)}; a name is "
+            f"1 to {LONGEST_NAME} visible characters on one line"
+        )
+    return name
+
+
+def read_link(element: XmlElement) -> Link:
+    """The link of a <link> element."""
+    name = name_of(element)
+    owner = f"link {shown(name)}"
+    inertial = element.one("inertial", owner)
+    return Link(name, None if inertial is None else _inertial(inertial, owner))
+
+
+def _inertial(element: XmlElement, owner: str) -> Array:
+    """The 10-vector in the link frame from mass, and inertia about the centre of mass."""
+    mass_element = element.one("mass", owner)
+    if mass_element is None or "value" not in mass_element.attributes:
+        raise RobotError(f"{owner}: its <inertial> in line {element.line} states no mass")
+    mass = number(mass_element.attributes["value"], f"{owner}: mass")
+    inertia_element = element.one("inertia", owner)
+    if inertia_element is None:
+        raise RobotError(
+            f"{owner}: its <inertial> in line {element.line} has a mass but no <inertia>"
+        )
+    ixx, ixy, ixz, iyy, iyz, izz = (
+        number(attribute(inertia_element, entry, owner), f"{owner}: inertia {entry}")
+        for entry in INERTIA_ENTRIES
+    )
+    T_link_inertial = _origin(element, owner)
+    R = T_link_inertial[:3, :3]
+    inertia_com = R @ np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]) @ R.T
+    with np.errstate(over="ignore", invalid="ignore"):
+        inertial = from_com(mass, T_link_inertial[:3, 3], inertia_com)
+    if not np.all(np.isfinite(inertial)):
+        raise RobotError(f"{owner}: the numbers of its <inertial> are too large to work with")
+    return frozen_array(inertial, (10,))
+
+
+def _origin(element: XmlElement, owner: str) -> Array:
+    origin = element.one("origin", owner)
+    if origin is None:
+        return IDENTITY
+    xyz = numbers(origin.attributes.get("xyz", "0 0 0"), 3, f"{owner}: origin xyz")
+    rpy = numbers(origin.attributes.get("rpy", "0 0 0"), 3, f"{owner}: origin rpy")
+    return pose(rotation_rpy(*rpy), xyz)
+
+
+def read_joint(element: XmlElement) -> Joint:
+    """The joint of a <joint> element of any kind but floating."""
+    name = name_of(element)
+    owner = f"joint {shown(name)}"
+    kind = KINDS.get(attribute(element, "type", owner))
+    if kind is None:
+        given = element.attributes["type"]
+        raise RobotError(
+            f"{owner} is of type {shown(given)}{did_you_mean(given, KINDS)}; "
+            f"the types that can be read are {listed(KINDS)}, and floating at the root"
+        )
+    joint = Joint(
+        name=name,
+        kind=kind,
+        parent=end_of(element, "parent", owner),
+        child=end_of(element, "child", owner),
+        placement=_origin(element, owner),
+    )
+    if kind not in MOVING_KINDS:
+        return joint
+    return replace(
+        joint,
+        axis=_axis(element, owner),
+        limits=_limits(element, kind, owner),
+        mimic=_mimic(element, owner),
+    )
+
+
+def end_of(element: XmlElement, tag: str, owner: str) -> str:
+    """The name of the link at the joint's parent or child end."""
+    end = element.one(tag, owner)
+    if end is None:
+        raise RobotError(f"{owner} in line {element.line} has no <{tag}>")
+    return attribute(end, "link", owner)
+
+
+def _axis(element: XmlElement, owner: str) -> Array:
+    stated = element.one("axis", owner)
+    xyz = "1 0 0" if stated is None else attribute(stated, "xyz", owner)
+    axis = np.array(numbers(xyz, 3, f"{owner}: axis"))
+    # Scaled by the largest entry first, so that squares neither overflow nor vanish.
+    largest = np.abs(axis).max()
+    if largest == 0.0:
+        raise RobotError(f"{owner}: its axis is 0 0 0, which is no direction")
+    axis = axis / largest
+    return frozen_array(axis / np.linalg.norm(axis), (3,))
+
+
+def _limits(element: XmlElement, kind: JointKind, owner: str) -> Limits:
+    stated = element.one("limit", owner)
+    if stated is None:
+        return Limits()
+    values: dict[str, float] = {}
+    for key in ("lower", "upper", "velocity", "effort"):
+        if key in stated.attributes:
+            values[key] = number(stated.attributes[key], f"{owner}: limit {key}", infinite=True)
+    for key in ("velocity", "effort"):
+        if values.get(key, 0.0) < 0.0:
+            raise RobotError(f"{owner}: limit {key} is {values[key]}; it must not be negative")
+    if kind == "continuous" or not values.keys() & {"lower", "upper"}:
+        values["lower"], values["upper"] = -np.inf, np.inf
+    lower, upper = values.setdefault("lower", 0.0), values.setdefault("upper", 0.0)
+    if lower > upper or lower == np.inf or upper == -np.inf:
+        raise RobotError(f"{owner}: its lower limit {lower} is above its upper limit {upper}")
+    return Limits(**{key: value for key, value in values.items() if np.isfinite(value)})
+
+
+def _mimic(element: XmlElement, owner: str) -> Mimic | None:
+    stated = element.one("mimic", owner)
+    if stated is None:
+        return None
+    return Mimic(
+        attribute(stated, "joint", owner),
+        number(stated.attributes.get("multiplier", "1"), f"{owner}: mimic multiplier"),
+        number(stated.attributes.get("offset", "0"), f"{owner}: mimic offset"),
+    )
