@@ -8,6 +8,7 @@ machine that slows down slows all of them; a figure is the median over rounds an
 from __future__ import annotations
 
 from statistics import median
+from typing import Any
 
 import wam
 from contender import PeerAbsentError, run_contender, say
@@ -28,6 +29,7 @@ GOALS = (
 ROUNDS = 3
 REPEATS = 5
 LONG = 10
+Answer = dict[str, Any]
 PEERS = {
     "pinocchio": lambda: run_contender("compress_pinocchio.py", REPEATS, library="pinocchio"),
     "figaroh": lambda: run_in_figaroh("compress_figaroh.py", 1),
@@ -39,30 +41,27 @@ def measure() -> dict[str, float | None]:
 
     ``peak_memory_growth_10x`` is the share by which the peak memory of a process that
     compresses ten times as many samples exceeds that of one that compresses them once.
+    ``residual_difference_to_figaroh`` is rounding if both have solved the same problem.
     """
-    one: list[float] = []
-    two: list[float] = []
-    base_map: list[float] = []
-    peers: dict[str, list[float]] = {"pinocchio": [], "figaroh": []}
+    one: list[Answer] = []
+    two: list[Answer] = []
+    peers: dict[str, list[Answer]] = {name: [] for name in PEERS}
     for number in range(1, ROUNDS + 1):
         say(f"round {number} of {ROUNDS}")
-        ours = run_contender("compress_steelyard.py", "time", 1, REPEATS, threads=1)
-        one += ours["seconds"]
-        base_map.append(ours["base_map_s"])
-        two += run_contender("compress_steelyard.py", "time", 2, REPEATS, threads=2)["seconds"]
-        for peer in tuple(peers):
+        one.append(run_contender("compress_steelyard.py", "time", 1, REPEATS, threads=1))
+        two.append(run_contender("compress_steelyard.py", "time", 2, REPEATS, threads=2))
+        for name in tuple(peers):
             try:
-                peers[peer] += PEERS[peer]()["seconds"]
+                peers[name].append(PEERS[name]())
             except PeerAbsentError as absent:
                 say(f"absent: {absent}")
-                del peers[peer]
+                del peers[name]
     say("memory")
     short = run_contender("compress_steelyard.py", "memory", wam.N_SAMPLES)
     long = run_contender("compress_steelyard.py", "memory", LONG * wam.N_SAMPLES)
 
-    ours_s, ours_two_threads_s = median(one), median(two)
-    pinocchio_loop_s = median(peers["pinocchio"]) if "pinocchio" in peers else None
-    figaroh_s = median(peers["figaroh"]) if "figaroh" in peers else None
+    ours_s, ours_two_threads_s = seconds(one), seconds(two)
+    pinocchio_loop_s, figaroh_s = (seconds(peers.get(name)) for name in PEERS)
     return {
         "ours_s": ours_s,
         "ours_two_threads_s": ours_two_threads_s,
@@ -75,8 +74,20 @@ def measure() -> dict[str, float | None]:
         "peak_memory_mb": short["peak_mb"],
         "peak_memory_10x_mb": long["peak_mb"],
         "memory_before_streaming_mb": short["start_mb"],
-        "base_map_s": median(base_map),
-        "n_parameters": ours["n_parameters"],
-        "n_base_parameters": ours["rank"],
+        "base_map_s": median(answer["base_map_s"] for answer in one),
+        "residual_difference_to_figaroh": residual_difference(one, peers.get("figaroh")),
+        "n_parameters": one[0]["n_parameters"],
+        "n_base_parameters": one[0]["rank"],
     }
 
+
+def seconds(answers: list[Answer] | None) -> float | None:
+    """Median over rounds and repeats; ``None`` for an absent peer."""
+    return None if answers is None else median(s for answer in answers for s in answer["seconds"])
+
+
+def residual_difference(ours: list[Answer], theirs: list[Answer] | None) -> float | None:
+    """Relative difference of the residual norms: did both solve the same problem?"""
+    if theirs is None:
+        return None
+    return abs(ours[0]["residual"] / theirs[0]["residual"] - 1.0)

@@ -95,7 +95,9 @@ def print_table(result: dict[str, object]) -> None:
         print(f"  {claim:<{width + 10}}  {verdicts[goal['holds']]}")
     versions = ", ".join(f"{k} {v}" for k, v in result["machine"]["versions"].items())
     machine = result["machine"]
-    print(f"\n  {machine['processor']}, {machine['cores']} cores, {machine['system']}\n  {versions}")
+    print(
+        f"\n  {machine['processor']}, {machine['cores']} cores, {machine['system']}\n  {versions}"
+    )
 
 
 def use_project_environment() -> None:
@@ -105,7 +107,9 @@ def use_project_environment() -> None:
         return
     python = HERE.parent / ".venv" / "bin" / "python"
     if not python.exists() or Path(sys.prefix) == python.parent.parent:
-        print("benchmarks need Steelyard: run 'make bench' or pip install '.[test]'", file=sys.stderr)
+        print(
+            "benchmarks need Steelyard: run 'make bench' or pip install '.[test]'", file=sys.stderr
+        )
         sys.exit(2)
     os.execv(python, [str(python), str(HERE / "run.py"), *sys.argv[1:]])
 

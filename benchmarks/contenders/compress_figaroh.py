@@ -3,7 +3,8 @@
 The calls are those of ``BaseIdentification.calculate_full_regressor`` and ``solve`` in
 FIGAROH 1.0.2, with its tolerances. Dropping the zero columns, which FIGAROH does between
 the two, is not counted. Prints ``{"seconds": [...], "builder": [...], "qr": [...],
-"rank": ..., "n_parameters": ...}``. Usage: REPEATS
+"rank": ..., "residual": ..., "n_parameters": ...}``, the residual being the norm of the
+least-squares residual. Usage: REPEATS
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
+import numpy as np
 import wam
 from figaroh.identification.parameter import (
     add_standard_additional_parameters,
@@ -49,7 +51,7 @@ def main(repeats: int) -> None:
     recording = wam.recording()
     tau = recording.tau.T.ravel()  # FIGAROH stacks joint after joint
 
-    builder, qr, rank = [], [], 0
+    builder, qr, rank, residual = [], [], 0, 0.0
     for _ in range(repeats):
         started = perf_counter()
         W = build_regressor_basic(robot, recording.q, recording.v, recording.a, settings)
@@ -59,14 +61,16 @@ def main(repeats: int) -> None:
         W = build_regressor_reduced(W, dropped)
 
         started = perf_counter()
-        *_, phi, _ = QRDecomposer(tolerance=1e-6).double_decomposition(tau, W, kept, standard)
+        decomposer = QRDecomposer(tolerance=1e-6)
+        W_base, _, _, phi, _ = decomposer.double_decomposition(tau, W, kept, standard)
         qr.append(perf_counter() - started)
-        rank = len(phi)
+        rank, residual = len(phi), float(np.linalg.norm(tau - W_base @ phi))
     answer = {
         "seconds": [b + q for b, q in zip(builder, qr, strict=True)],
         "builder": builder,
         "qr": qr,
         "rank": rank,
+        "residual": residual,
         "n_parameters": len(standard),
     }
     json.dump(answer, sys.stdout)

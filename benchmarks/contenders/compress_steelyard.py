@@ -1,10 +1,11 @@
 """Contender: Steelyard's `compress` (timed) and `compress_stream` (for its memory).
 
 ``time THREADS REPEATS`` prints ``{"seconds": [...], "base_map_s": ..., "n_parameters": ...,
-"rank": ...}``. Compilation, the reading of the file and the base map, which depends on the
-model alone, are done before the clock starts. ``memory N_SAMPLES`` prints
-``{"peak_mb": ..., "start_mb": ...}`` of a process that compresses so many samples, made
-when they are asked for; ``start_mb`` is the peak when the first chunks have been through.
+"rank": ..., "residual": ...}``, the residual being the norm of the least-squares residual.
+Compilation, the reading of the file and the base map, which depends on the model alone, are
+done before the clock starts. ``memory N_SAMPLES`` prints ``{"peak_mb": ..., "start_mb":
+...}`` of a process that compresses so many samples, made when they are asked for;
+``start_mb`` is the peak when the first chunks have been through.
 """
 
 from __future__ import annotations
@@ -55,17 +56,19 @@ def measure_time(threads: int, repeats: int) -> dict[str, object]:
     base_map_s = perf_counter() - started
     motion, measurements = as_motion(model, wam.recording())
     warm_up = slice(0, WARM_UP_SAMPLES)
-    compress(model, motion[warm_up], measurements[warm_up], threads=threads)
-    seconds = []
+    compress(model, motion[warm_up], measurements[warm_up], base=basis, threads=threads)
+    seconds, residual = [], 0.0
     for _ in range(repeats):
         started = perf_counter()
-        compress(model, motion, measurements, threads=threads)
+        regression = compress(model, motion, measurements, base=basis, threads=threads)
         seconds.append(perf_counter() - started)
+        residual = abs(float(regression.system()[-1, -1]))
     return {
         "seconds": seconds,
         "base_map_s": base_map_s,
         "n_parameters": len(model.columns),
-        "rank": len(basis.K),
+        "rank": basis.rank,
+        "residual": residual,
     }
 
 
