@@ -100,7 +100,7 @@ def rigid_torque(model: Model, theta: Array, q: Array, v: Array, a: Array, gravi
     """Torque (n_samples, nv) of the rigid bodies alone under this gravity (m/s²)."""
     from steelyard import _loops
 
-    tau = np.empty((len(q), model.nv))
+    tau = np.zeros((len(q), model.nv))
     geometry = mechanism_arguments(model.mechanism)[:-1]
     _loops.fill_torque(*geometry, gravity, body_parameters(model, theta), q, v, a, tau)
     return tau
