@@ -50,13 +50,16 @@ def example_page(script: Path) -> str:
 
 
 def write_api(package: Path, pages: Path) -> None:
-    """Make one autodoc page for every module of ``package`` without a leading underscore."""
+    """Make one autodoc page for every public module of ``package``.
+
+    Public is what has no leading underscore; the command line has a page of its own.
+    """
     modules = []
     for path in sorted(package.rglob("*.py")):
         parts = [package.name, *path.relative_to(package).with_suffix("").parts]
         if parts[-1] == "__init__":
             parts.pop()
-        if not any(part.startswith("_") for part in parts):
+        if not any(part.startswith("_") or part == "cli" for part in parts):
             modules.append(".".join(parts))
     texts = {f"{name}.md": module_page(name) for name in modules}
     texts["index.md"] = API_INTRODUCTION + toctree(modules)

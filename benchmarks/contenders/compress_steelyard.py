@@ -50,6 +50,7 @@ def chunks(model: Model, n_samples: int) -> Iterator[tuple[Motion, Measurements]
 
 def measure_time(threads: int, repeats: int) -> dict[str, object]:
     """Seconds of `compress` on the whole recording, warm."""
+    base_map(arm_model())  # compiles
     model = arm_model()
     started = perf_counter()
     basis = base_map(model)
