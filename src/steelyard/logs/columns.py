@@ -1,0 +1,170 @@
+"""What a column name means: joint, quantity and unit.
+
+A column is named ``<joint>.<quantity>[<unit>]``, for example ``elbow.position[deg]``. The
+joint name may contain dots: the last one separates the quantity. The unit may be left
+out, and is then the SI unit. The time column is named ``time[<unit>]``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from steelyard.errors import LogError
+
+QUANTITIES = ("position", "velocity", "acceleration", "torque", "current")
+
+ALIASES = {
+    "position": ("position", "positions", "pos", "q", "angle"),
+    "velocity": ("velocity", "velocities", "vel", "speed", "qd", "dq", "v"),
+    "acceleration": ("acceleration", "accelerations", "acc", "accel", "qdd", "ddq", "a"),
+    "torque": ("torque", "torques", "tau", "effort", "efforts", "force"),
+    "current": ("current", "currents", "cur", "i"),
+}
+QUANTITY_OF = {alias: name for name, aliases in ALIASES.items() for alias in aliases}
+TIME_NAMES = ("time", "times", "t", "timestamp")
+
+TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+_DEGREE = math.pi / 180.0
+_TURN = 2.0 * math.pi
+
+# unit as written: (factor to SI, SI unit); the SI unit says whether it turns or slides
+UNITS: dict[str, dict[str, tuple[float, str]]] = {
+    "position": {
+        "rad": (1.0, "rad"),
+        "mrad": (1e-3, "rad"),
+        "deg": (_DEGREE, "rad"),
+        "rev": (_TURN, "rad"),
+        "m": (1.0, "m"),
+        "cm": (1e-2, "m"),
+        "mm": (1e-3, "m"),
+        "um": (1e-6, "m"),
+    },
+    "velocity": {
+        "rad/s": (1.0, "rad/s"),
+        "deg/s": (_DEGREE, "rad/s"),
+        "rev/s": (_TURN, "rad/s"),
+        "rpm": (_TURN / 60.0, "rad/s"),
+        "m/s": (1.0, "m/s"),
+        "cm/s": (1e-2, "m/s"),
+        "mm/s": (1e-3, "m/s"),
+    },
+    "acceleration": {
+        "rad/s^2": (1.0, "rad/s^2"),
+        "deg/s^2": (_DEGREE, "rad/s^2"),
+        "rev/s^2": (_TURN, "rad/s^2"),
+        "m/s^2": (1.0, "m/s^2"),
+        "cm/s^2": (1e-2, "m/s^2"),
+        "mm/s^2": (1e-3, "m/s^2"),
+    },
+    "torque": {
+        "N*m": (1.0, "N*m"),
+        "Nm": (1.0, "N*m"),
+        "N.m": (1.0, "N*m"),
+        "mN*m": (1e-3, "N*m"),
+        "mNm": (1e-3, "N*m"),
+        "kN*m": (1e3, "N*m"),
+        "kNm": (1e3, "N*m"),
+        "N": (1.0, "N"),
+        "mN": (1e-3, "N"),
+        "kN": (1e3, "N"),
+    },
+    "current": {"A": (1.0, "A"), "mA": (1e-3, "A")},
+}
+
+TURNING_UNITS = frozenset({"rad", "rad/s", "rad/s^2", "N*m"})
+SLIDING_UNITS = frozenset({"m", "m/s", "m/s^2", "N"})
+
+_WITH_UNIT = re.compile(r"^(?P<name>.*?)\s*\[(?P<unit>[^\[\]]*)\]$", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One recognised column: SI value = ``factor`` × value in the file.
+
+    ``joint`` is empty for the time column. ``unit`` is the SI unit (``rad``, ``m``,
+    ``N*m``, ...), empty where the header states none.
+    """
+
+    joint: str
+    quantity: str
+    factor: float
+    unit: str
+
+
+def split_unit(name: str) -> tuple[str, str | None]:
+    """The name without its bracketed unit, and the unit (None where there is none)."""
+    match = _WITH_UNIT.match(name.strip())
+    if match is None:
+        return name.strip(), None
+    unit = match["unit"].replace(" ", "").replace("²", "^2").replace("**2", "^2")
+    unit = unit.replace("·", "*").replace("⋅", "*").replace("µ", "u").replace("°", "deg")
+    return match["name"], re.sub(r"s2$", "s^2", unit)
+
+
+def quantity_column(joint: str, quantity: str, unit: str | None, where: str) -> Column:
+    """The column of a joint's quantity, its unit checked; ``where`` names it in errors."""
+    if unit is None:
+        return Column(joint, quantity, 1.0, "")
+    known = UNITS[quantity]
+    if unit not in known:
+        raise LogError(f"{where}: '{unit}' is no unit of {quantity}; known are {', '.join(known)}")
+    factor, si = known[unit]
+    return Column(joint, quantity, factor, si)
+
+
+def time_column(unit: str | None, where: str) -> Column:
+    """The time column, its unit checked."""
+    if (unit or "s") not in TIME_UNITS:
+        raise LogError(f"{where}: '{unit}' is no unit of time; known are {', '.join(TIME_UNITS)}")
+    return Column("", "time", TIME_UNITS[unit or "s"], "s")
+
+
+def parse_column(name: str, where: str) -> Column | None:
+    """What the column of this name holds; None where the schema does not know it."""
+    bare, unit = split_unit(name)
+    if bare.lower() in TIME_NAMES:
+        return time_column(unit, f"{where}: column '{name}'")
+    joint, dot, quantity = bare.rpartition(".")
+    known = QUANTITY_OF.get(quantity.strip().lower())
+    if not dot or not joint.strip() or known is None:
+        return None
+    return quantity_column(joint.strip(), known, unit, f"{where}: column '{name}'")
+
+
+def parse_header(names: list[str], where: str) -> tuple[list[Column | None], tuple[str, ...]]:
+    """One entry per column (None: not in the schema), and the names of those ignored.
+
+    Refuses a header without time, without any signal, or with two columns for the same
+    thing; ``where`` (the file) starts each message.
+    """
+    columns = [parse_column(name, where) for name in names]
+    seen: dict[tuple[str, str], str] = {}
+    for name, column in zip(names, columns, strict=True):
+        if column is None:
+            continue
+        key = (column.joint, column.quantity)
+        if key in seen:
+            what = "time" if not column.joint else f"the {column.quantity} of '{column.joint}'"
+            raise LogError(f"{where}: columns '{seen[key]}' and '{name}' both give {what}")
+        seen[key] = name
+    if ("", "time") not in seen:
+        raise LogError(
+            f"{where}: no time column; the columns are {listed(names)}; "
+            "one must be named time, time[ms] or time[us]"
+        )
+    if len(seen) == 1:
+        raise LogError(
+            f"{where}: no column is named like elbow.position[rad] or elbow.torque[N*m]; "
+            f"the columns are {listed(names)}"
+        )
+    ignored = tuple(name for name, column in zip(names, columns, strict=True) if column is None)
+    return columns, ignored
+
+
+def listed(names: list[str] | tuple[str, ...], limit: int = 20) -> str:
+    """Names for a message, in quotes, cut after ``limit`` of them."""
+    shown = ", ".join(f"'{name[:60]}'" for name in names[:limit])
+    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")

@@ -1,0 +1,127 @@
+"""A log: named, unit-checked measured signals with time stamps, as recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import LogError
+from steelyard.logs.columns import QUANTITIES, listed
+
+Array = NDArray[np.float64]
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """Measured signals by joint and quantity, in SI units, on the recorded time stamps.
+
+    time : (n_samples,) s, finite and strictly increasing.
+    signals : (joint, quantity) -> (n_samples,) in rad, rad/s, rad/s², N m, or m, m/s,
+        m/s², N for a sliding joint, or A; quantity is one of ``QUANTITIES``. NaN or
+        infinity marks a sample that was not measured.
+    units : (joint, quantity) -> SI unit, where the file states one; used to check that a
+        revolute joint is not given in metres.
+    ignored : columns of the file that the schema does not know.
+    source : path of the file, or None.
+
+    Rows are counted from 1 in messages: row 1 is the first sample.
+    """
+
+    time: Array
+    signals: Mapping[Key, Array]
+    name: str = "log"
+    source: str | None = None
+    units: Mapping[Key, str] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        where = f"log '{self.name}'"
+        time = _read_only(self.time, f"{where}: time")
+        check_time(time, where)
+        signals: dict[Key, Array] = {}
+        for (joint, quantity), values in self.signals.items():
+            if quantity not in QUANTITIES:
+                raise LogError(
+                    f"{where}: '{quantity}' of joint '{joint}' is no quantity; "
+                    f"known are {', '.join(QUANTITIES)}"
+                )
+            array = _read_only(values, f"{where}: {joint}.{quantity}")
+            if len(array) != len(time):
+                raise LogError(
+                    f"{where}: {joint}.{quantity} has {len(array)} samples, "
+                    f"but time has {len(time)}"
+                )
+            signals[joint, quantity] = array
+        object.__setattr__(self, "time", time)
+        object.__setattr__(self, "signals", MappingProxyType(signals))
+        object.__setattr__(self, "units", MappingProxyType(dict(self.units)))
+        object.__setattr__(self, "ignored", tuple(self.ignored))
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Joint names, in the order of their first column."""
+        return tuple(dict.fromkeys(joint for joint, _ in self.signals))
+
+    @property
+    def duration_s(self) -> float:
+        """Time from the first to the last sample (s)."""
+        return float(self.time[-1] - self.time[0])
+
+    def quantities(self, joint: str) -> tuple[str, ...]:
+        """What is recorded of this joint."""
+        return tuple(quantity for name, quantity in self.signals if name == joint)
+
+    def signal(self, joint: str, quantity: str) -> Array:
+        """The samples (n_samples,) of one quantity of one joint, in SI units."""
+        if (joint, quantity) in self.signals:
+            return self.signals[joint, quantity]
+        found = self.quantities(joint)
+        has = f"has only {', '.join(found)}" if found else "is not in the log"
+        also = f"; ignored columns: {listed(self.ignored)}" if self.ignored else ""
+        raise LogError(
+            f"log '{self.name}': no {quantity} of joint '{joint}', which {has}; a column named "
+            f"'{joint}.{quantity}' is needed{also}"
+        )
+
+
+def _read_only(values: object, what: str) -> Array:
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise LogError(f"{what} is not numeric (dtype {array.dtype})")
+    if array.ndim != 1:
+        raise LogError(f"{what} has shape {array.shape}; one value per sample is needed")
+    # contiguous, so that a column does not keep the whole table alive
+    array = np.ascontiguousarray(array, dtype=float).view()
+    array.setflags(write=False)
+    return array
+
+
+def check_time(time: Array, where: str) -> None:
+    """Refuse time stamps that are missing, repeated or run backwards, naming the row."""
+    if len(time) < 2:
+        count = "no samples" if len(time) == 0 else "one sample"
+        raise LogError(f"{where}: only {count}; at least two are needed")
+    bad = np.flatnonzero(~np.isfinite(time))
+    if len(bad):
+        raise LogError(
+            f"{where}: time is missing or not finite in {len(bad)} rows, first in row {bad[0] + 1}"
+        )
+    step = np.diff(time)
+    for rows, what, how in (
+        (np.flatnonzero(step < 0), "time runs backwards", "split it into runs, or sort it"),
+        (np.flatnonzero(step == 0), "the time stamp repeats", "remove the repeated rows"),
+    ):
+        if len(rows):
+            row = int(rows[0])
+            raise LogError(
+                f"{where}: {what} at row {row + 2}: {float(time[row + 1])!r} s after "
+                f"{float(time[row])!r} s ({len(rows)} such rows); {how}"
+            )

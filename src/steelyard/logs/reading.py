@@ -1,0 +1,41 @@
+"""Read a log, whatever its format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from steelyard.errors import LogError
+from steelyard.logs.limits import MAX_FILE_BYTES, size_words
+from steelyard.logs.log import Log
+from steelyard.logs.reader_csv import read_csv
+from steelyard.logs.reader_npz import read_npz
+
+READERS = {".csv": read_csv, ".csv.gz": read_csv, ".npz": read_npz}
+
+
+def read_log(path: str | Path, name: str | None = None) -> Log:
+    """Read a log from a ``.csv``, ``.csv.gz`` or ``.npz`` file.
+
+    name : what to call the log; the file's name without its extension where not given.
+    """
+    path = Path(path)
+    where = f"'{path}'"
+    try:
+        if not path.exists():
+            raise LogError(f"{where}: no such file")
+        if not path.is_file():
+            kind = "a directory" if path.is_dir() else "not a regular file"
+            raise LogError(f"{where}: is {kind}; a log file is needed")
+        size = path.stat().st_size
+    except (OSError, ValueError) as error:
+        raise LogError(f"{where}: cannot be read ({error})") from None
+    extension = next((end for end in READERS if path.name.lower().endswith(end)), None)
+    if extension is None:
+        raise LogError(f"{where}: unknown kind of log; read are files named {', '.join(READERS)}")
+    if size == 0:
+        raise LogError(f"{where}: is empty")
+    if size > MAX_FILE_BYTES:
+        raise LogError(
+            f"{where}: has {size_words(size)}; at most {size_words(MAX_FILE_BYTES)} are read"
+        )
+    return READERS[extension](path, name or path.name[: -len(extension)] or path.name)

@@ -1,0 +1,72 @@
+"""Write a log as CSV, so that reading it gives the same numbers."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from steelyard.errors import LogError
+from steelyard.logs.log import Log
+
+ROWS_AT_ONCE = 4096
+
+
+def write_csv(log: Log, path: str | Path) -> None:
+    """Write ``log`` to a ``.csv`` or ``.csv.gz`` file, whole or not at all.
+
+    Each number has the fewest digits that read back to the same 64-bit float. The header
+    states the unit where the log knows it.
+    """
+    path = Path(path)
+    if not path.name.lower().endswith((".csv", ".csv.gz")):
+        raise LogError(f"'{path}': a log is written as .csv or .csv.gz")
+    names = ["time[s]"]
+    for joint, quantity in log.signals:
+        unit = log.units.get((joint, quantity), "")
+        names.append(f"{joint}.{quantity}" + (f"[{unit}]" if unit else ""))
+    arrays = [log.time, *log.signals.values()]
+    with _whole_file(path) as stream:
+        header = io.StringIO()
+        csv.writer(header, lineterminator="\n").writerow(names)
+        stream.write(header.getvalue().encode())
+        for start in range(0, len(log), ROWS_AT_ONCE):
+            rows = np.column_stack([a[start : start + ROWS_AT_ONCE] for a in arrays]).tolist()
+            stream.write("".join(",".join(map(repr, row)) + "\n" for row in rows).encode())
+
+
+@contextmanager
+def _whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that appears under its name only once it is complete."""
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(handle, "wb") as raw:
+            if path.name.lower().endswith(".gz"):
+                # no name and no time inside, so that the same log gives the same bytes
+                with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+                    yield packed  # type: ignore[misc]
+            else:
+                yield raw
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as error:
+        raise LogError(f"'{path}': cannot be written ({error.strerror or error})") from None
+    finally:
+        if temporary is not None:
+            os.unlink(temporary)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,186 @@
+"""Choosing the cutoff of the low-pass filter from the positions themselves.
+
+Differentiating twice multiplies the spectrum of a position by ω⁴. Seen that way, every log
+has a valley between the motion, whose part falls with frequency, and the noise, whose part
+rises. The valley splits the spectrum: below it, what stands out of the noise is motion; the
+noise level is read just above it. Both together predict the error of the acceleration for
+any cutoff: motion that the filter takes away, and noise that it lets through,
+
+    E(f_c) = Σ_f ω⁴ [(1 - G(f))² S(f) + G(f)² N],
+
+with G the gain of the filter (Wiener's argument, restricted to Butterworth filters).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import SignalError
+from steelyard.signals.filters import gain, settling_time_s
+
+Array = NDArray[np.float64]
+
+TOLERATED_ERROR = 0.01
+"""Relative acceleration error (rms) below which noise does no harm to a regression."""
+TOLERATED_GROWTH = 1.5
+"""How far the error may exceed the least possible one where noise does matter."""
+BANDWIDTHS = 10.0
+"""The cutoff never needs to exceed this many bandwidths of the motion."""
+MOTION_SHARE = 0.99
+"""Share of the velocity's energy that lies within the bandwidth of the motion."""
+FEWEST_SAMPLES = 64
+CLIMB = 10.0  # the valley ends where the acceleration spectrum rises by this factor in power
+STANDS_OUT = 4.0  # motion is what exceeds the noise by this factor in power
+
+
+@dataclass(frozen=True)
+class CutoffChoice:
+    """An automatic cutoff and what it rests on.
+
+    relative_error : predicted rms error of the acceleration, relative to its rms value,
+        geometric mean over the joints that move.
+    least_error_hz, least_error : the cutoff with the least predicted error, and that error.
+    bandwidth_hz : frequency below which 99 % of the energy of every velocity lies.
+    noise : per joint, the estimated rms of white position noise (rad or m); NaN where the
+        joint does not move.
+    """
+
+    cutoff_hz: float
+    relative_error: float
+    least_error_hz: float
+    least_error: float
+    bandwidth_hz: float
+    noise: tuple[float, ...]
+
+
+def automatic_cutoff(q: Array, rate_hz: float, order: int, name: str = "log") -> CutoffChoice:
+    """The highest cutoff that keeps the acceleration good, up to ten motion bandwidths.
+
+    q : (n_samples, n_joints) rad or m, sampled at ``rate_hz``.
+
+    Of all cutoffs whose predicted acceleration error is at most 1.5 times the least
+    possible one, or at most 1 %, the highest is taken, but no higher than ten times the
+    bandwidth of the motion unless the least error itself lies higher. Where noise matters
+    the cutoff is thus near the best one for the acceleration; where it does not, the filter
+    leaves room for the harmonics that products of joint motions and friction put into the
+    torques.
+    """
+    n = len(q)
+    if n < FEWEST_SAMPLES:
+        raise SignalError(
+            f"log '{name}': an automatic cutoff needs at least {FEWEST_SAMPLES} samples, not {n}; "
+            "give cutoff_hz as a number, or None for no filter"
+        )
+    duration = n / rate_hz
+    # a filter that settles within a quarter of the log leaves half of it after trimming
+    lowest = 4.0 * settling_time_s(1.0, order) / duration
+    cutoffs = np.geomspace(min(lowest, 0.2 * rate_hz), 0.4 * rate_hz, 300)
+    frequency = np.asarray(np.fft.rfftfreq(n, 1.0 / rate_hz), dtype=float)
+    bins = _fine_bins(frequency)
+    log_error: list[Array] = []
+    noise: list[float] = []
+    bandwidth = 0.0
+    for x in q.T:
+        motion, level = split_spectrum(x, frequency)
+        weight = (2.0 * np.pi * frequency) ** 4
+        energy = float(np.sum(weight * motion))
+        noise.append(float(np.sqrt(level)) if energy > 0 else float("nan"))
+        if energy <= 0:
+            continue
+        centre, lost, let_in = _binned(frequency, bins, weight * motion, weight * level)
+        error = [
+            np.sum((1.0 - g) ** 2 * lost + g**2 * let_in)
+            for g in (gain(centre, cutoff, order, rate_hz) for cutoff in cutoffs)
+        ]
+        # a signal without any noise would have a logarithm of zero
+        log_error.append(0.5 * np.log(np.maximum(np.array(error) / energy, 1e-30)))
+        speed = np.cumsum(frequency**2 * motion)
+        bandwidth = max(bandwidth, frequency[np.searchsorted(speed, MOTION_SHARE * speed[-1])])
+    if not log_error:
+        raise SignalError(
+            f"log '{name}': no joint moves enough to choose a cutoff from its positions; "
+            "give cutoff_hz as a number, or None for no filter"
+        )
+    # the geometric mean lets no single noisy joint decide for all
+    error = np.exp(np.mean(log_error, axis=0))
+    best = int(np.argmin(error))
+    tolerated = max(TOLERATED_GROWTH * error[best], TOLERATED_ERROR)
+    ceiling = max(BANDWIDTHS * bandwidth, cutoffs[best])
+    chosen = int(np.flatnonzero((error <= tolerated) & (cutoffs <= ceiling))[-1])
+    return CutoffChoice(
+        cutoff_hz=float(cutoffs[chosen]),
+        relative_error=float(error[chosen]),
+        least_error_hz=float(cutoffs[best]),
+        least_error=float(error[best]),
+        bandwidth_hz=float(bandwidth),
+        noise=tuple(noise),
+    )
+
+
+def split_spectrum(x: Array, frequency: Array) -> tuple[Array, float]:
+    """The motion's part S (n_frequencies,) of the power spectrum of ``x``, and its noise N.
+
+    Both are scaled so that white noise of variance s² has N = s². The line through the
+    signal is removed and a four-term Blackman-Harris window applied, whose side lobes
+    (-92 dB) do not hide the noise floor behind a motion that ends elsewhere than it began.
+    """
+    from scipy.signal.windows import blackmanharris
+
+    window = blackmanharris(len(x))
+    span = np.linspace(-1.0, 1.0, len(x))
+    line = np.polynomial.polynomial.polyfit(span, x, 1)
+    wave = x - line[0] - line[1] * span
+    if np.max(np.abs(wave)) <= 1e-12 * np.max(np.abs(x)):  # rounding is no motion
+        return np.zeros(len(frequency)), 0.0
+    power = np.abs(np.fft.rfft(window * wave)) ** 2 / np.sum(window**2)
+    edges = _band_edges(len(frequency))
+    bands = list(pairwise(edges))
+    # the median over a band, of an exponential distribution, as an estimate of its mean
+    level = np.array([np.median(power[a:b]) for a, b in bands]) / np.log(2.0)
+    centre = np.array([np.sqrt(frequency[a] * frequency[b - 1]) for a, b in bands])
+    acceleration = level * centre**4
+    valley = len(bands) - 1
+    for band in range(len(bands) - 1, -1, -1):
+        if acceleration[band] < acceleration[valley]:
+            valley = band
+        elif acceleration[band] > CLIMB * acceleration[valley]:
+            break
+    above = (centre >= centre[valley]) & (centre <= 4.0 * centre[valley])
+    noise = float(np.mean(level[above]))
+    is_motion = (frequency <= centre[valley]) & (power > STANDS_OUT * noise)
+    return np.where(is_motion, power - noise, 0.0), noise
+
+
+def _band_edges(n: int) -> list[int]:
+    """Edges of bands a quarter wide (but at least four bins), from the fourth bin to the last."""
+    edges = [4]
+    while edges[-1] < n:
+        edges.append(max(int(np.ceil(1.25 * edges[-1])), edges[-1] + 4))
+    edges[-1] = n
+    if len(edges) > 2 and edges[-1] - edges[-2] < 4:
+        del edges[-2]
+    return edges
+
+
+def _fine_bins(frequency: Array) -> NDArray[np.int64]:
+    """Starts of bins 1 % wide (but at least one frequency), for sums over the spectrum."""
+    starts, width = [0], 1.0
+    while starts[-1] + max(int(width), 1) < len(frequency):
+        starts.append(starts[-1] + max(int(width), 1))
+        width = 0.01 * starts[-1]
+    return np.array(starts)
+
+
+def _binned(
+    frequency: Array, bins: NDArray[np.int64], lost: Array, let_in: Array
+) -> tuple[Array, Array, Array]:
+    count = np.diff([*bins, len(frequency)])
+    return (
+        np.add.reduceat(frequency, bins) / count,
+        np.add.reduceat(lost, bins),
+        np.add.reduceat(let_in, bins),
+    )

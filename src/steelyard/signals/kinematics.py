@@ -1,0 +1,70 @@
+"""Positions, velocities and accelerations from the signals on one uniform time base."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.signals.derivatives import differentiate
+from steelyard.signals.filters import low_pass
+from steelyard.signals.processing import Processing
+from steelyard.signals.timebase import TimeBase
+
+Array = NDArray[np.float64]
+
+
+def smooth(
+    x: Array, base: TimeBase, cutoff: float | None, processing: Processing, name: str
+) -> Array:
+    """What both positions and, if asked, torques go through."""
+    if cutoff is not None:
+        x = low_pass(x, cutoff, processing.filter_order, base.rate_hz, name)
+    if processing.derivative == "savgol":
+        x = differentiate(x, 1.0 / base.rate_hz, 0, processing)
+    return x
+
+
+def kinematics(
+    joints: tuple[str, ...],
+    even: Mapping[tuple[str, str], Array],
+    base: TimeBase,
+    cutoff: float | None,
+    processing: Processing,
+    name: str,
+) -> tuple[Array, Array, Array, dict[str, object]]:
+    """q, v, a (n_samples, n_joints), and where v and a of each joint come from."""
+    period = 1.0 / base.rate_hz
+    columns: list[tuple[Array, Array, Array]] = []
+    velocity_from, acceleration_from = {}, {}
+
+    def filtered(joint: str, quantity: str) -> Array:
+        x = even[joint, quantity]
+        if cutoff is None:
+            return x
+        return low_pass(x, cutoff, processing.filter_order, base.rate_hz, name)
+
+    for joint in joints:
+        q = filtered(joint, "position")
+        if (joint, "velocity") in even:
+            speed = filtered(joint, "velocity")
+            v = differentiate(speed, period, 0, processing)
+            a = differentiate(speed, period, 1, processing)
+            velocity_from[joint] = "measured"
+            acceleration_from[joint] = "derivative of the measured velocity"
+        else:
+            v = differentiate(q, period, 1, processing)
+            a = differentiate(q, period, 2, processing)
+            velocity_from[joint] = "derivative of the position"
+            acceleration_from[joint] = "second derivative of the position"
+        if (joint, "acceleration") in even:
+            a = differentiate(filtered(joint, "acceleration"), period, 0, processing)
+            acceleration_from[joint] = "measured"
+        columns.append((differentiate(q, period, 0, processing), v, a))
+    q_all, v_all, a_all = (np.column_stack(part) for part in zip(*columns, strict=True))
+    origin: dict[str, object] = {
+        "velocity_from": velocity_from,
+        "acceleration_from": acceleration_from,
+    }
+    return q_all, v_all, a_all, origin

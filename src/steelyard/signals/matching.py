@@ -1,0 +1,108 @@
+"""Which signals of a log belong to which joint of a robot, and whether they can."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import LogError, SignalError
+from steelyard.logs import Log
+from steelyard.logs.columns import SLIDING_UNITS, TURNING_UNITS
+from steelyard.robot.tree import Robot
+from steelyard.signals.processing import Processing
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+STILL = {"revolute": (1e-3, "rad"), "continuous": (1e-3, "rad"), "prismatic": (1e-4, "m")}
+"""A joint whose position stays within this range never moves."""
+
+
+def match_joints(log: Log, robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Joints of the robot in model order, and joints of the log that it does not have.
+
+    Every free joint needs a position and a torque, in units that fit its kind.
+    """
+    if robot.floating_base:
+        raise SignalError(
+            f"robot '{robot.name}' has a floating base, whose motion a log of joints does not "
+            "hold; build a Motion directly from base poses and joint positions"
+        )
+    joints = robot.joint_names
+    if not joints:
+        raise SignalError(f"robot '{robot.name}' has no joint that moves")
+    absent = [joint for joint in joints if joint not in log.joints]
+    extra = tuple(joint for joint in log.joints if joint not in joints)
+    if absent:
+        raise LogError(
+            f"log '{log.name}' lacks joints of robot '{robot.name}': {', '.join(absent)}; "
+            f"in the log but not in the robot: {', '.join(extra) or 'none'}; rename the columns, "
+            "or lock the joints that were not recorded"
+        )
+    for joint in robot.free_joints:
+        fitting = SLIDING_UNITS if joint.kind == "prismatic" else TURNING_UNITS
+        for quantity in ("position", "torque"):
+            log.signal(joint.name, quantity)
+        for quantity in log.quantities(joint.name):
+            unit = log.units.get((joint.name, quantity), "")
+            if unit in (TURNING_UNITS | SLIDING_UNITS) - fitting:
+                raise LogError(
+                    f"log '{log.name}': {joint.name}.{quantity} is given in [{unit}], but joint "
+                    f"'{joint.name}' of robot '{robot.name}' is {joint.kind}"
+                )
+    return joints, extra
+
+
+def needed_signals(log: Log, robot: Robot, processing: Processing) -> dict[tuple[str, str], Array]:
+    """The signals that are used: position, torque, and measured derivatives where asked."""
+    needed = {
+        (joint, quantity): log.signal(joint, quantity)
+        for quantity in ("position", "torque")
+        for joint in robot.joint_names
+    }
+    for quantity in ("velocity", "acceleration"):
+        if getattr(processing, quantity) != "measured":
+            continue
+        found = {
+            (joint, quantity): log.signals[joint, quantity]
+            for joint in robot.joint_names
+            if (joint, quantity) in log.signals
+        }
+        if not found:
+            raise SignalError(
+                f"log '{log.name}' has no measured {quantity} of any joint; "
+                f"choose {quantity}='differentiate'"
+            )
+        needed.update(found)
+    return needed
+
+
+def unwrap(q: Array) -> tuple[Array, int]:
+    """Positions (n,) rad without jumps by multiples of 2 pi, and how many there were."""
+    known = np.isfinite(q)
+    out = q.copy()
+    out[known] = np.unwrap(q[known])
+    turns = np.diff(np.round((out[known] - q[known]) / (2.0 * math.pi)))
+    return out, int(np.count_nonzero(turns))
+
+
+def moving_joints(
+    log: Log, robot: Robot, even: Mapping[tuple[str, str], Array], processing: Processing
+) -> Mask:
+    """Which joints move (n_joints,); refuses a log in which one does not, unless it is kept."""
+    moving = []
+    for joint in robot.free_joints:
+        least, unit = STILL[joint.kind]
+        span = float(np.ptp(even[joint.name, "position"]))
+        if span < least and processing.still_joints == "refuse":
+            raise SignalError(
+                f"log '{log.name}': joint '{joint.name}' never moves: its position stays within "
+                f"{span:.3g} {unit} (at least {least:g} {unit} is needed); lock it at "
+                f"{even[joint.name, 'position'][0]:.6g} {unit}, record a motion that moves it, or "
+                "keep it with still_joints='keep' where the log serves for prediction only"
+            )
+        moving.append(span >= least)
+    return np.array(moving)

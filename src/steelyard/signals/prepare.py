@@ -1,0 +1,182 @@
+"""From a log to motion and measurements, with a record of everything that was done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import SignalError
+from steelyard.logs import Log
+from steelyard.motion import Measurements, Motion
+from steelyard.robot.tree import Robot
+from steelyard.signals.cutoff import CutoffChoice, automatic_cutoff
+from steelyard.signals.derivatives import half_width
+from steelyard.signals.filters import settling_time_s
+from steelyard.signals.kinematics import kinematics, smooth
+from steelyard.signals.matching import match_joints, moving_joints, needed_signals, unwrap
+from steelyard.signals.missing import usable_rows
+from steelyard.signals.processing import Processing
+from steelyard.signals.timebase import TimeBase, missing_on_grid, onto_grid, time_base
+
+Array = NDArray[np.float64]
+
+RATE_PER_CUTOFF = 10.0
+"""Automatic decimation keeps this many samples per cutoff period."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Motion and torques on one time base, joints in the order of ``Robot.joint_names``.
+
+    record : what was found in the log and done to it, in plain values that JSON can hold.
+    """
+
+    motion: Motion
+    measurements: Measurements
+    record: Mapping[str, object]
+
+
+def prepare(log: Log, robot: Robot, processing: Processing | None = None) -> Prepared:
+    """Clean, filter and differentiate a log.
+
+    In this order: match joints and units; unwrap; bridge short gaps and bring the stamps to
+    a uniform grid; low-pass; differentiate; trim; decimate; drop torque in the dead band.
+    """
+    processing = processing or Processing()
+    joints, extra = match_joints(log, robot)
+    needed = needed_signals(log, robot, processing)
+    turning = {joint.name for joint in robot.free_joints if joint.kind != "prismatic"}
+    jumps = {}
+    for (joint, quantity), values in needed.items():
+        if processing.unwrap and quantity == "position" and joint in turning:
+            needed[joint, quantity], count = unwrap(values)
+            if count:
+                jumps[joint] = count
+    named = {f"{joint}.{quantity}": values for (joint, quantity), values in needed.items()}
+    rows = usable_rows(log, named, processing.max_gap_s)
+    base = time_base(log.time[rows], processing, log.name)
+    missing = {key: ~np.isfinite(values[rows]) for key, values in needed.items()}
+    even = {
+        key: onto_grid(base, values[rows], missing[key], processing, log.name)
+        for key, values in needed.items()
+    }
+    moving = moving_joints(log, robot, even, processing)
+    raw = {
+        quantity: np.column_stack([even[joint, quantity] for joint in joints])
+        for quantity in ("position", "torque")
+    }
+    cutoff, choice = _choose_cutoff(raw["position"][:, moving], base, processing, log.name)
+    q, v, a, origin = kinematics(joints, even, base, cutoff, processing, log.name)
+    tau = raw["torque"]
+    if processing.torque_filter == "same":
+        tau = smooth(tau, base, cutoff, processing, log.name)
+    for column, joint in enumerate(joints):
+        tau[missing_on_grid(base, missing[joint, "torque"]) | base.in_hole, column] = np.nan
+    first, behind = _trim(base, cutoff, processing, log.name)
+    factor = _decimation(base, cutoff, processing)
+    keep = slice(first, behind, factor)
+    motion = Motion(base.grid[keep], q[keep], v[keep], a[keep], log.name)
+    tau = np.ascontiguousarray(tau[keep])
+    slow = _drop_slow(tau, motion.v, joints, processing)
+    tau.setflags(write=False)
+    record: dict[str, object] = {
+        "log": log.name,
+        "source": log.source,
+        "processing": processing.as_record(),
+        "samples_in": len(log),
+        "duration_s": log.duration_s,
+        "ignored_columns": list(log.ignored),
+        "ignored_joints": list(extra),
+        "time": base.record,
+        "rows_cut_at_ends": [rows.start, len(log) - rows.stop],
+        "samples_bridged": {
+            f"{joint}.{quantity}": int(mask.sum())
+            for (joint, quantity), mask in missing.items()
+            if mask.any()
+        },
+        "unwrapped_jumps": jumps,
+        "cutoff_hz": cutoff,
+        "cutoff_choice": None if choice is None else _plain(choice),
+        **origin,
+        "trimmed_s": [first / base.rate_hz, (len(base.grid) - behind) / base.rate_hz],
+        "decimation": factor,
+        "rate_out_hz": base.rate_hz / factor,
+        "samples_out": len(motion),
+        "dead_band_samples": slow,
+        "torque_samples_missing": {
+            joint: int(count) for joint, count in zip(joints, np.isnan(tau).sum(axis=0))
+        },
+    }
+    return Prepared(motion, Measurements(joints, tau), record)
+
+
+def _choose_cutoff(
+    q: Array, base: TimeBase, processing: Processing, name: str
+) -> tuple[float | None, CutoffChoice | None]:
+    if processing.cutoff_hz is None:
+        return None, None
+    if processing.cutoff_hz == "auto":
+        choice = automatic_cutoff(q, base.rate_hz, processing.filter_order, name)
+        return choice.cutoff_hz, choice
+    return float(processing.cutoff_hz), None
+
+
+def _trim(
+    base: TimeBase, cutoff: float | None, processing: Processing, name: str
+) -> tuple[int, int]:
+    """Indices of the first sample that is kept, and behind the last."""
+    n, least = len(base.grid), half_width(processing)
+    if processing.trim_s == "auto":
+        settle = 0.0 if cutoff is None else settling_time_s(cutoff, processing.filter_order)
+        trims = (settle, settle)
+    else:
+        trims = processing.trim_s
+    # counted in samples, with a hair's breadth against rounding of the rate
+    first, last = (max(math.ceil(trim * base.rate_hz - 1e-6), least) for trim in trims)
+    if n - first - last < 2:
+        raise SignalError(
+            f"log '{name}': cutting {first} and {last} samples ({first / base.rate_hz:g} s and "
+            f"{last / base.rate_hz:g} s) at the ends leaves fewer than two of {n}; at least "
+            f"{first + last + 2} samples are needed: record longer, raise cutoff_hz, or set trim_s"
+        )
+    return first, n - last
+
+
+def _decimation(base: TimeBase, cutoff: float | None, processing: Processing) -> int:
+    if processing.decimate != "auto":
+        return processing.decimate
+    # an unfiltered torque carries news in every sample
+    if cutoff is None or processing.torque_filter == "none":
+        return 1
+    return max(1, math.floor(base.rate_hz / (RATE_PER_CUTOFF * cutoff) + 1e-6))
+
+
+def _drop_slow(
+    tau: Array, v: Array, joints: tuple[str, ...], processing: Processing
+) -> dict[str, int]:
+    """Mark (in place) the torques of joints within their dead band; how many, per joint."""
+    band = processing.dead_band
+    if isinstance(band, Mapping):
+        unknown = [joint for joint in band if joint not in joints]
+        if unknown:
+            raise SignalError(
+                f"dead_band names {', '.join(unknown)}, which the robot does not have; "
+                f"its joints are {', '.join(joints)}"
+            )
+    dropped = {}
+    for column, joint in enumerate(joints):
+        width = band.get(joint, 0.0) if isinstance(band, Mapping) else band
+        slow = np.abs(v[:, column]) < width
+        tau[slow, column] = np.nan
+        dropped[joint] = int(slow.sum())
+    return dropped
+
+
+def _plain(choice: CutoffChoice) -> dict[str, object]:
+    record: dict[str, object] = asdict(choice)
+    record["noise"] = [None if math.isnan(x) else x for x in choice.noise]
+    return record

@@ -1,0 +1,155 @@
+"""What may be chosen on the way from a log to motion and measurements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from steelyard.errors import SignalError
+
+Derivative = Literal["central3", "central5", "savgol"]
+Source = Literal["differentiate", "measured"]
+
+CHOICES = {
+    "interpolation": ("linear", "cubic"),
+    "derivative": ("central3", "central5", "savgol"),
+    "velocity": ("differentiate", "measured"),
+    "acceleration": ("differentiate", "measured"),
+    "torque_filter": ("same", "none"),
+    "still_joints": ("refuse", "keep"),
+}
+MAX_ORDER = 12
+
+
+@dataclass(frozen=True)
+class Processing:
+    """Every choice that :func:`steelyard.signals.prepare` follows; the defaults are good.
+
+    sample_rate_hz : rate of the uniform grid on which signals are filtered; None takes the
+        median rate of the stamps. Uniform stamps at that rate are left untouched.
+    interpolation : how jittery stamps are brought to the grid. ``"linear"`` stays well
+        behaved where two stamps nearly coincide; ``"cubic"`` (a spline) is closer for
+        clean positions that are sampled slowly.
+    max_gap_s : missing samples (NaN) between two good ones are interpolated if these are at
+        most this far apart; longer gaps are an error. 0 refuses every missing sample.
+    unwrap : undo jumps by 2 pi in the positions of revolute and continuous joints.
+    cutoff_hz : zero-phase Butterworth low-pass on positions; ``"auto"`` chooses it (see
+        :func:`steelyard.signals.automatic_cutoff`), None does not filter.
+    filter_order : order of the Butterworth filter, which runs forward and backward.
+    torque_filter : ``"same"`` filters the torques like the positions, ``"none"`` not at all.
+    derivative : ``"central5"``, ``"central3"``, or ``"savgol"``, a polynomial of degree
+        ``savgol_order`` fitted to ``savgol_window`` samples.
+    velocity, acceleration : ``"differentiate"`` the positions, or take the ``"measured"``
+        channels where a joint has them (filtered like the positions).
+    trim_s : seconds cut at the start and at the end; ``"auto"`` cuts what the filter needs
+        to settle.
+    decimate : keep every so-many-th sample; ``"auto"`` keeps about ten samples per cutoff
+        period.
+    dead_band : torque samples of a joint that is slower than this (rad/s or m/s) are not
+        used; one number, or one per joint name.
+    still_joints : ``"refuse"`` a log in which a joint never moves, or ``"keep"`` it, which
+        suits logs that serve for prediction only.
+    """
+
+    sample_rate_hz: float | None = None
+    interpolation: Literal["linear", "cubic"] = "linear"
+    max_gap_s: float = 0.0
+    unwrap: bool = True
+    cutoff_hz: float | Literal["auto"] | None = "auto"
+    filter_order: int = 4
+    torque_filter: Literal["same", "none"] = "same"
+    derivative: Derivative = "central5"
+    savgol_window: int = 11
+    savgol_order: int = 4
+    velocity: Source = "differentiate"
+    acceleration: Source = "differentiate"
+    trim_s: tuple[float, float] | Literal["auto"] = "auto"
+    decimate: int | Literal["auto"] = "auto"
+    dead_band: float | Mapping[str, float] = 0.0
+    still_joints: Literal["refuse", "keep"] = "refuse"
+
+    def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices:
+                raise SignalError(
+                    f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}"
+                )
+        if self.sample_rate_hz is not None:
+            _check_number("sample_rate_hz", self.sample_rate_hz, positive=True)
+        if self.cutoff_hz is not None and self.cutoff_hz != "auto":
+            _check_number("cutoff_hz", self.cutoff_hz, positive=True)
+        _check_number("max_gap_s", self.max_gap_s)
+        if not isinstance(self.unwrap, bool):
+            raise SignalError(f"unwrap is {self.unwrap!r}; it must be true or false")
+        _check_count("filter_order", self.filter_order, 1, MAX_ORDER)
+        _check_count("savgol_order", self.savgol_order, 2, MAX_ORDER)
+        _check_count("savgol_window", self.savgol_window, self.savgol_order + 1, 100_001)
+        if self.savgol_window % 2 == 0:
+            raise SignalError(f"savgol_window is {self.savgol_window}; it must be odd")
+        if self.decimate != "auto":
+            _check_count("decimate", self.decimate, 1, 1_000_000)
+        self._check_trim()
+        self._check_dead_band()
+
+    def _check_trim(self) -> None:
+        if self.trim_s == "auto":
+            return
+        if isinstance(self.trim_s, (str, bytes)) or not hasattr(self.trim_s, "__len__"):
+            raise SignalError(f"trim_s is {self.trim_s!r}; it must be 'auto' or (start, end)")
+        if len(self.trim_s) != 2:
+            raise SignalError(f"trim_s has {len(self.trim_s)} entries; it must be (start, end)")
+        for value in self.trim_s:
+            _check_number("trim_s", value)
+        object.__setattr__(self, "trim_s", tuple(float(value) for value in self.trim_s))
+
+    def _check_dead_band(self) -> None:
+        if isinstance(self.dead_band, Mapping):
+            for joint, value in self.dead_band.items():
+                _check_number(f"dead_band of joint '{joint}'", value)
+            object.__setattr__(self, "dead_band", dict(self.dead_band))
+        else:
+            _check_number("dead_band", self.dead_band)
+
+    @staticmethod
+    def sousa2014() -> Processing:
+        """The processing of Sousa and Cortesão (IJRR 2014) for their WAM arm at 1 kHz.
+
+        Butterworth of order 3 at 2.5 Hz, zero phase, on positions only; torque unfiltered;
+        five-point central differences; 3 s and 1 s cut at the ends; every sample kept.
+        """
+        return Processing(
+            cutoff_hz=2.5,
+            filter_order=3,
+            torque_filter="none",
+            derivative="central5",
+            trim_s=(3.0, 1.0),
+            decimate=1,
+        )
+
+    def as_record(self) -> dict[str, object]:
+        """Every choice by name, in plain values that JSON can hold."""
+        record: dict[str, object] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Mapping):
+                value = dict(value)
+            record[field.name] = list(value) if isinstance(value, tuple) else value
+        return record
+
+
+def _check_number(name: str, value: object, positive: bool = False) -> None:
+    need = "a positive number" if positive else "a number that is not negative"
+    good = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if good:
+        number = float(value)  # type: ignore[arg-type]
+        good = math.isfinite(number) and (number > 0 if positive else number >= 0)
+    if not good:
+        raise SignalError(f"{name} is {value!r}; it must be {need}")
+
+
+def _check_count(name: str, value: object, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise SignalError(f"{name} is {value!r}; it must be a whole number from {least} to {most}")

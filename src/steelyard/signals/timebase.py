@@ -1,0 +1,145 @@
+"""One uniform time base from stamps as they come: rate, jitter, holes, missing samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import SignalError
+from steelyard.signals.processing import Processing
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+UNIFORM = 0.02
+"""Stamps are uniform if none is further from an even grid than this part of the period."""
+HOLE_PERIODS = 3.0
+"""Stamps further apart than this many periods leave a hole, in which torque is not used."""
+LONGEST_HOLE_PERIODS = 20.0
+"""A hole longer than this many periods (and than ``max_gap_s``) is an error."""
+
+
+@dataclass(frozen=True)
+class TimeBase:
+    """Recorded stamps and the grid that replaces them.
+
+    recorded, grid : (n_in,) and (n_out,) s; the same array where nothing is resampled.
+    rate_hz : samples per second of the grid.
+    recorded_rate_hz : median rate of the stamps.
+    in_hole : (n_out,) grid points too far from any stamp to have a torque of their own.
+    """
+
+    recorded: Array
+    grid: Array
+    rate_hz: float
+    recorded_rate_hz: float
+    in_hole: Mask
+
+    @property
+    def resampled(self) -> bool:
+        """Whether the grid differs from the recorded stamps."""
+        return self.grid is not self.recorded
+
+    @property
+    def record(self) -> dict[str, object]:
+        """What was found and done, in plain values."""
+        step = np.diff(self.recorded)
+        period = float(np.median(step))
+        return {
+            "recorded_rate_hz": self.recorded_rate_hz,
+            "mean_rate_hz": float(1.0 / np.mean(step)),
+            "period_s": {
+                "min": float(step.min()),
+                "median": period,
+                "max": float(step.max()),
+                "std": float(step.std()),
+            },
+            "largest_deviation_periods": unevenness(self.recorded),
+            "resampled": self.resampled,
+            "rate_hz": self.rate_hz,
+            "holes": int(np.sum(step > HOLE_PERIODS * period)),
+            "samples_in_holes": int(self.in_hole.sum()),
+        }
+
+
+def unevenness(time: Array) -> float:
+    """Largest distance of a stamp from an even grid with the same ends, in periods."""
+    even = np.linspace(time[0], time[-1], len(time))
+    return float(np.max(np.abs(time - even)) * (len(time) - 1) / (time[-1] - time[0]))
+
+
+def time_base(time: Array, processing: Processing, name: str) -> TimeBase:
+    """The grid for these stamps (n_samples,): the stamps themselves where they are uniform."""
+    step = np.diff(time)
+    period = float(np.median(step))
+    longest = int(np.argmax(step))
+    if step[longest] > max(LONGEST_HOLE_PERIODS * period, processing.max_gap_s):
+        raise SignalError(
+            f"log '{name}': nothing was recorded for {step[longest]:g} s between rows "
+            f"{longest + 1} and {longest + 2} (time {time[longest]:g} s), with samples every "
+            f"{period:g} s; cut the log into two runs there, or allow it with max_gap_s"
+        )
+    uniform = unevenness(time) <= UNIFORM
+    recorded_rate = 1.0 / period
+    if uniform:
+        recorded_rate = (len(time) - 1) / float(time[-1] - time[0])
+    rate = processing.sample_rate_hz or recorded_rate
+    # a rate that agrees to the last sample of the log asks for no other grid
+    if uniform and abs(rate / recorded_rate - 1.0) * len(time) <= UNIFORM:
+        return TimeBase(time, time, recorded_rate, recorded_rate, np.zeros(len(time), bool))
+    n = int(np.floor((time[-1] - time[0]) * rate * (1.0 + 1e-12))) + 1
+    if n < 2:
+        raise SignalError(
+            f"log '{name}': lasts {time[-1] - time[0]:g} s, less than one period of "
+            f"{rate:g} Hz; choose a higher sample_rate_hz"
+        )
+    grid = np.minimum(time[0] + np.arange(n) / rate, time[-1])
+    return TimeBase(time, grid, rate, recorded_rate, _in_hole(time, grid, period))
+
+
+def _in_hole(time: Array, grid: Array, period: float) -> Mask:
+    after = np.clip(np.searchsorted(time, grid), 1, len(time) - 1)
+    return np.asarray(time[after] - time[after - 1] > HOLE_PERIODS * period) & ~np.isin(grid, time)
+
+
+def onto_grid(base: TimeBase, x: Array, missing: Mask, processing: Processing, name: str) -> Array:
+    """One signal (n_in,) on the grid (n_out,), missing samples interpolated.
+
+    Where the grid is slower than the recording, the signal is first low-passed at 0.4 times
+    the new rate, so that noise does not fold into the motion.
+    """
+    if not base.resampled:
+        filled = x.copy()
+        if missing.any():
+            filled[missing] = _interpolate(base.grid, x, missing, base.grid[missing], processing)
+        return filled
+    if base.rate_hz < 0.99 * base.recorded_rate_hz:
+        from steelyard.signals.filters import low_pass
+
+        n = int(np.ceil((base.recorded[-1] - base.recorded[0]) * base.recorded_rate_hz)) + 1
+        fine = np.linspace(base.recorded[0], base.recorded[-1], n)
+        rate = (n - 1) / float(fine[-1] - fine[0])
+        smooth = _interpolate(base.recorded, x, missing, fine, processing)
+        smooth = low_pass(smooth, 0.4 * base.rate_hz, processing.filter_order, rate, name)
+        return _interpolate(fine, smooth, np.zeros(n, bool), base.grid, processing)
+    return _interpolate(base.recorded, x, missing, base.grid, processing)
+
+
+def _interpolate(time: Array, x: Array, missing: Mask, at: Array, processing: Processing) -> Array:
+    known = ~missing
+    if processing.interpolation == "linear":
+        return np.interp(at, time[known], x[known])
+    from scipy.interpolate import make_interp_spline
+
+    degree = min(3, int(known.sum()) - 1)
+    return np.asarray(make_interp_spline(time[known], x[known], k=degree)(at), dtype=float)
+
+
+def missing_on_grid(base: TimeBase, missing: Mask) -> Mask:
+    """Grid points (n_out,) with a missing sample among the two around them."""
+    if not base.resampled:
+        return missing
+    after = np.clip(np.searchsorted(base.recorded, base.grid), 1, len(base.recorded) - 1)
+    return missing[after] | missing[after - 1]
