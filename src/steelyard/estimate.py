@@ -1,0 +1,152 @@
+"""What an estimator returns: parameters with intervals, and how far to trust them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.findings import Finding
+from steelyard.identifiability import BaseMap, Fate
+
+Array = NDArray[np.float64]
+CovarianceKind = Literal["classical", "cluster"]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A covariance of the base parameters and how it was obtained.
+
+    kind : "classical" takes residuals as independent (paper 000, eqs 81-82); "cluster" lets
+        them depend on each other within a time block (CR3).
+    covariance : (n_base, n_base); rows and columns of undetermined parameters are NaN.
+    degrees_of_freedom : of the t distribution that its intervals use.
+    """
+
+    kind: CovarianceKind
+    covariance: Array
+    degrees_of_freedom: float
+
+    @cached_property
+    def sigma(self) -> Array:
+        """Standard deviation (n_base,) of each base parameter, in its unit."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def half_width(self, level: float = 0.95) -> Array:
+        """Half width (n_base,) of the confidence interval of each parameter."""
+        from scipy.stats import t
+
+        return np.asarray(t.ppf(0.5 + level / 2.0, self.degrees_of_freedom) * self.sigma)
+
+
+@dataclass(frozen=True)
+class ChannelFit:
+    """How well one torque channel is explained.
+
+    rms, sigma : root mean square of the residual, and the standard deviation of the channel's
+        noise that the weights used (N m or N). torque_rms : of the torque itself.
+    relative_error : |residual| / |torque| (paper 000, eq 84).
+    """
+
+    name: str
+    n_rows: int
+    rms: float
+    torque_rms: float
+    sigma: float
+
+    @property
+    def relative_error(self) -> float:
+        """Norm of the residual over the norm of the torque."""
+        return self.rms / self.torque_rms if self.torque_rms > 0 else float("nan")
+
+
+@dataclass(frozen=True)
+class ParameterEstimate:
+    """One base parameter.
+
+    interval_kind : "confidence" (determined by data) or "undetermined".
+    """
+
+    name: str
+    combination: str
+    unit: str
+    value: float
+    sigma: float
+    relative_sigma_percent: float
+    sigma_cluster: float | None
+    lower: float
+    upper: float
+    interval_kind: Literal["confidence", "undetermined"]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Base parameters of a model from data.
+
+    beta : (n_base,) values that predict torques; undetermined ones are the smallest that fit.
+    determined : (n_base,) whether the data determine each.
+    spreads : the classical covariance first; the cluster-robust one behind it if the time
+        blocks allow it. Intervals use the last.
+    condition, condition_scaled : of the weighted regressor, raw and with columns of size one.
+    relative_error : |residual| / |torque| over all channels, unweighted.
+    """
+
+    method: str
+    base: BaseMap
+    beta: Array
+    determined: NDArray[np.bool_]
+    spreads: tuple[Spread, ...]
+    channels: tuple[ChannelFit, ...]
+    relative_error: float
+    condition: float
+    condition_scaled: float
+    n_rows: int
+    n_blocks: int
+    findings: tuple[Finding, ...] = ()
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def spread(self) -> Spread:
+        """The covariance that the intervals use."""
+        return self.spreads[-1]
+
+    def parameters(self, level: float = 0.95) -> tuple[ParameterEstimate, ...]:
+        """Every base parameter with its interval at this confidence level."""
+        classical = self.spreads[0]
+        cluster = self.spreads[1].sigma if len(self.spreads) > 1 else None
+        half = self.spread.half_width(level)
+        out = []
+        for k, name in enumerate(self.base.names):
+            value, sigma = float(self.beta[k]), float(classical.sigma[k])
+            known = bool(self.determined[k])
+            out.append(
+                ParameterEstimate(
+                    name=name,
+                    combination=self.base.combination(k),
+                    unit=self.base.units[k],
+                    value=value if known else float("nan"),
+                    sigma=sigma,
+                    relative_sigma_percent=100.0 * sigma / abs(value) if value else float("inf"),
+                    sigma_cluster=None if cluster is None else float(cluster[k]),
+                    lower=value - float(half[k]),
+                    upper=value + float(half[k]),
+                    interval_kind="confidence" if known else "undetermined",
+                )
+            )
+        return tuple(out)
+
+    def fates(self) -> tuple[Fate, ...]:
+        """The fate of every standard parameter, under this data."""
+        fates = []
+        for column, fate in enumerate(self.base.fates()):
+            rows = np.flatnonzero(self.base.K[:, column])
+            lost = [self.base.names[row] for row in rows if not self.determined[row]]
+            if lost:
+                words = f"not excited by this data: {', '.join(lost)} cannot be told apart"
+                fate = Fate(fate.name, "not excited", words)
+            fates.append(fate)
+        return tuple(fates)

@@ -1,0 +1,74 @@
+"""Cluster-robust covariance from the time blocks.
+
+Residuals of filtered signals resemble their neighbours, so sigma² (WᵀW)⁻¹ promises too much.
+The CR3 (leave-one-block-out) form assumes only that blocks are independent of each other: with
+A = (WᵀW)⁻¹, H_b = W_bᵀ W_b and u_b = W_bᵀ e_b of block b,
+
+    beta - beta_without_b = (WᵀW - H_b)⁻¹ u_b,      C = (G - 1)/G  Σ_b d_b d_bᵀ
+
+and intervals use t with G - 1 degrees of freedom.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.estimate import Spread
+from steelyard.findings import Finding
+from steelyard.regression import Regression
+
+Array = NDArray[np.float64]
+
+MIN_BLOCKS = 8
+
+
+def cluster_spread(
+    regression: Regression, weights: Array, beta: Array, inverse: Array
+) -> tuple[Array | None, str]:
+    """CR3 covariance (n_base, n_base), or None and the reason.
+
+    inverse : (n_base, rank) with (WᵀW)⁺ = inverse inverseᵀ; in these coordinates WᵀW is one,
+        and what is left without block b is 1 - Q_b, Q_b = inverseᵀ W_bᵀ W_b inverse.
+    """
+    n_blocks = len(regression.keys)
+    if n_blocks < MIN_BLOCKS:
+        return None, f"{n_blocks} time blocks are fewer than {MIN_BLOCKS}; record for longer"
+    rank = inverse.shape[1]
+    total = np.zeros((rank, rank))
+    for block, (run, number) in enumerate(regression.keys):
+        rows = regression.block_rows(block, weights)
+        W = rows[:, :-1] @ inverse
+        score = W.T @ (rows[:, -1] - rows[:, :-1] @ beta)
+        left = np.eye(rank) - W.T @ W
+        try:
+            L = np.linalg.cholesky(left)
+        except np.linalg.LinAlgError:
+            L = np.zeros((rank, rank))
+        if rank and np.diag(L).min() < 1e-5:
+            start = number * regression.block_s
+            return None, (
+                f"without the time block from {start:g} s of run '{run}' some parameters "
+                "cannot be told at all; repeat the motion or record for longer"
+            )
+        step = np.linalg.solve(left, score)
+        total += np.outer(step, step)
+    covariance = (n_blocks - 1) / n_blocks * (inverse @ total @ inverse.T)
+    return covariance, ""
+
+
+def overconfidence(classical: Spread, cluster: Spread) -> tuple[Finding, ...]:
+    """Say so where the classical error bars are clearly too small."""
+    ratio = cluster.sigma / classical.sigma
+    ratio = ratio[np.isfinite(ratio)]
+    typical = float(np.median(ratio)) if len(ratio) else 1.0
+    if typical < 1.5:
+        return ()
+    return (
+        Finding(
+            "warning",
+            "classical-overconfident",
+            f"residuals depend on their neighbours: error bars that take them as independent "
+            f"are typically {typical:.1f} times too small; intervals here use the time blocks",
+        ),
+    )

@@ -1,0 +1,208 @@
+"""Ordinary and per-joint weighted least squares on the compressed factors.
+
+OLS is paper 000, eqs 72 and 81-83. WLS is IDIM-WLS of paper 001, section III: the rows of joint
+j are divided by sigma_j, the residual's standard deviation in joint j's own least squares.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import EstimationError
+from steelyard.estimate import ChannelFit, Estimate, Spread
+from steelyard.estimators.cluster import cluster_spread, overconfidence
+from steelyard.findings import Finding
+from steelyard.regression import Regression
+
+Array = NDArray[np.float64]
+
+# Singular values of the column-scaled factor below this share of the largest say that the
+# data leave a direction open; what noise lifts above it shows up as a large sigma instead.
+RANK_TOLERANCE = 1e-9
+
+
+def ols(regression: Regression) -> Estimate:
+    """Ordinary least squares: every torque row counts the same."""
+    return solve(regression, np.ones(len(regression.groups)), "ols")
+
+
+def wls(regression: Regression) -> Estimate:
+    """Least squares with each joint's rows in units of that joint's own noise."""
+    return solve(regression, 1.0 / joint_noise(regression), "wls")
+
+
+def joint_noise(regression: Regression) -> Array:
+    """sigma_j (n_groups,) N m or N, from each joint's own least squares.
+
+    A joint without rows gets one: it has nothing to weigh.
+    """
+    sigma = np.ones(len(regression.groups))
+    for g, (group, factor) in enumerate(
+        zip(regression.groups, regression.group_factors, strict=True)
+    ):
+        n_rows = int(regression.counts[:, g].sum())
+        if n_rows == 0:
+            continue
+        solved = triangular_fit(factor)
+        freedom = n_rows - solved.rank
+        if freedom <= 0:
+            raise EstimationError(
+                f"joint '{group.name}' has {n_rows} torque values for {solved.rank} parameters: "
+                "its noise cannot be told; record more samples"
+            )
+        sigma[g] = np.sqrt(solved.residual_square / freedom)
+        torque_rms = np.linalg.norm(factor[:, -1]) / np.sqrt(n_rows)
+        # noise-free data would get infinite weights
+        sigma[g] = max(sigma[g], 1e-12 * torque_rms, np.finfo(float).tiny)
+    return sigma
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Least squares on one triangular factor.
+
+    beta : (n,) solution, of smallest column-scaled norm where it is not unique.
+    inverse : (n, rank) with (RᵀR)⁺ = inverse inverseᵀ.
+    determined : (n,) whether each entry of beta is unique.
+    """
+
+    beta: Array
+    inverse: Array
+    determined: NDArray[np.bool_]
+    rank: int
+    residual_square: float
+    condition: float
+    condition_scaled: float
+
+
+def triangular_fit(factor: Array) -> Fit:
+    """Solve min |tau - W beta| from the triangular factor (n + 1, n + 1) of [W tau]."""
+    R, z = factor[:, :-1], factor[:, -1]
+    n = R.shape[1]
+    if n == 0:
+        empty = np.zeros(0)
+        return Fit(empty, np.zeros((0, 0)), empty.astype(bool), 0, float(z @ z), 1.0, 1.0)
+    size = np.linalg.norm(R, axis=0)
+    scale = np.where(size > 0, size, 1.0)
+    U, s, Vt = np.linalg.svd(R / scale, full_matrices=False)
+    rank = int(np.count_nonzero(s > RANK_TOLERANCE * s[0])) if s[0] > 0 else 0
+    inverse = (Vt[:rank].T / s[:rank]) / scale[:, None]
+    beta = inverse @ (U[:, :rank].T @ z)
+    # a column that the null space touches is not determined
+    determined = np.linalg.norm(Vt[rank:], axis=0) < 1e-6
+    residual = z - R @ beta
+    raw = np.linalg.svd(R, compute_uv=False)
+    return Fit(
+        beta,
+        inverse,
+        determined,
+        rank,
+        float(residual @ residual),
+        float(raw[0] / raw[-1]) if raw[-1] > 0 else float("inf"),
+        float(s[0] / s[-1]) if s[-1] > 0 else float("inf"),
+    )
+
+
+def solve(regression: Regression, weights: Array, method: str) -> Estimate:
+    """Least squares with these weights per row group, in 1/(N m) or 1/N."""
+    fit = triangular_fit(regression.system(weights))
+    freedom = regression.n_rows - fit.rank
+    if freedom <= 0:
+        raise EstimationError(
+            f"{regression.n_rows} torque values cannot give {regression.base.rank} base "
+            "parameters and their noise: record more samples"
+        )
+    variance = fit.residual_square / freedom
+    classical = Spread(
+        "classical", masked(variance * fit.inverse @ fit.inverse.T, fit.determined), freedom
+    )
+    spreads = [classical]
+    findings = list(excitation_findings(regression, fit))
+    cluster, why_not = cluster_spread(regression, weights, fit.beta, fit.inverse)
+    if cluster is None:
+        findings.append(
+            Finding(
+                "warning",
+                "no-cluster-covariance",
+                f"only classical error bars, which filtered residuals make too small: {why_not}",
+            )
+        )
+    else:
+        masked_cluster = masked(cluster, fit.determined)
+        spreads.append(Spread("cluster", masked_cluster, len(regression.keys) - 1))
+        findings.extend(overconfidence(classical, spreads[1]))
+    return Estimate(
+        method=method,
+        base=regression.base,
+        beta=fit.beta,
+        determined=fit.determined,
+        spreads=tuple(spreads),
+        channels=channel_fits(regression, fit.beta, weights),
+        relative_error=relative_error(regression, fit.beta),
+        condition=fit.condition,
+        condition_scaled=fit.condition_scaled,
+        n_rows=regression.n_rows,
+        n_blocks=len(regression.keys),
+        findings=tuple(findings),
+        record=regression.record,
+    )
+
+
+def masked(covariance: Array, determined: NDArray[np.bool_]) -> Array:
+    """The covariance with NaN where a parameter is not determined."""
+    known = determined[:, None] & determined[None, :]
+    return np.where(known, covariance, np.nan)
+
+
+def channel_fits(regression: Regression, beta: Array, weights: Array) -> tuple[ChannelFit, ...]:
+    """Residual of each torque channel under ``beta``, from the factors."""
+    fits = []
+    for g, (group, factor) in enumerate(
+        zip(regression.groups, regression.group_factors, strict=True)
+    ):
+        n_rows = int(regression.counts[:, g].sum())
+        residual = factor[:, -1] - factor[:, :-1] @ beta[list(group.columns)]
+        root = np.sqrt(max(n_rows, 1))
+        fits.append(
+            ChannelFit(
+                group.name,
+                n_rows,
+                float(np.linalg.norm(residual) / root),
+                float(np.linalg.norm(factor[:, -1]) / root),
+                float(1.0 / weights[g]),
+            )
+        )
+    return tuple(fits)
+
+
+def relative_error(regression: Regression, beta: Array) -> float:
+    """|tau - W beta| / |tau| over all rows, unweighted (paper 000, eq 84)."""
+    squares = [
+        (fit.n_rows * fit.rms**2, fit.n_rows * fit.torque_rms**2)
+        for fit in channel_fits(regression, beta, np.ones(len(regression.groups)))
+    ]
+    residual, torque = np.sum(squares, axis=0)
+    return float(np.sqrt(residual / torque)) if torque > 0 else float("nan")
+
+
+def excitation_findings(regression: Regression, fit: Fit) -> tuple[Finding, ...]:
+    """Say which base parameters the data leave open."""
+    open_ones = [
+        name
+        for name, known in zip(regression.base.names, fit.determined, strict=True)
+        if not known
+    ]
+    if not open_ones:
+        return ()
+    return (
+        Finding(
+            "warning",
+            "not-excited",
+            f"the motion leaves {regression.base.rank - fit.rank} directions open, so "
+            f"{len(open_ones)} of {regression.base.rank} base parameters cannot be told: "
+            f"{', '.join(open_ones)}; record a motion that moves these joints together",
+        ),
+    )

@@ -1,0 +1,65 @@
+"""Files that appear under their name only once they are complete."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from steelyard.errors import SteelyardError
+
+
+@contextmanager
+def whole_file(path: str | Path, error: type[SteelyardError]) -> Iterator[BinaryIO]:
+    """A binary stream whose content replaces ``path`` when all of it has been written.
+
+    A failure leaves what was there before, and is raised as ``error``.
+    """
+    path = Path(path)
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as failure:
+        reason = failure.strerror or str(failure)
+        raise error(f"'{path}': cannot be written ({reason})") from None
+    finally:
+        if temporary is not None:
+            os.unlink(temporary)
+
+
+def write_text(path: str | Path, text: str, error: type[SteelyardError]) -> None:
+    """Write a text file (UTF-8), whole or not at all."""
+    with whole_file(path, error) as stream:
+        stream.write(text.encode())
+
+
+def read_capped(path: str | Path, max_bytes: int, error: type[SteelyardError]) -> bytes:
+    """The content of a regular file that is not larger than ``max_bytes``."""
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise error(f"'{path}': is a folder, not a file")
+        with path.open("rb") as stream:
+            data = stream.read(max_bytes + 1)
+    except FileNotFoundError:
+        raise error(f"'{path}': there is no such file") from None
+    except OSError as failure:
+        reason = failure.strerror or str(failure)
+        raise error(f"'{path}': cannot be read ({reason})") from None
+    if len(data) > max_bytes:
+        raise error(f"'{path}': is larger than {max_bytes / 2**20:g} MiB")
+    return data
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
