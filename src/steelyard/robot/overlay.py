@@ -92,11 +92,11 @@ def apply_overlay(robot: Robot, overlay: Overlay) -> Robot:
     unknown = [name for name in overlay.joint_names if name not in moving]
     if unknown:
         fixed = {joint.name for joint in robot.joints if not joint.moves}
-        why = ", which is fixed" if unknown[0] in fixed else did_you_mean(unknown[0], moving)
+        why = "is fixed" if unknown[0] in fixed else "the robot does not have"
         raise OverlayError(
-            f"{where} names joint {shown(unknown[0])}{why}; it names "
-            f"{listed(overlay.joint_names)}; the moving joints of robot '{robot.name}' are "
-            f"{listed(moving)}"
+            f"{where} names joint {shown(unknown[0])}, which {why}"
+            f"{did_you_mean(unknown[0], moving)}; it names {listed(overlay.joint_names)}; "
+            f"the moving joints of robot '{robot.name}' are {listed(moving)}"
         )
     in_directions = [joint for c in overlay.couplings for joint, _ in c.direction]
     for name in [*overlay.locked, *overlay.joint_terms, *in_directions]:
