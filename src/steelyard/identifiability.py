@@ -224,12 +224,16 @@ def clean_coefficients(
 
 
 def snap(values: Array, slack: Array) -> Array:
-    """Each value as the decimal with fewest places that lies within ``slack`` of it."""
+    """Each value as the decimal with fewest places that lies within ``slack`` of it.
+
+    Decimals so fine that any number has one within its slack say nothing, and are not used.
+    """
     out = values.copy()
     todo = values != 0.0
     for places in range(13):
         candidate = np.round(values, places)
-        near = todo & (np.abs(candidate - values) <= slack) & (candidate != 0.0)
+        telling = 100.0 * slack <= 10.0**-places
+        near = todo & telling & (np.abs(candidate - values) <= slack) & (candidate != 0.0)
         out[near] = candidate[near]
         todo &= ~near
     return out + 0.0
