@@ -27,7 +27,7 @@ from steelyard.inertia import from_com
 from steelyard.robot.frames import pose, rotation_quaternion
 from steelyard.robot.mimics import resolve_mimics
 from steelyard.robot.mjcf_source import MjcfSource, read_mjcf_source
-from steelyard.robot.names import LONGEST_NAME, is_name, listed, shown, shown_path
+from steelyard.robot.names import LONGEST_NAME, is_name, listed, one_line, shown, shown_path
 from steelyard.robot.tree import (
     Array,
     Joint,
@@ -39,10 +39,6 @@ from steelyard.robot.tree import (
     frozen_array,
     rotation_about,
 )
-
-FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
-JOINT_EQUALITY = 2  # mjtEq.mjEQ_JOINT
-GRAVITY_DISABLED = 1 << 7  # mjtDisableBit.mjDSBL_GRAVITY
 
 
 def read_mjcf(path: str | Path) -> Robot:
@@ -65,15 +61,16 @@ def _compile(source: MjcfSource, where: str) -> Any:
     try:
         return mujoco.MjModel.from_xml_string(source.text, source.meshes)
     except (ValueError, mujoco.FatalError) as error:
-        reason = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
-        raise RobotError(f"MuJoCo cannot compile {where}: {reason}") from None
+        raise RobotError(f"MuJoCo cannot compile {where}: {one_line(error)}") from None
 
 
 def _robot(model: Any, path: str) -> Robot:
+    from mujoco import mjtDisableBit
+
     link_names = _names([model.body(i).name for i in range(model.nbody)], "body")
     joint_names = _names([model.joint(i).name for i in range(model.njnt)], "joint")
     root, bodies = _root_and_bodies(model, link_names)
-    links = [Link(link_names[root], _inertial(model, root, link_names[root]))]
+    links = [Link(link_names[root], *_inertial(model, root, link_names[root]))]
     joints: list[Joint] = []
     taken = set(link_names)
     for body in bodies:
@@ -93,9 +90,9 @@ def _robot(model: Any, path: str) -> Robot:
                 links.append(Link(child))
             joints.append(_joint(model, index, joint_names[index], parent, child, T_parent_body))
             parent, T_parent_body = child, pose()
-        links.append(Link(link_names[body], _inertial(model, body, link_names[body])))
+        links.append(Link(link_names[body], *_inertial(model, body, link_names[body])))
     robot_joints, held = _equalities(model, tuple(joints), joint_names)
-    off = int(model.opt.disableflags) & GRAVITY_DISABLED
+    off = int(model.opt.disableflags) & int(mjtDisableBit.mjDSBL_GRAVITY)
     name = model.names.split(b"\0", 1)[0].decode("utf-8", "replace")
     robot = Robot(
         name=name if is_name(name) else Path(path).stem,
@@ -133,7 +130,9 @@ def _unused(name: str, taken: set[str]) -> str:
 
 def _root_and_bodies(model: Any, names: list[str]) -> tuple[int, list[int]]:
     """The root body and the bodies below it: all, or those of the one free body."""
-    free = [int(model.jnt_bodyid[j]) for j in range(model.njnt) if model.jnt_type[j] == FREE]
+    from mujoco import mjtJoint
+
+    free = [int(b) for b in model.jnt_bodyid[model.jnt_type == mjtJoint.mjJNT_FREE]]
     if not free:
         return 0, list(range(1, model.nbody))
     moving = sorted({int(model.body_rootid[model.jnt_bodyid[j]]) for j in range(model.njnt)})
@@ -153,17 +152,18 @@ def _placement(model: Any, body: int, name: str) -> Array:
     return pose(rotation_quaternion(*quaternion.tolist()), position)
 
 
-def _inertial(model: Any, body: int, name: str) -> Array | None:
-    """The 10-vector from principal moments about the centre of mass; None if all zero."""
+def _inertial(model: Any, body: int, name: str) -> tuple[Array | None, Array | None]:
+    """The 10-vector and the inertia (3, 3) about the centre of mass; None if all zero."""
     mass, moments = float(model.body_mass[body]), np.array(model.body_inertia[body])
     if mass == 0.0 and not moments.any():
-        return None
+        return None, None
     R = rotation_quaternion(*model.body_iquat[body].tolist())
     with np.errstate(over="ignore", invalid="ignore"):
-        inertial = from_com(mass, np.array(model.body_ipos[body]), R @ np.diag(moments) @ R.T)
+        inertia_com = R @ np.diag(moments) @ R.T
+        inertial = from_com(mass, np.array(model.body_ipos[body]), inertia_com)
     if not np.all(np.isfinite(inertial)):
         raise RobotError(f"body {shown(name)}: its mass or inertia is not finite")
-    return frozen_array(inertial, (10,))
+    return frozen_array(inertial, (10,)), frozen_array(inertia_com, (3, 3))
 
 
 def _joint(
@@ -173,8 +173,9 @@ def _joint(
 
     T_parent_child(q) = T_parent_body Tr(pos) motion(axis, q - ref) Tr(-pos)
     """
-    kind_code = int(model.jnt_type[index])
-    if kind_code == BALL:
+    from mujoco import mjtJoint
+
+    if model.jnt_type[index] == mjtJoint.mjJNT_BALL:
         raise RobotError(
             f"joint {shown(name)} is a ball joint, which cannot be read; use three hinges"
         )
@@ -186,7 +187,7 @@ def _joint(
     axis = axis / np.linalg.norm(axis)
     limited = bool(model.jnt_limited[index])
     kind: JointKind
-    if kind_code == SLIDE:
+    if model.jnt_type[index] == mjtJoint.mjJNT_SLIDE:
         kind, back = "prismatic", pose(None, -reference * axis)
     else:
         kind = "revolute" if limited else "continuous"
@@ -213,8 +214,8 @@ def _effort(model: Any, joint: int) -> float | None:
     efforts = []
     if model.jnt_actfrclimited[joint]:
         efforts.append(float(np.abs(model.jnt_actfrcrange[joint]).max()))
-    # mjTRN_JOINT and mjTRN_JOINTINPARENT are 0 and 1 and act alike on hinges and slides.
-    acting = np.flatnonzero((model.actuator_trntype <= 1) & (model.actuator_trnid[:, 0] == joint))
+    # The source keeps no other transmissions, and both act alike on hinges and slides.
+    acting = np.flatnonzero(model.actuator_trnid[:, 0] == joint)
     total = 0.0
     for i in acting:
         gear = abs(float(model.actuator_gear[i, 0]))
@@ -238,10 +239,12 @@ def _equalities(
 
     MuJoCo holds y - y0 = a0 + a1 (x - x0) + ... + a4 (x - x0)^4, with x0, y0 the references.
     """
+    from mujoco import mjtEq
+
     mimics: dict[str, Mimic] = {}
     held: dict[str, float] = {}
     for i in range(model.neq):
-        if model.eq_type[i] != JOINT_EQUALITY or not model.eq_active0[i]:
+        if model.eq_type[i] != mjtEq.mjEQ_JOINT or not model.eq_active0[i]:
             continue
         follower, leader = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
         a0, a1, *higher = (float(x) for x in model.eq_data[i, :5])

@@ -83,11 +83,14 @@ class Link:
 
     ``inertial`` is the 10-vector ``m, mx, my, mz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz``
     (kg, kg m, kg m²) in the link frame, inertia about the link frame origin;
-    ``None`` where the file states none.
+    ``None`` where the file states none. ``inertia_com`` (3, 3) kg m² is the inertia about
+    the centre of mass in link axes, where a file states that: moving a small inertia to a
+    far origin costs its last digits.
     """
 
     name: str
     inertial: Array | None = None
+    inertia_com: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

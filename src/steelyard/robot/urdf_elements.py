@@ -48,11 +48,11 @@ def read_link(element: XmlElement) -> Link:
     name = name_of(element)
     owner = f"link {shown(name)}"
     inertial = element.one("inertial", owner)
-    return Link(name, None if inertial is None else _inertial(inertial, owner))
+    return Link(name) if inertial is None else Link(name, *_inertial(inertial, owner))
 
 
-def _inertial(element: XmlElement, owner: str) -> Array:
-    """The 10-vector in the link frame from mass, and inertia about the centre of mass."""
+def _inertial(element: XmlElement, owner: str) -> tuple[Array, Array]:
+    """The 10-vector in the link frame, and the inertia (3, 3) about the centre of mass."""
     mass_element = element.one("mass", owner)
     if mass_element is None or "value" not in mass_element.attributes:
         raise RobotError(f"{owner}: its <inertial> in line {element.line} states no mass")
@@ -68,12 +68,12 @@ def _inertial(element: XmlElement, owner: str) -> Array:
     )
     T_link_inertial = _origin(element, owner)
     R = T_link_inertial[:3, :3]
-    inertia_com = R @ np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]) @ R.T
     with np.errstate(over="ignore", invalid="ignore"):
+        inertia_com = R @ np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]) @ R.T
         inertial = from_com(mass, T_link_inertial[:3, 3], inertia_com)
     if not np.all(np.isfinite(inertial)):
         raise RobotError(f"{owner}: the numbers of its <inertial> are too large to work with")
-    return frozen_array(inertial, (10,))
+    return frozen_array(inertial, (10,)), frozen_array(inertia_com, (3, 3))
 
 
 def _origin(element: XmlElement, owner: str) -> Array:
