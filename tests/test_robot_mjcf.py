@@ -104,7 +104,7 @@ def compare(robot: Robot, model: object, rng: np.random.Generator) -> None:
             data.qpos[:7] = np.r_[rng.normal(size=3), quaternion / np.linalg.norm(quaternion)]
         for name, position in positions.items():
             data.qpos[model.joint(name).qposadr[0]] = position  # type: ignore[attr-defined]
-        mujoco.mj_forward(model, data)
+        mujoco.mj_kinematics(model, data)
         if robot.floating_base:
             T_world_root[:3, :3] = data.body(robot.root).xmat.reshape(3, 3)
             T_world_root[:3, 3] = data.body(robot.root).xpos

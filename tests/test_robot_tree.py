@@ -18,7 +18,7 @@ from steelyard.robot.frames import (
     rotation_z,
     sin_cos,
 )
-from steelyard.robot.names import did_you_mean, listed, shown
+from steelyard.robot.names import did_you_mean, listed, one_line, shown
 from steelyard.robot.tree import frozen_array, rotation_about
 
 ANGLES = st.floats(-20.0, 20.0)
@@ -150,5 +150,6 @@ def test_names_in_messages_are_short() -> None:
     assert listed([]) == "none"
     assert len(shown("x" * 10**6)) < 100
     assert "\n" not in shown("a\nb")
+    assert one_line("a\n\n b\x1b[2J\x9b") == "a; b?[2J?"
     assert did_you_mean("elbwo", ["elbow", "wrist"]) == " (did you mean 'elbow'?)"
     assert did_you_mean("q", ["elbow", "wrist"]) == ""

@@ -13,7 +13,7 @@ from steelyard.errors import RobotError
 from steelyard.inertia import to_com
 from steelyard.robot import Mimic, Robot
 from steelyard.robot.urdf import parse_urdf, read_urdf
-from steelyard.robot.xml import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS
+from steelyard.robot.xml import MAX_ATTRIBUTES, MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS
 
 # Files of example-robot-data that describe no robot, with what the refusal says.
 REFUSED = {
@@ -429,11 +429,13 @@ def test_undefined_entity_is_not_xml() -> None:
 
 
 def test_caps() -> None:
-    """Depth, number of elements and size are capped."""
+    """Depth, number of elements and of attributes, and size are capped."""
     n = 200_000
     assert f"deeper than {MAX_DEPTH}" in refusal("<robot>" + "<a>" * n + "</a>" * n + "</robot>")
     assert f"deeper than {MAX_DEPTH}" in refusal("<a>" * n)
     assert f"{MAX_ELEMENTS} elements" in refusal(f"<robot>{'<a/>' * (MAX_ELEMENTS + 1)}</robot>")
+    attributes = " ".join(f"a{i}=''" for i in range(MAX_ATTRIBUTES + 1))
+    assert f"more than {MAX_ATTRIBUTES} attributes" in refusal(f"<robot {attributes}/>")
     assert "larger than 64 MiB" in refusal(b" " * (MAX_BYTES + 1))
     nested = "<a>" * (MAX_DEPTH - 1) + "</a>" * (MAX_DEPTH - 1)
     assert parse_urdf(two_links(extra=nested)).joint_names == ("elbow",)

@@ -58,10 +58,16 @@ def _compile(source: MjcfSource, where: str) -> Any:
         import mujoco
     except ImportError:
         raise MissingDependencyError("mujoco", "mujoco", "reading MJCF") from None
+    # Without a handler MuJoCo prints its warnings and writes MUJOCO_LOG.TXT where we stand.
+    # They are about simulating; what matters for a robot is checked on what it compiled.
+    handler = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda warning: None)
     try:
         return mujoco.MjModel.from_xml_string(source.text, source.meshes)
     except (ValueError, mujoco.FatalError) as error:
         raise RobotError(f"MuJoCo cannot compile {where}: {one_line(error)}") from None
+    finally:
+        mujoco.set_mju_user_warning(handler)
 
 
 def _robot(model: Any, path: str) -> Robot:

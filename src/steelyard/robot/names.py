@@ -9,6 +9,7 @@ from itertools import islice
 LONGEST_NAME = 200
 LONGEST_TEXT = 60
 LONGEST_PATH = 500
+LONGEST_REASON = 300
 LONGEST_LIST = 20
 
 
@@ -21,6 +22,12 @@ def shown(text: str, longest: int = LONGEST_TEXT) -> str:
 def shown_path(path: object) -> str:
     """A path in quotes and on one line; paths are cut later than other text."""
     return shown(str(path), LONGEST_PATH)
+
+
+def one_line(reason: object) -> str:
+    """Another library's message on one line, without what a terminal would obey."""
+    text = "; ".join(line.strip() for line in str(reason).splitlines() if line.strip())
+    return "".join(c if c.isprintable() else "?" for c in text[:LONGEST_REASON])
 
 
 def listed(names: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from steelyard.errors import OverlayError
-from steelyard.robot.names import did_you_mean, is_name, listed, shown, shown_path
+from steelyard.robot.names import did_you_mean, is_name, listed, one_line, shown, shown_path
 from steelyard.robot.overlay import LIMITS, TERMS, Coupling, Overlay
 from steelyard.robot.tree import Limits
 
@@ -55,7 +55,7 @@ def parse_overlay(text: str, *, source: str | None = None) -> Overlay:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise OverlayError(f"{where} is not TOML: {' '.join(reason.split())[:200]}") from None
+        raise OverlayError(f"{where} is not TOML: {one_line(reason)}") from None
     try:
         return _overlay(table, source)
     except OverlayError as error:

@@ -2,7 +2,8 @@
 
 One pass of expat builds the tree and refuses, before it costs anything: document type
 declarations and entities (so no external files and no billion laughs), nesting deeper
-than ``MAX_DEPTH``, more than ``MAX_ELEMENTS`` elements, and files above ``MAX_BYTES``.
+than ``MAX_DEPTH``, more than ``MAX_ELEMENTS`` elements or ``MAX_ATTRIBUTES`` attributes,
+and files above ``MAX_BYTES``.
 Text between tags and comments are dropped: robot descriptions say everything in
 attributes. Nothing here follows a reference to another file.
 """
@@ -17,11 +18,12 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from steelyard.errors import RobotError
-from steelyard.robot.names import shown, shown_path
+from steelyard.robot.names import one_line, shown, shown_path
 
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 200
 MAX_ELEMENTS = 1_000_000
+MAX_ATTRIBUTES = 2_000_000
 
 # Decimal numbers as XML Schema writes them. Python's float() also takes "1_000", other
 # alphabets' digits and "nan", none of which a robot file means.
@@ -84,6 +86,12 @@ def parse_xml(data: bytes, where: str, encoding: str | None = None) -> XmlElemen
     """
     if len(data) > MAX_BYTES:
         raise RobotError(f"{where} is larger than {MAX_BYTES // 2**20} MiB, the most that is read")
+    # An attribute has an equals sign in every encoding that expat reads. Counting them is
+    # cheap, while expat would gather all attributes of one element before it calls us.
+    if data.count(b"=") > MAX_ATTRIBUTES:
+        raise RobotError(
+            f"{where} has more than {MAX_ATTRIBUTES} attributes, the most that is read"
+        )
     roots: list[XmlElement] = []
     stack: list[XmlElement] = []
     n_elements = 0
@@ -126,7 +134,7 @@ def parse_xml(data: bytes, where: str, encoding: str | None = None) -> XmlElemen
         parser.Parse(data, True)
     except (expat.ExpatError, LookupError, ValueError) as error:
         # LookupError and ValueError: an encoding that Python does not know or cannot map.
-        raise RobotError(f"{where} is not XML: {error}") from None
+        raise RobotError(f"{where} is not XML: {one_line(error)}") from None
     return roots[0]
 
 
