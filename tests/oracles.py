@@ -28,11 +28,19 @@ def urdf_text(robot: Robot) -> str:
         lines.append(f'<link name="{link.name}">')
         if link.inertial is not None:
             mass, com, inertia = to_com(link.inertial)
-            entries = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1),
-                       "iyz": (1, 2), "izz": (2, 2)}
+            entries = {
+                "ixx": (0, 0),
+                "ixy": (0, 1),
+                "ixz": (0, 2),
+                "iyy": (1, 1),
+                "iyz": (1, 2),
+                "izz": (2, 2),
+            }
             tensor = " ".join(f'{k}="{float(inertia[ij])!r}"' for k, ij in entries.items())
-            lines.append(f'<inertial><origin xyz="{numbers(com)}"/><mass value="{float(mass)!r}"/>'
-                         f"<inertia {tensor}/></inertial>")
+            lines.append(
+                f'<inertial><origin xyz="{numbers(com)}"/><mass value="{float(mass)!r}"/>'
+                f"<inertia {tensor}/></inertial>"
+            )
         lines.append("</link>")
     for joint in robot.joints:
         assert np.array_equal(joint.child_offset, np.eye(4))
@@ -43,11 +51,15 @@ def urdf_text(robot: Robot) -> str:
             f'<origin xyz="{numbers(T[:3, 3])}" rpy="{numbers(rpy_of(T[:3, :3]))}"/>'
         )
         if joint.moves:
-            lines.append(f'<axis xyz="{numbers(joint.axis)}"/>'
-                         '<limit lower="-9" upper="9" effort="100" velocity="10"/>')
+            lines.append(
+                f'<axis xyz="{numbers(joint.axis)}"/>'
+                '<limit lower="-9" upper="9" effort="100" velocity="10"/>'
+            )
         if joint.mimic is not None:
-            lines.append(f'<mimic joint="{joint.mimic.joint}" multiplier="{joint.mimic.multiplier}"'
-                         f' offset="{joint.mimic.offset}"/>')
+            lines.append(
+                f'<mimic joint="{joint.mimic.joint}" multiplier="{joint.mimic.multiplier}"'
+                f' offset="{joint.mimic.offset}"/>'
+            )
         lines.append("</joint>")
     return "\n".join([*lines, "</robot>"])
 

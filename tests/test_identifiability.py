@@ -15,8 +15,9 @@ from steelyard.errors import ModelError, RobotError
 from steelyard.identifiability import base_map, snap, write_combination
 from steelyard.kernels import torque_regressor
 from steelyard.model import Model
+from steelyard.states import random_states
 from steelyard.terms import joint_terms
-from steelyard.testing import random_robot, random_states
+from steelyard.testing import random_robot
 
 TERM = re.compile(r"([+-]?)([\d.]+(?:e-?\d+)?)?(?:\(([^)]*)\)|([A-Za-z]+_\d+[a-z]*))")
 

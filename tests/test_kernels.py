@@ -14,8 +14,9 @@ from steelyard import Robot
 from steelyard.errors import ModelError, RobotError
 from steelyard.kernels import bias_torque, mass_matrix, torque, torque_regressor
 from steelyard.model import Model
+from steelyard.states import random_states
 from steelyard.terms import coupled_terms, default_terms
-from steelyard.testing import random_robot, random_states
+from steelyard.testing import random_robot
 
 
 def deviation(tau: np.ndarray, truth: np.ndarray) -> float:

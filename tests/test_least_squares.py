@@ -89,7 +89,8 @@ def test_cluster_covariance_is_the_leave_one_block_out_one():
 
 def coverage(world, estimator, draw, n_runs):
     """Pooled shares of truths inside the classical and the cluster 95 % intervals, and how
-    often the result calls the classical ones overconfident."""
+    often the result calls the classical ones overconfident.
+    """
     inside = np.zeros((2, n_runs))
     said = 0
     for k in range(n_runs):
@@ -100,12 +101,11 @@ def coverage(world, estimator, draw, n_runs):
     return inside[0].mean(), inside[1].mean(), said / n_runs
 
 
-@pytest.mark.parametrize(
-    ("estimator", "noise"), [(ols, (0.5, 0.5, 0.5)), (wls, (1.0, 0.3, 0.1))]
-)
+@pytest.mark.parametrize(("estimator", "noise"), [(ols, (0.5, 0.5, 0.5)), (wls, (1.0, 0.3, 0.1))])
 def test_intervals_cover_under_white_noise(estimator, noise):
     """With independent noise, 95 % intervals cover 93 to 97 % (200 of the 1,000 runs of the
-    coverage benchmark), and nobody is called overconfident."""
+    coverage benchmark), and nobody is called overconfident.
+    """
     world = chain_experiment(0)
     rng = np.random.default_rng(1)
     classical, _, said = coverage(

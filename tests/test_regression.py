@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from experiments import chain_experiment, multisine_motion
@@ -12,7 +14,8 @@ from steelyard.kernels import torque_regressor
 from steelyard.model import Model
 from steelyard.motion import Measurements, Motion
 from steelyard.regression import block_length, compress, compress_stream, merge
-from steelyard.testing import random_robot, random_states
+from steelyard.states import random_states
+from steelyard.testing import random_robot
 
 
 def whole_system(model, motion, measurements):
@@ -75,7 +78,7 @@ def test_chunks_do_not_change_a_single_bit():
     rng = np.random.default_rng(0)
     cuts = np.sort(rng.choice(np.arange(1, 5000), size=37, replace=False))
     edges = [0, *cuts, 5000]
-    pieces = [slice(i, j) for i, j in zip(edges[:-1], edges[1:], strict=True)]
+    pieces = [slice(i, j) for i, j in pairwise(edges)]
     chunks = [(world.motion[p], measurements[p]) for p in pieces]
     streamed = compress_stream(world.model, chunks, block_s=8.0)
     for other in (threaded, streamed):
@@ -89,9 +92,7 @@ def test_stream_without_a_grid_keeps_a_bounded_number_of_blocks():
     """Blocks are joined as time goes on; the total does not change."""
     world = chain_experiment(2, n_samples=6000)
     measurements = world.measured(np.zeros(1))
-    chunks = [
-        (world.motion[i : i + 100], measurements[i : i + 100]) for i in range(0, 6000, 100)
-    ]
+    chunks = [(world.motion[i : i + 100], measurements[i : i + 100]) for i in range(0, 6000, 100)]
     streamed = compress_stream(world.model, chunks)
     whole = compress(world.model, world.motion, measurements)
     assert 30 <= len(streamed.keys) <= 64
@@ -192,9 +193,9 @@ def test_bad_data_are_refused_with_the_place():
         compress(model, motion, Measurements(("elbow",), good.tau[:, :1]))
     with pytest.raises(RegressionError, match="no torque value of joint_1"):
         compress(model, motion, world.measured(np.full((50, 3), np.nan)))
+    noise = np.zeros((50, 3))
+    noise[3, 0] = np.inf
     with pytest.raises(RegressionError, match="infinite at sample 3"):
-        noise = np.zeros((50, 3))
-        noise[3, 0] = np.inf
         compress(model, motion, world.measured(noise))
     with pytest.raises(RegressionError, match="50 samples of motion, but 49 of torque"):
         compress(model, motion, good[:49])

@@ -234,7 +234,8 @@ def entry(parameter, joint, felt, n, value):  # type: ignore[no-untyped-def]
     """The torque (n,) that one of a body's ten parameters makes at one joint."""
     if parameter == 0:
         for s in range(n):
-            value[s] = joint[0, s] * felt[0, s] + joint[1, s] * felt[1, s] + joint[2, s] * felt[2, s]
+            along = joint[0, s] * felt[0, s] + joint[1, s] * felt[1, s]
+            value[s] = along + joint[2, s] * felt[2, s]
         return
     if parameter < 4:
         # the components x, y, z of the formula for h follow each other in a circle

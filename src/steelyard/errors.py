@@ -53,6 +53,5 @@ class MissingDependencyError(SteelyardError):
         self.library = library
         self.extra = extra
         super().__init__(
-            f"{purpose} needs {library}, which is not installed: "
-            f"pip install 'steelyard[{extra}]'"
+            f"{purpose} needs {library}, which is not installed: pip install 'steelyard[{extra}]'"
         )

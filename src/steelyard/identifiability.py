@@ -26,6 +26,7 @@ from steelyard.errors import ModelError
 from steelyard.inertia import PARAMETERS
 from steelyard.kernels import torque_regressor
 from steelyard.model import Column, Model
+from steelyard.states import random_states
 
 Array = NDArray[np.float64]
 ColumnOrder = Literal["pinocchio", "sousa"]
@@ -75,7 +76,7 @@ class BaseMap:
         own = self.independent[k]
         others = [i for i in self.sequence if self.K[k, i] != 0.0 and i != own]
         members = [own, *others]
-        return write_combination([labels[i] for i in members], self.K[k, members])
+        return write_combination([labels[i] for i in members], self.K[k, members].tolist())
 
     def combinations(self, style: Literal["names", "papers"] = "names") -> tuple[str, ...]:
         """Every base parameter in words."""
@@ -151,22 +152,10 @@ def column_order(model: Model, order: ColumnOrder) -> tuple[int, ...]:
 
 
 def sampled_regressor(model: Model, seed: int) -> Array:
-    """Regressor (n_rows, n_columns) stacked over random states in general position.
-
-    Speeds and accelerations are of the size that makes gravity, Coriolis and inertia
-    torques comparable, so that no dependency hides behind a difference of scale.
-    """
-    rng = np.random.default_rng(seed)
+    """Regressor (n_rows, n_columns) stacked over random states in general position."""
     n_columns = len(model.columns)
     n_samples = max(30, 4 * n_columns // model.nv + 20)
-    n_joints = len(model.robot.joint_names)
-    q = rng.uniform(-np.pi, np.pi, size=(n_samples, n_joints))
-    if model.robot.floating_base:
-        quaternion = rng.normal(size=(n_samples, 4))
-        quaternion /= np.linalg.norm(quaternion, axis=1, keepdims=True)
-        q = np.hstack([rng.normal(size=(n_samples, 3)), quaternion, q])
-    v = rng.normal(scale=3.0, size=(n_samples, model.nv))
-    a = rng.normal(scale=9.0, size=(n_samples, model.nv))
+    q, v, a = random_states(np.random.default_rng(seed), model.robot, n_samples)
     return torque_regressor(model, q, v, a).reshape(-1, n_columns)
 
 

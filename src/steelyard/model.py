@@ -182,9 +182,7 @@ class Model:
         index = {name: i for i, name in enumerate(self.column_names)}
         for name, value in values.items():
             if name not in index:
-                raise ModelError(
-                    f"there is no column '{name}'; the columns are {', '.join(index)}"
-                )
+                raise ModelError(f"there is no column '{name}'; the columns are {', '.join(index)}")
             theta[index[name]] = value
         return theta
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ class Regression:
 def triangle(rows: Array) -> Array:
     """Square upper triangular factor of ``rows``, padded with zeros if they are few."""
     n = rows.shape[1]
-    R = np.linalg.qr(rows, mode="r")
+    R: Array = np.linalg.qr(rows, mode="r")  # type: ignore[assignment]
     return R if len(R) == n else np.vstack([R, np.zeros((n - len(R), n))])
 
 
@@ -233,7 +234,7 @@ class Accumulator:
         block = np.floor(time / self.block_s).astype(np.int64)
         edges = [0, *(np.flatnonzero(np.diff(block)) + 1), len(time)]
         jobs = []
-        for begin, end in zip(edges[:-1], edges[1:], strict=True):
+        for begin, end in pairwise(edges):
             key = (motion.run, int(block[begin]))
             if key not in self.blocks:
                 self.blocks[key] = self._empty_block()
@@ -263,9 +264,7 @@ class Accumulator:
         )
         counts = np.array([self.blocks[key].counts for key in keys])
         check_rows(self.groups, counts)
-        return Regression(
-            self.base, self.groups, self.block_s, keys, factors, counts, dict(record)
-        )
+        return Regression(self.base, self.groups, self.block_s, keys, factors, counts, dict(record))
 
     def coarsen(self) -> None:
         """Join neighbouring blocks on a grid twice as long."""
@@ -359,9 +358,10 @@ class Accumulator:
                     f"run '{motion.run}': {name} is not a number at sample {row}; "
                     "mark missing torques by NaN and leave samples without motion out"
                 )
-        if len(time) and np.any(np.diff(time, prepend=self.last_time.get(motion.run, -np.inf)) <= 0):
-            raise RegressionError(f"run '{motion.run}': time does not increase")
         if len(time):
+            before = self.last_time.get(motion.run, -np.inf)
+            if np.any(np.diff(time, prepend=before) <= 0.0):
+                raise RegressionError(f"run '{motion.run}': time does not increase")
             self.last_time[motion.run] = float(time[-1])
         tau = np.full((len(time), model.nv), np.nan)
         for column, channel in enumerate(measurements.channels):

@@ -70,7 +70,8 @@ def _parse(archive: Archive) -> Regression:
         independent = tuple(int(i) for i in header["independent"])
         sequence = tuple(int(i) for i in header["sequence"])
         groups = tuple(
-            RowGroup(str(name), tuple(int(i) for i in members)) for name, members in header["groups"]
+            RowGroup(str(name), tuple(int(i) for i in members))
+            for name, members in header["groups"]
         )
         keys = tuple((str(run), int(k)) for run, k in header["keys"])
         K = np.array(archive.load("K"), dtype=float)

@@ -151,9 +151,7 @@ def read_result(path: str | Path) -> Result:
     try:
         return _parse(document)
     except (KeyError, TypeError, ValueError, AttributeError) as failure:
-        raise ResultError(
-            f"'{path}': is damaged; {type(failure).__name__}: {failure}"
-        ) from None
+        raise ResultError(f"'{path}': is damaged; {type(failure).__name__}: {failure}") from None
 
 
 def _parse(document: dict[str, Any]) -> Result:

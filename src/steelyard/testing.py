@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.inertia import from_com
-from steelyard.robot.tree import Joint, Limits, Link, Mimic, Robot, frozen_array
+from steelyard.robot.tree import Joint, JointKind, Limits, Link, Mimic, Robot, frozen_array
 
 Array = NDArray[np.float64]
 
@@ -61,12 +61,16 @@ def random_robot(
     free: list[str] = []
     tips = ["base"]
     for i in range(1, n_joints + 1):
-        kind = "prismatic" if rng.random() < prismatic else rng.choice(["revolute", "continuous"])
+        kind: JointKind = "revolute" if rng.random() < 0.5 else "continuous"
+        if rng.random() < prismatic:
+            kind = "prismatic"
         axis = rng.normal(size=3)
         child = f"link_{i}"
-        follows = Mimic(str(rng.choice(free)), float(rng.uniform(-2, 2)), 0.1) if (
-            free and rng.random() < mimic
-        ) else None
+        follows = (
+            Mimic(str(rng.choice(free)), float(rng.uniform(-2, 2)), 0.1)
+            if (free and rng.random() < mimic)
+            else None
+        )
         joint = Joint(
             name=f"joint_{i}",
             kind=kind,
@@ -102,17 +106,3 @@ def random_robot(
         gravity=frozen_array(rng.normal(scale=6.0, size=3), (3,)),
         floating_base=floating_base,
     )
-
-
-def random_states(
-    rng: np.random.Generator, robot: Robot, n_samples: int
-) -> tuple[Array, Array, Array]:
-    """q (n_samples, nq), v and a (n_samples, nv) in general position."""
-    n = len(robot.joint_names)
-    nv = n + (6 if robot.floating_base else 0)
-    q = rng.uniform(-np.pi, np.pi, size=(n_samples, n))
-    if robot.floating_base:
-        quaternion = rng.normal(size=(n_samples, 4))
-        quaternion /= np.linalg.norm(quaternion, axis=1, keepdims=True)
-        q = np.hstack([rng.normal(size=(n_samples, 3)), quaternion, q])
-    return q, rng.normal(scale=2.0, size=(n_samples, nv)), rng.normal(scale=5.0, size=(n_samples, nv))

@@ -191,9 +191,7 @@ def relative_error(regression: Regression, beta: Array) -> float:
 def excitation_findings(regression: Regression, fit: Fit) -> tuple[Finding, ...]:
     """Say which base parameters the data leave open."""
     open_ones = [
-        name
-        for name, known in zip(regression.base.names, fit.determined, strict=True)
-        if not known
+        name for name, known in zip(regression.base.names, fit.determined, strict=True) if not known
     ]
     if not open_ones:
         return ()
