@@ -183,7 +183,7 @@ def test_inputs_are_left_alone_and_read_only_ones_accepted():
 
 def test_wrong_shapes_are_refused_with_names():
     """A missing joint is named, not broadcast."""
-    model = Model(random_robot(np.random.default_rng(0), 3))
+    model = Model(random_robot(np.random.default_rng(0), 3, chain=True))
     with pytest.raises(ModelError, match=r"q has shape \(5, 2\).*joint_1, joint_2, joint_3"):
         torque_regressor(model, np.zeros((5, 2)), np.zeros((5, 3)), np.zeros((5, 3)))
     with pytest.raises(ModelError, match="5, 4 and 5 samples"):
