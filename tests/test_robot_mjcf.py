@@ -447,15 +447,29 @@ def test_messages_keep_the_files_lines(tmp_path: Path) -> None:
     assert "line 7" in refusal(tmp_path, text + "<geom size='1'/></body></worldbody></mujoco>")
 
 
-def test_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading leaves no log of MuJoCo's in the working folder."""
+def test_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Where MuJoCo would warn, nothing is printed or logged, and the user's handler stays."""
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    for text in (ARM, REFUSED["has axis='0 0 nan'; numbers must be finite"]):
+    # Two hinges on one axis: the inertia matrix is singular, and MuJoCo warns.
+    collinear = BODY.format("").replace("<joint", '<joint name="i"/><joint')
+    for text in (ARM, collinear, REFUSED["has axis='0 0 nan'; numbers must be finite"]):
         with contextlib.suppress(RobotError):
             read_text(tmp_path, text)
     assert list(folder.iterdir()) == []
+    assert capfd.readouterr() == ("", "")
+    warnings: list[str] = []
+    handler = warnings.append
+    mujoco.set_mju_user_warning(handler)
+    try:
+        read_text(tmp_path, collinear)
+        assert mujoco.get_mju_user_warning() is handler
+        assert warnings == []
+    finally:
+        mujoco.set_mju_user_warning(None)
 
 
 def test_mujoco_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
