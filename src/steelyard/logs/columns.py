@@ -110,7 +110,9 @@ def quantity_column(joint: str, quantity: str, unit: str | None, where: str) -> 
         return Column(joint, quantity, 1.0, "")
     known = UNITS[quantity]
     if unit not in known:
-        raise LogError(f"{where}: '{unit}' is no unit of {quantity}; known are {', '.join(known)}")
+        raise LogError(
+            f"{where}: {quoted(unit)} is no unit of {quantity}; known are {', '.join(known)}"
+        )
     factor, si = known[unit]
     return Column(joint, quantity, factor, si)
 
@@ -118,7 +120,9 @@ def quantity_column(joint: str, quantity: str, unit: str | None, where: str) -> 
 def time_column(unit: str | None, where: str) -> Column:
     """The time column, its unit checked."""
     if (unit or "s") not in TIME_UNITS:
-        raise LogError(f"{where}: '{unit}' is no unit of time; known are {', '.join(TIME_UNITS)}")
+        raise LogError(
+            f"{where}: {quoted(unit or '')} is no unit of time; known are {', '.join(TIME_UNITS)}"
+        )
     return Column("", "time", TIME_UNITS[unit or "s"], "s")
 
 
@@ -126,12 +130,12 @@ def parse_column(name: str, where: str) -> Column | None:
     """What the column of this name holds; None where the schema does not know it."""
     bare, unit = split_unit(name)
     if bare.lower() in TIME_NAMES:
-        return time_column(unit, f"{where}: column '{name}'")
+        return time_column(unit, f"{where}: column {quoted(name)}")
     joint, dot, quantity = bare.rpartition(".")
     known = QUANTITY_OF.get(quantity.strip().lower())
     if not dot or not joint.strip() or known is None:
         return None
-    return quantity_column(joint.strip(), known, unit, f"{where}: column '{name}'")
+    return quantity_column(joint.strip(), known, unit, f"{where}: column {quoted(name)}")
 
 
 def parse_header(names: list[str], where: str) -> tuple[list[Column | None], tuple[str, ...]]:
@@ -147,8 +151,10 @@ def parse_header(names: list[str], where: str) -> tuple[list[Column | None], tup
             continue
         key = (column.joint, column.quantity)
         if key in seen:
-            what = "time" if not column.joint else f"the {column.quantity} of '{column.joint}'"
-            raise LogError(f"{where}: columns '{seen[key]}' and '{name}' both give {what}")
+            what = f"the {column.quantity} of {quoted(column.joint)}" if column.joint else "time"
+            raise LogError(
+                f"{where}: columns {quoted(seen[key])} and {quoted(name)} both give {what}"
+            )
         seen[key] = name
     if ("", "time") not in seen:
         raise LogError(
@@ -164,7 +170,13 @@ def parse_header(names: list[str], where: str) -> tuple[list[Column | None], tup
     return columns, ignored
 
 
+def quoted(text: str) -> str:
+    """A piece of a file for a message: in quotes, on one line, cut after 60 characters."""
+    plain = "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text[:60])
+    return f"'{plain}...'" if len(text) > 60 else f"'{plain}'"
+
+
 def listed(names: list[str] | tuple[str, ...], limit: int = 20) -> str:
     """Names for a message, in quotes, cut after ``limit`` of them."""
-    shown = ", ".join(f"'{name[:60]}'" for name in names[:limit])
+    shown = ", ".join(quoted(name) for name in names[:limit])
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")

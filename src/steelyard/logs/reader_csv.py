@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError
-from steelyard.logs.columns import Column, parse_header
+from steelyard.logs.columns import Column, parse_header, quoted
 from steelyard.logs.limits import (
     MAX_COLUMNS,
     MAX_FILE_BYTES,
@@ -142,7 +142,8 @@ def _parse_fast(text: TextIO, delimiter: str, n_columns: int, where: str) -> Arr
     most = MAX_VALUES // n_columns + 1
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*input contained no data")
+            # blank lines and a table without rows are dealt with below
+            warnings.filterwarnings("ignore", "(?s).*contained no data", UserWarning)
             table = np.loadtxt(
                 text, delimiter=delimiter, comments=None, ndmin=2, quotechar='"', max_rows=most
             )
@@ -164,11 +165,12 @@ def _parse_cells(
     rows: list[Array] = []
     most = MAX_VALUES // len(names)
     reader = csv.reader(text, delimiter=delimiter)
+    behind = 1  # lines read so far: the header
     try:
         for cells in reader:
+            line, behind = behind + 1, reader.line_num + 1
             if not cells or (len(cells) == 1 and not cells[0].strip()):
                 continue
-            line = reader.line_num + 1  # the header was read before
             if len(cells) != len(names):
                 raise LogError(
                     f"{where}: line {line} has {len(cells)} cells, "
@@ -178,7 +180,7 @@ def _parse_cells(
             if len(rows) > most:
                 _refuse_length(where)
     except csv.Error as error:
-        raise LogError(f"{where}: line {reader.line_num + 1}: {error}") from None
+        raise LogError(f"{where}: line {behind + 1}: {error}") from None
     return np.array(rows).reshape(len(rows), len(names))
 
 
@@ -195,9 +197,9 @@ def _parse_row(
                 raise ValueError
             row[index] = float(cell)
         except ValueError:
-            what = f"'{cell[:40]}' is not a number" if cell else "is empty"
+            what = f"{quoted(cell)} is not a number" if cell else "is empty"
             hint = "; decimals need a point" if "," in cell else ""
-            raise LogError(f"{where}, column '{names[index]}': {what}{hint}") from None
+            raise LogError(f"{where}, column {quoted(names[index])}: {what}{hint}") from None
     return row
 
 

@@ -8,6 +8,7 @@ really in the archive. See ``docs/logs.md`` for the names of the arrays.
 from __future__ import annotations
 
 import math
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from steelyard.logs.columns import (
     parse_column,
     parse_header,
     quantity_column,
+    quoted,
     split_unit,
 )
 from steelyard.logs.limits import MAX_COLUMNS, MAX_FILE_BYTES, MAX_VALUES, size_words
@@ -75,7 +77,7 @@ def read_npz(path: Path, name: str) -> Log:
             return _from_columns(archive, members, where, name, str(path))
     except zipfile.BadZipFile as error:
         raise LogError(f"{where}: is not a readable NPZ file ({error})") from None
-    except (zlib.error, EOFError) as error:
+    except (zlib.error, struct.error, EOFError, UnicodeDecodeError) as error:
         raise LogError(f"{where}: is damaged ({error})") from None
     except NotImplementedError as error:
         raise LogError(f"{where}: uses a kind of archive that is not read ({error})") from None
@@ -85,7 +87,7 @@ def read_npz(path: Path, name: str) -> Log:
 
 def _headers(archive: zipfile.ZipFile, where: str) -> list[Member]:
     """Every array's header, checked; the data are not touched."""
-    infos = [info for info in archive.infolist() if not info.is_dir()]
+    infos = [info for info in archive.infolist() if not info.filename.endswith("/")]
     if not infos:
         raise LogError(f"{where}: is empty")
     if len(infos) > MAX_COLUMNS:
@@ -93,9 +95,9 @@ def _headers(archive: zipfile.ZipFile, where: str) -> list[Member]:
     seen: set[str] = set()
     members = []
     for info in infos:
-        member = _header(archive, info, f"{where}: array '{info.filename}'")
+        member = _header(archive, info, f"{where}: array {quoted(info.filename)}")
         if member.name in seen:
-            raise LogError(f"{where}: two arrays are named '{member.name}'")
+            raise LogError(f"{where}: two arrays are named {quoted(member.name)}")
         seen.add(member.name)
         members.append(member)
     return members
@@ -104,6 +106,8 @@ def _headers(archive: zipfile.ZipFile, where: str) -> list[Member]:
 def _header(archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> Member:
     if info.flag_bits & 0x1:
         raise LogError(f"{where}: is encrypted")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise LogError(f"{where}: is compressed in a way that NumPy does not write")
     with archive.open(info) as stream:
         try:
             version = npy.read_magic(stream)
@@ -138,7 +142,7 @@ def _load(archive: zipfile.ZipFile, member: Member, where: str) -> NDArray[np.ge
         stream.read(member.offset)
         data = stream.read(member.n_bytes)
     if len(data) != member.n_bytes:
-        raise LogError(f"{where}: array '{member.name}' is cut short")
+        raise LogError(f"{where}: array {quoted(member.name)} is cut short")
     array = np.frombuffer(data, dtype=member.dtype)
     return array.reshape(member.shape, order="F" if member.fortran_order else "C")
 
@@ -152,7 +156,7 @@ def _check_total(members: list[Member], where: str) -> None:
 def _numbers(
     archive: zipfile.ZipFile, member: Member, column: Column, ndim: int, where: str
 ) -> NDArray[np.float64]:
-    what = f"{where}: array '{member.name}'"
+    what = f"{where}: array {quoted(member.name)}"
     if member.dtype.kind not in "fiub":
         raise LogError(f"{what} is not numeric (dtype {member.dtype})")
     if len(member.shape) != ndim:
@@ -221,15 +225,16 @@ def _from_tables(
         if column.unit:
             units[column.joint, column.quantity] = column.unit
     for key, (quantity, unit) in tables.items():
-        column = quantity_column("", quantity, unit, f"{where}: array '{key}'")
+        column = quantity_column("", quantity, unit, f"{where}: array {quoted(key)}")
         table = _numbers(archive, members[key], column, 2, where)
         if table.shape[1] != len(joints):
             raise LogError(
-                f"{where}: array '{key}' has {table.shape[1]} columns for {len(joints)} joint names"
+                f"{where}: array {quoted(key)} has {table.shape[1]} columns for "
+                f"{len(joints)} joint names"
             )
         for joint, values in zip(joints, table.T, strict=True):
             if (joint, quantity) in signals:
-                raise LogError(f"{where}: two arrays give the {quantity} of '{joint}'")
+                raise LogError(f"{where}: two arrays give the {quantity} of {quoted(joint)}")
             signals[joint, quantity] = values
             if column.unit:
                 units[joint, quantity] = column.unit

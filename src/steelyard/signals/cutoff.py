@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 TOLERATED_ERROR = 0.01
 """Relative acceleration error (rms) below which noise does no harm to a regression."""
-TOLERATED_GROWTH = 1.5
+TOLERATED_GROWTH = 1.25
 """How far the error may exceed the least possible one where noise does matter."""
 BANDWIDTHS = 10.0
 """The cutoff never needs to exceed this many bandwidths of the motion."""
@@ -62,7 +62,7 @@ def automatic_cutoff(q: Array, rate_hz: float, order: int, name: str = "log") ->
 
     q : (n_samples, n_joints) rad or m, sampled at ``rate_hz``.
 
-    Of all cutoffs whose predicted acceleration error is at most 1.5 times the least
+    Of all cutoffs whose predicted acceleration error is at most 1.25 times the least
     possible one, or at most 1 %, the highest is taken, but no higher than ten times the
     bandwidth of the motion unless the least error itself lies higher. Where noise matters
     the cutoff is thus near the best one for the acceleration; where it does not, the filter

@@ -36,7 +36,7 @@ def gain(frequency_hz: Array, cutoff_hz: float, order: int, rate_hz: float) -> A
 
 
 def samples_needed(cutoff_hz: float, order: int, rate_hz: float) -> int:
-    """Fewest samples that the filter can work on: its settling time, mirrored at each end."""
+    """Fewest samples that the filter can work on: its settling time."""
     return max(math.ceil(settling_time_s(cutoff_hz, order) * rate_hz), 3 * (order + 1)) + 1
 
 
@@ -44,7 +44,8 @@ def low_pass(x: Array, cutoff_hz: float, order: int, rate_hz: float, name: str =
     """Butterworth low-pass run forward and backward: no delay, gain 1/2 at the cutoff.
 
     x : (n_samples, ...), sampled at ``rate_hz``. The signal is extended at both ends by an
-    odd reflection (2 x_0 - x) of one settling time, so that a steady trend passes unchanged.
+    odd reflection (2 x_0 - x) of three settling times, or as much as there is, so that a
+    steady trend passes unchanged.
     ``name`` says in errors which log it is.
     """
     from scipy.signal import butter, sosfiltfilt
@@ -62,5 +63,6 @@ def low_pass(x: Array, cutoff_hz: float, order: int, rate_hz: float, name: str =
             "cutoff_hz, or None for no filter"
         )
     sections = butter(order, cutoff_hz, fs=rate_hz, output="sos")
-    filtered = sosfiltfilt(sections, x, axis=0, padtype="odd", padlen=needed - 1)
+    reflected = min(3 * needed, len(x) - 1)
+    filtered = sosfiltfilt(sections, x, axis=0, padtype="odd", padlen=reflected)
     return np.asarray(filtered, dtype=float)

@@ -13,7 +13,7 @@ from steelyard.signals.processing import Processing
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-UNIFORM = 0.02
+UNIFORM = 1e-3
 """Stamps are uniform if none is further from an even grid than this part of the period."""
 HOLE_PERIODS = 3.0
 """Stamps further apart than this many periods leave a hole, in which torque is not used."""
@@ -65,9 +65,37 @@ class TimeBase:
 
 
 def unevenness(time: Array) -> float:
-    """Largest distance of a stamp from an even grid with the same ends, in periods."""
-    even = np.linspace(time[0], time[-1], len(time))
-    return float(np.max(np.abs(time - even)) * (len(time) - 1) / (time[-1] - time[0]))
+    """Largest distance of a stamp from the even grid that fits best, in periods."""
+    index = np.arange(len(time)) - 0.5 * (len(time) - 1)
+    slope = float(index @ (time - time[0])) / float(index @ index)
+    residual = (time - time[0]) - slope * index
+    return float(np.ptp(residual)) / (2.0 * slope)
+
+
+def last_digit_s(time: Array) -> float | None:
+    """The decimal step (s) on which all stamps lie, such as 0.001 for whole milliseconds."""
+    noise = np.finfo(float).eps * float(np.max(np.abs(time)))
+    for digits in range(10):
+        step = 10.0**-digits
+        if step < 1e3 * noise:
+            return None
+        if np.max(np.abs(time - np.round(time / step) * step)) <= 1e-3 * step:
+            return step
+    return None
+
+
+def is_uniform(time: Array) -> bool:
+    """Whether the stamps are even, or even stamps that were rounded to their last digit.
+
+    Rounding is recognised where the last digit is at most half a period: moving samples to
+    rounded stamps would add the very jitter that resampling is meant to remove.
+    """
+    distance = unevenness(time)
+    if distance <= UNIFORM:
+        return True
+    period = float(time[-1] - time[0]) / (len(time) - 1)
+    digit = last_digit_s(time)
+    return digit is not None and distance * period <= 0.55 * digit <= 0.275 * period
 
 
 def time_base(time: Array, processing: Processing, name: str) -> TimeBase:
@@ -81,13 +109,13 @@ def time_base(time: Array, processing: Processing, name: str) -> TimeBase:
             f"{longest + 1} and {longest + 2} (time {time[longest]:g} s), with samples every "
             f"{period:g} s; cut the log into two runs there, or allow it with max_gap_s"
         )
-    uniform = unevenness(time) <= UNIFORM
+    uniform = is_uniform(time)
     recorded_rate = 1.0 / period
     if uniform:
         recorded_rate = (len(time) - 1) / float(time[-1] - time[0])
     rate = processing.sample_rate_hz or recorded_rate
     # a rate that agrees to the last sample of the log asks for no other grid
-    if uniform and abs(rate / recorded_rate - 1.0) * len(time) <= UNIFORM:
+    if uniform and abs(rate / recorded_rate - 1.0) * len(time) <= 0.01:
         return TimeBase(time, time, recorded_rate, recorded_rate, np.zeros(len(time), bool))
     n = int(np.floor((time[-1] - time[0]) * rate * (1.0 + 1e-12))) + 1
     if n < 2:
@@ -100,8 +128,11 @@ def time_base(time: Array, processing: Processing, name: str) -> TimeBase:
 
 
 def _in_hole(time: Array, grid: Array, period: float) -> Mask:
+    """Points inside a hole, more than half a period from both of its ends."""
     after = np.clip(np.searchsorted(time, grid), 1, len(time) - 1)
-    return np.asarray(time[after] - time[after - 1] > HOLE_PERIODS * period) & ~np.isin(grid, time)
+    left, right = time[after - 1], time[after]
+    nearest = np.minimum(grid - left, right - grid)
+    return np.asarray((right - left > HOLE_PERIODS * period) & (nearest > 0.5 * period))
 
 
 def onto_grid(base: TimeBase, x: Array, missing: Mask, processing: Processing, name: str) -> Array:
