@@ -1,6 +1,98 @@
-"""Steelyard: weigh the links of a robot from the torques its joints carry."""
+"""Steelyard: weigh the links of a robot from the torques its joints carry.
 
-from steelyard.robot.tree import Robot
+    from steelyard import Robot, identify, read_log
+
+    found = identify(Robot.from_urdf("arm.urdf"), [read_log("run.csv")])
+    for parameter in found.estimate.parameters():
+        print(parameter.name, parameter.value, parameter.lower, parameter.upper)
+
+The names below load their modules when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Robot", "__version__"]
+
+if TYPE_CHECKING:
+    from steelyard.errors import SteelyardError as SteelyardError
+    from steelyard.estimate import Estimate as Estimate
+    from steelyard.estimators import ols as ols
+    from steelyard.estimators import wls as wls
+    from steelyard.excitation.fourier import FourierTrajectory as FourierTrajectory
+    from steelyard.excitation.fourier import multisine as multisine
+    from steelyard.identifiability import BaseMap as BaseMap
+    from steelyard.identifiability import base_map as base_map
+    from steelyard.identify import identify as identify
+    from steelyard.logs import Log as Log
+    from steelyard.logs import read_log as read_log
+    from steelyard.logs import write_csv as write_csv
+    from steelyard.model import Model as Model
+    from steelyard.motion import Measurements as Measurements
+    from steelyard.motion import Motion as Motion
+    from steelyard.regression import Regression as Regression
+    from steelyard.regression import compress as compress
+    from steelyard.regression import compress_stream as compress_stream
+    from steelyard.regression import merge as merge
+    from steelyard.robot.overlay import read_overlay as read_overlay
+    from steelyard.robot.tree import Robot as Robot
+    from steelyard.signals import Processing as Processing
+    from steelyard.signals import prepare as prepare
+    from steelyard.simulate import Controller as Controller
+    from steelyard.simulate import Sensors as Sensors
+    from steelyard.simulate import simulate as simulate
+    from steelyard.terms import coupled_terms as coupled_terms
+    from steelyard.terms import default_terms as default_terms
+    from steelyard.terms import joint_terms as joint_terms
+    from steelyard.validate import validate as validate
+
+_HOME = {
+    "BaseMap": "identifiability",
+    "Controller": "simulate",
+    "Estimate": "estimate",
+    "FourierTrajectory": "excitation.fourier",
+    "Log": "logs",
+    "Measurements": "motion",
+    "Model": "model",
+    "Motion": "motion",
+    "Processing": "signals",
+    "Regression": "regression",
+    "Robot": "robot.tree",
+    "Sensors": "simulate",
+    "SteelyardError": "errors",
+    "base_map": "identifiability",
+    "compress": "regression",
+    "compress_stream": "regression",
+    "coupled_terms": "terms",
+    "default_terms": "terms",
+    "identify": "identify",
+    "joint_terms": "terms",
+    "merge": "regression",
+    "multisine": "excitation.fourier",
+    "ols": "estimators",
+    "prepare": "signals",
+    "read_log": "logs",
+    "read_overlay": "robot.overlay",
+    "simulate": "simulate",
+    "validate": "validate",
+    "wls": "estimators",
+    "write_csv": "logs",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'steelyard' has no attribute '{name}'")
+    value = getattr(import_module(f"steelyard.{_HOME[name]}"), name)
+    # a function may share its module's name (identify, simulate, validate): the import has just
+    # bound the module here, and the function must win
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

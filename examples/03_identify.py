@@ -1,0 +1,35 @@
+"""From a log to base parameters
+
+A virtual robot stands in for the real one: it follows a sum of sines under computed-torque
+control, and its log (positions and torques, with noise) is all that identification sees. With a
+robot of your own, replace the middle part by ``log = read_log("run.csv")``.
+"""
+
+from steelyard import Model, Processing, Sensors, identify, multisine, prepare, simulate
+from steelyard.builtin import builtin_arm, builtin_truth
+from steelyard.validate import predict_base, validate
+
+robot = builtin_arm()
+model = Model(robot)
+truth = builtin_truth(model)
+sensors = Sensors(torque_noise=0.1, position_noise=1e-5)
+train, test = (
+    simulate(
+        model, truth, multisine(robot, seed=seed), duration_s=20.0, sensors=sensors, seed=seed
+    )
+    for seed in (1, 2)
+)
+
+found = identify(robot, [train])
+estimate = found.estimate
+print(f"{estimate.base.rank} base parameters, condition number {estimate.condition:.0f}")
+for parameter in estimate.parameters()[:8]:
+    print(
+        f"{parameter.name:24s} {parameter.value:9.4f}  "
+        f"[{parameter.lower:9.4f}, {parameter.upper:9.4f}] {parameter.unit}"
+    )
+
+held_out = prepare(test, robot, Processing())
+predicted = predict_base(found.model, estimate.base, estimate.beta, held_out.motion)
+check = validate(found.model, predicted, held_out.motion, held_out.measurements)
+print(f"held-out relative error: {100 * check.relative_error:.2f} %")

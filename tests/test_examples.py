@@ -1,0 +1,38 @@
+"""Every example runs as it stands, and prints what its text promises."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("[0-9][0-9]_*.py"))
+PROMISED = {
+    "01_base_parameters": "69 of 98 parameters",
+    "02_torque_and_mass_matrix": "regressor: (1000, 7, 98)",
+    "03_identify": "held-out relative error",
+    "04_coupled_wrist": "60 of 86",
+}
+
+
+def test_every_example_is_covered():
+    """A new example says here what it promises."""
+    assert [path.stem for path in EXAMPLES] == sorted(PROMISED)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs(path, tmp_path):
+    """In a fresh process, in an empty folder, with warnings as errors."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(path)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ.copy(),
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert PROMISED[path.stem] in done.stdout
