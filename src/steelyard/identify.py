@@ -1,0 +1,156 @@
+"""From a robot and its logs to base parameters with error bars, in one call.
+
+A plain composition: prepare each log, leave out torques inside the dead band, compress, merge,
+estimate. Whoever needs something in between calls these functions directly.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from steelyard.deadband import apply_dead_band
+from steelyard.errors import EstimationError, LogError, ModelError
+from steelyard.estimate import Estimate
+from steelyard.estimators import ols, wls
+from steelyard.identifiability import BaseMap, base_map
+from steelyard.logs import Log
+from steelyard.model import Model
+from steelyard.overlay_terms import terms_from_overlay
+from steelyard.regression import Regression, compress, merge
+from steelyard.robot.overlay import Overlay, apply_overlay
+from steelyard.robot.tree import Robot
+from steelyard.signals import Prepared, Processing, prepare
+from steelyard.terms import Term
+
+Method = Literal["wls", "ols"]
+METHODS = {"wls": wls, "ols": ols}
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """What :func:`identify` found.
+
+    estimate : parameters with intervals; its record says what was done to each run.
+    regression : the compressed data, for another estimator or for merging with more runs.
+    """
+
+    model: Model
+    estimate: Estimate
+    regression: Regression
+
+
+def identify(
+    robot: Robot,
+    logs: Iterable[Log],
+    *,
+    terms: Iterable[Term] | None = None,
+    overlay: Overlay | None = None,
+    method: Method = "wls",
+    processing: Processing | None = None,
+    threads: int | None = None,
+) -> Identification:
+    """Base parameters of ``robot`` from logs of its motion and torques.
+
+    logs : taken one at a time, and forgotten before the next.
+    terms : what joint torque is made of besides the rigid bodies; by default drive inertia,
+        viscous and Coulomb friction and an offset for each joint.
+    overlay : changes the robot and names its terms; see :mod:`steelyard.robot.overlay`.
+    method : "wls" weighs each joint by its own noise, "ols" does not.
+    processing : how logs become motion and torques; the same for all.
+    threads : by default as many as the machine offers; the result does not depend on it.
+    """
+    if method not in METHODS:
+        raise EstimationError(f"there is no method '{method}'; there are {', '.join(METHODS)}")
+    threads = available_threads() if threads is None else threads
+    if threads < 1:
+        raise EstimationError(f"threads is {threads}; at least one is needed")
+    model = model_of(robot, terms=terms, overlay=overlay)
+    processing = processing or Processing()
+    base = base_map(model)
+    parts: list[Regression] = []
+    for log in with_unique_names(logs):
+        prepared = prepare_run(model, log, processing)
+        parts.append(compress_run(model, base, prepared, threads))
+    if not parts:
+        raise LogError("there is no log to identify from; give at least one")
+    record = {"runs": [dict(part.record) for part in parts]}
+    regression = replace(merge(parts), record=record)
+    return Identification(model, METHODS[method](regression), regression)
+
+
+def model_of(
+    robot: Robot,
+    *,
+    terms: Iterable[Term] | None = None,
+    overlay: Overlay | None = None,
+) -> Model:
+    """The model of a robot with these terms, or with those of an overlay."""
+    if overlay is None:
+        return Model(robot) if terms is None else Model(robot, tuple(terms))
+    stated = overlay.default_terms is not None or overlay.joint_terms or overlay.couplings
+    if terms is not None and stated:
+        raise ModelError("terms are given twice, as an argument and in the overlay; give them once")
+    robot = apply_overlay(robot, overlay)
+    chosen = terms_from_overlay(robot, overlay) if terms is None else tuple(terms)
+    return Model(robot, chosen)
+
+
+def prepare_run(model: Model, log: Log, processing: Processing) -> Prepared:
+    """Motion and torques of one log, without torques at which Coulomb friction has no sign.
+
+    The dead band of ``processing`` is applied here rather than by ``prepare``: it belongs to
+    the Coulomb terms of the model, which may act along a coupling.
+    """
+    prepared = prepare(log, model.robot, replace(processing, dead_band=0.0))
+    before = np.isnan(prepared.measurements.tau).sum(axis=0)
+    measurements = apply_dead_band(
+        model, prepared.motion, prepared.measurements, processing.dead_band
+    )
+    missing = np.isnan(measurements.tau).sum(axis=0)
+    record = {
+        **prepared.record,
+        "processing": processing.as_record(),
+        "dead_band_samples": _by_name(measurements.channels, missing - before),
+        "torque_samples_missing": _by_name(measurements.channels, missing),
+    }
+    return Prepared(prepared.motion, measurements, record)
+
+
+def compress_run(model: Model, base: BaseMap, prepared: Prepared, threads: int) -> Regression:
+    """The factors of one prepared run, with its record."""
+    return compress(
+        model,
+        prepared.motion,
+        prepared.measurements,
+        base=base,
+        threads=threads,
+        record=prepared.record,
+    )
+
+
+def with_unique_names(logs: Iterable[Log]) -> Iterator[Log]:
+    """The logs, those that share a name numbered: run, run_2, run_3."""
+    taken: set[str] = set()
+    for log in logs:
+        name, number = log.name, 1
+        while name in taken:
+            number += 1
+            name = f"{log.name}_{number}"
+        taken.add(name)
+        yield log if name == log.name else replace(log, name=name)
+
+
+def available_threads() -> int:
+    """How many threads this process may run at once."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return max(1, os.cpu_count() or 1)
+
+
+def _by_name(names: tuple[str, ...], counts: np.ndarray) -> dict[str, int]:
+    return {name: int(count) for name, count in zip(names, counts, strict=True)}

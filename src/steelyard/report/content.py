@@ -1,0 +1,289 @@
+"""What a report shows, as data; the templates only lay it out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.estimate import Estimate, ParameterEstimate
+from steelyard.model import Model
+from steelyard.report.numbers import percent, significant, with_half_width
+
+Array = NDArray[np.float64]
+
+# the axis of the small interval plots, in units of the parameter's own value
+FOREST_LEFT, FOREST_RIGHT, FOREST_WIDTH = -1.0, 3.0, 160.0
+LONGEST_COMBINATION = 700
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueRun:
+    """Torques of one run, on its time base.
+
+    measured, predicted : (n_samples, nv) N m or N, rows of ``Model.channels``; NaN where a
+        torque was not measured or not used.
+    """
+
+    name: str
+    held_out: bool
+    time: Array
+    measured: Array
+    predicted: Array
+
+
+@dataclass(frozen=True)
+class JointError:
+    """|residual| / |torque| of one channel: the identified model, and the file's (or None)."""
+
+    name: str
+    identified: float
+    prior: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Values (n_base,) to compare with, such as the truth of a virtual robot."""
+
+    label: str
+    beta: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Everything that one report shows.
+
+    errors : per channel; ``errors_held_out`` says on which data.
+    relative_error_held_out, relative_error_prior : over all channels of the held-out runs.
+    """
+
+    model: Model
+    estimate: Estimate
+    level: float = 0.95
+    run: TorqueRun | None = None
+    errors: tuple[JointError, ...] = ()
+    errors_held_out: bool = False
+    relative_error_held_out: float | None = None
+    relative_error_prior: float | None = None
+    reference: Reference | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One base parameter as the table shows it; x positions in the small plot's pixels."""
+
+    name: str
+    unit: str
+    value: str
+    half: str
+    relative: str
+    sigma: str
+    combination: str
+    strength: str
+    low_x: float
+    mid_x: float
+    high_x: float
+    cut_low: bool
+    cut_high: bool
+    reference: str
+    reference_x: float | None
+
+
+def parameter_groups(report: Report) -> list[tuple[str, list[Row]]]:
+    """Base parameters as table rows, gathered by the link, joint or coupling they belong to."""
+    groups: dict[str, list[Row]] = {}
+    base = report.estimate.base
+    for k, parameter in enumerate(report.estimate.parameters(report.level)):
+        owner = base.columns[base.independent[k]].owner
+        truth = None if report.reference is None else float(report.reference.beta[k])
+        groups.setdefault(owner, []).append(parameter_row(parameter, truth))
+    return list(groups.items())
+
+
+def parameter_row(parameter: ParameterEstimate, truth: float | None) -> Row:
+    """The texts and positions of one row."""
+    value, half = parameter.value, 0.5 * (parameter.upper - parameter.lower)
+    shown, shown_half = with_half_width(value, half)
+    low, high = 1.0, 1.0
+    if np.isfinite(half) and value:
+        low, high = 1.0 - half / abs(value), 1.0 + half / abs(value)
+    reference_x = None
+    if truth is not None and np.isfinite(value) and value:
+        reference_x = _x(truth / value)
+    return Row(
+        name=parameter.name,
+        unit=parameter.unit,
+        value=shown,
+        half=shown_half,
+        relative=percent(half / abs(value)) if value and np.isfinite(value) else "?",
+        sigma=significant(
+            parameter.sigma if parameter.sigma_cluster is None else parameter.sigma_cluster, 2
+        ),
+        combination=shortened(parameter.combination),
+        strength=strength(parameter),
+        low_x=_x(low),
+        mid_x=_x(1.0),
+        high_x=_x(high),
+        cut_low=low < FOREST_LEFT,
+        cut_high=high > FOREST_RIGHT,
+        reference="" if truth is None else significant(truth),
+        reference_x=reference_x,
+    )
+
+
+def shortened(combination: str) -> str:
+    """A combination that fits in a table; the result file has the whole of it."""
+    if len(combination) <= LONGEST_COMBINATION:
+        return combination
+    cut = combination[:LONGEST_COMBINATION].rsplit(" ", 2)[0]
+    return f"{cut} … (cut here; whole in result.json)"
+
+
+def strength(parameter: ParameterEstimate) -> str:
+    """How well the data tell a parameter: "well", "roughly", "barely" or "open"."""
+    if parameter.interval_kind == "undetermined" or not np.isfinite(parameter.upper):
+        return "open"
+    half = 0.5 * (parameter.upper - parameter.lower)
+    if parameter.lower <= 0.0 <= parameter.upper:
+        return "barely"
+    return "well" if half <= 0.1 * abs(parameter.value) else "roughly"
+
+
+def strengths(report: Report) -> dict[str, int]:
+    """How many base parameters are told how well."""
+    counts = {"well": 0, "roughly": 0, "barely": 0, "open": 0}
+    for parameter in report.estimate.parameters(report.level):
+        counts[strength(parameter)] += 1
+    return counts
+
+
+def fate_table(report: Report) -> tuple[list[str], list[tuple[str, list[dict[str, str] | None]]]]:
+    """Symbols of the columns, and per body the fate of each of them (None: not modelled).
+
+    The terms of a joint stand in the row of the link that it moves, those of a coupling in a
+    row of their own.
+    """
+    columns, base = report.model.columns, report.estimate.base
+    symbols = list(dict.fromkeys(column.symbol for column in columns))
+    label_of: dict[str, str] = {}
+    for body in report.model.mechanism.bodies:
+        label_of[body.name] = body.name
+        if body.joint is not None:
+            label_of[body.name] = label_of[body.joint] = f"{body.name} · {body.joint}"
+    rows_of: dict[str, dict[str, dict[str, str]]] = {}
+    for k, (column, fate) in enumerate(zip(columns, report.estimate.fates(), strict=True)):
+        words = fate.words
+        if fate.kind == "combination":
+            # the combinations stand in the table of base parameters: their names are enough
+            rows = np.flatnonzero(base.K[:, k])
+            words = f"only in combinations: {', '.join(base.names[row] for row in rows)}"
+        cell = {"kind": fate.kind, "words": f"{column.name} ({column.unit}): {words}"}
+        label = label_of.get(column.owner, column.owner)
+        rows_of.setdefault(label, {})[column.symbol] = cell
+    return symbols, [
+        (label, [cells.get(symbol) for symbol in symbols]) for label, cells in rows_of.items()
+    ]
+
+
+def channel_units(model: Model) -> list[str]:
+    """Unit of each torque row."""
+    units = []
+    for name in model.channels:
+        if name.startswith("base.f"):
+            units.append("N")
+        elif name.startswith("base.n") or name not in model.robot.joint_names:
+            units.append("N m")
+        else:
+            units.append("N" if model.robot.joint(name).kind == "prismatic" else "N m")
+    return units
+
+
+def processing_rows(record: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Per run, what was done to its signals, as (what, in words) pairs."""
+    runs = []
+    for run in record.get("runs", []):
+        choices = run.get("processing", {})
+        time = run.get("time", {})
+        pairs = [
+            ("log", f"{run.get('source') or 'made in memory'}"),
+            ("samples", f"{run.get('samples_in')} in, {run.get('samples_out')} used, over "
+                        f"{significant(run.get('duration_s'))} s"),
+            ("time base", _time_base(time)),
+            ("low-pass", _low_pass(run, choices)),
+            ("torque", "filtered like the positions"
+                       if choices.get("torque_filter") == "same" and run.get("cutoff_hz")
+                       else "not filtered"),
+            ("derivative", str(choices.get("derivative"))),
+            ("velocity", _shared(run.get("velocity_from", {}))),
+            ("acceleration", _shared(run.get("acceleration_from", {}))),
+            ("cut at the ends", " and ".join(
+                f"{significant(x, 3)} s" for x in run.get("trimmed_s", []))),
+            ("kept", f"one sample in {run.get('decimation')}, "
+                     f"{significant(run.get('rate_out_hz'))} Hz"),
+            ("dead band", _dead_band(run, choices)),
+            ("missing torques", _listed(run.get("torque_samples_missing", {}), skip_zeros=True)),
+            ("bridged samples", _listed(run.get("samples_bridged", {}))),
+            ("unwrapped jumps", _listed(run.get("unwrapped_jumps", {}))),
+            ("ignored", ", ".join([*run.get("ignored_columns", []),
+                                   *run.get("ignored_joints", [])]) or "nothing"),
+        ]  # fmt: skip
+        runs.append((str(run.get("log", "run")), pairs))
+    return runs
+
+
+def _low_pass(run: Mapping[str, Any], choices: Mapping[str, Any]) -> str:
+    if run.get("cutoff_hz") is None:
+        return "none"
+    chosen = "chosen from the data" if run.get("cutoff_choice") else "as asked"
+    return (
+        f"zero-phase Butterworth of order {choices.get('filter_order')}, "
+        f"{significant(run['cutoff_hz'])} Hz ({chosen})"
+    )
+
+
+def _time_base(time: Mapping[str, Any]) -> str:
+    if not time.get("resampled"):
+        words = f"uniform, {significant(time.get('rate_hz'))} Hz"
+    else:
+        words = (
+            f"brought to {significant(time.get('rate_hz'))} Hz; the recorded stamps, "
+            f"{significant(time.get('recorded_rate_hz'))} Hz, stray by up to "
+            f"{significant(time.get('largest_deviation_periods'), 2)} periods"
+        )
+    holes = time.get("holes")
+    return f"{words}; {holes} holes" if holes else words
+
+
+def _dead_band(run: Mapping[str, Any], choices: Mapping[str, Any]) -> str:
+    band = choices.get("dead_band")
+    if not band:
+        return "none"
+    shown = _listed(band) if isinstance(band, Mapping) else significant(float(band))
+    left_out = _listed(run.get("dead_band_samples", {}), skip_zeros=True)
+    return f"{shown} rad/s or m/s; torques left out: {left_out}"
+
+
+def _listed(values: Mapping[str, Any], skip_zeros: bool = False) -> str:
+    parts = []
+    for key, value in values.items():
+        if value is None or (skip_zeros and value == 0):
+            continue
+        shown = significant(value) if isinstance(value, float) else str(value)
+        parts.append(f"{key.replace('_', ' ')} {shown}")
+    return ", ".join(parts) or "none"
+
+
+def _shared(by_joint: Mapping[str, str]) -> str:
+    """One word for all joints if they agree, else one for each."""
+    if len(set(by_joint.values())) == 1:
+        return next(iter(by_joint.values()))
+    return ", ".join(f"{joint}: {words}" for joint, words in by_joint.items()) or "?"
+
+
+def _x(relative: float) -> float:
+    """Pixel of a value in units of the parameter, kept inside the small plot."""
+    share = (relative - FOREST_LEFT) / (FOREST_RIGHT - FOREST_LEFT)
+    return round(FOREST_WIDTH * min(max(share, 0.0), 1.0), 1)

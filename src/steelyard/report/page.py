@@ -1,0 +1,125 @@
+"""The report as HTML: templates filled with content, figures inlined.
+
+Every text is escaped by the template engine. Figures are data URIs in <img>, in which browsers
+run no scripts, and the page forbids scripts by its own policy as well.
+"""
+
+from __future__ import annotations
+
+import base64
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import ResultError
+from steelyard.files import write_text
+from steelyard.report import figures
+from steelyard.report.content import (
+    FOREST_WIDTH,
+    Report,
+    channel_units,
+    fate_table,
+    parameter_groups,
+    processing_rows,
+    strengths,
+)
+from steelyard.report.numbers import duration, percent, significant
+
+SECTIONS = ("summary", "findings", "torques", "errors", "parameters", "fates", "processing")
+
+
+def write_report(path: str | Path, report: Report) -> None:
+    """Write the report, whole or not at all."""
+    write_text(path, render_report(report), ResultError)
+
+
+def render_report(report: Report) -> str:
+    """The report as one HTML text."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FunctionLoader(_template),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(percent=percent, significant=significant, duration=duration)
+    return environment.get_template("page.html").render(_context(report))
+
+
+def _template(name: str) -> str:
+    return files("steelyard.report").joinpath("templates", name).read_text("utf-8")
+
+
+def _context(report: Report) -> dict[str, Any]:
+    from steelyard import __version__
+
+    model, estimate = report.model, report.estimate
+    symbols, fates = fate_table(report)
+    runs = processing_rows(estimate.record)
+    recorded = estimate.record.get("runs", [])
+    return {
+        "sections": SECTIONS,
+        "version": __version__,
+        "report": report,
+        "robot": model.robot,
+        "estimate": estimate,
+        "level": report.level,
+        "n_columns": len(model.columns),
+        "strengths": strengths(report),
+        "run_names": [name for name, _ in runs],
+        "duration_s": sum(float(run.get("duration_s", 0.0)) for run in recorded),
+        "groups": parameter_groups(report),
+        "forest_width": FOREST_WIDTH,
+        "symbols": symbols,
+        "fates": fates,
+        "runs": runs,
+        "torque_figures": torque_figures(report),
+        "error_figure": error_figure(report),
+        "shown_s": shown_seconds(report),
+        "units": channel_units(model),
+    }
+
+
+def torque_figures(report: Report) -> list[tuple[str, str]]:
+    """(channel, data URI) of each torque channel of the run that is shown."""
+    if report.run is None:
+        return []
+    run = report.run
+    return [
+        (name, data_uri(figures.torque_figure(name, unit, run.time, measured, predicted)))
+        for name, unit, measured, predicted in zip(
+            report.model.channels,
+            channel_units(report.model),
+            run.measured.T,
+            run.predicted.T,
+            strict=True,
+        )
+    ]
+
+
+def error_figure(report: Report) -> str | None:
+    """Data URI of the errors per joint, or None where there are none."""
+    known = [error for error in report.errors if error.identified > 0.0]
+    if not known:
+        return None
+    names = [error.name for error in known]
+    svg = figures.error_figure(
+        names, [error.identified for error in known], [error.prior for error in known]
+    )
+    return data_uri(svg)
+
+
+def shown_seconds(report: Report) -> tuple[float, float]:
+    """Seconds of the run that the figures show, and that it has."""
+    if report.run is None or len(report.run.time) == 0:
+        return 0.0, 0.0
+    time = report.run.time
+    shown = time[figures.shown_rows(time)]
+    return float(shown[-1] - shown[0]), float(time[-1] - time[0])
+
+
+def data_uri(svg: str) -> str:
+    """An SVG as the source of an <img>."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode("ascii")
