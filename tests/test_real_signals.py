@@ -1,17 +1,13 @@
-"""Recorded logs through the same processing: published numbers come back.
-
-The folder of recordings is named by STEELYARD_DATASETS (or is ../shared/datasets).
-"""
+"""Recorded logs through the same processing: published numbers come back."""
 
 from __future__ import annotations
 
 import gzip
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from robot_files import dataset
 
 from steelyard.errors import LogError
 from steelyard.logs import Log, read_log
@@ -20,17 +16,6 @@ from steelyard.signals import Processing, prepare
 
 pytestmark = pytest.mark.dataset
 Array = NDArray[np.float64]
-FOLDER = Path(
-    os.environ.get("STEELYARD_DATASETS", Path(__file__).parents[2] / "shared" / "datasets")
-)
-
-
-def recording(name: str) -> Path:
-    """The file of a recording; skips the test where it is not there."""
-    path = FOLDER / name
-    if not path.exists():
-        pytest.skip(f"no recording {name}: set STEELYARD_DATASETS to the folder of recordings")
-    return path
 
 
 def chain(kind: str, n_joints: int) -> Robot:
@@ -57,7 +42,7 @@ def emps(name: str) -> tuple[Array, Array]:
     """Regressor (n, 4) and force (n,) of the one-axis drive, processed."""
     from scipy.io import loadmat
 
-    raw = loadmat(recording(f"emps/{name}"))
+    raw = loadmat(dataset("emps") / name)
     log = log_of(raw["t"].ravel(), raw["qm"], raw["gtau"].item() * raw["vir"])
     done = prepare(log, chain("prismatic", 1), Processing(cutoff_hz=30.0, dead_band=0.002))
     v, a, force = done.motion.v[:, 0], done.motion.a[:, 0], done.measurements.tau[:, 0]
@@ -82,7 +67,7 @@ def test_panda_stamps_are_resampled() -> None:
     """The jitter, repeated samples and holes of the Panda log are found and dealt with."""
 
     def numbers(name: str) -> Array:
-        path = recording(f"panda_gaz2019/exciting_traj_{name}.txt.gz")
+        path = dataset("panda_gaz2019") / f"exciting_traj_{name}.txt.gz"
         return np.array(gzip.decompress(path.read_bytes()).split(), dtype=float)
 
     time, q, tau = (numbers(name) for name in ("time", "positions", "torques"))
@@ -105,6 +90,6 @@ def test_panda_stamps_are_resampled() -> None:
 
 def test_kuka_arrays_need_joint_names() -> None:
     """An NPZ file of another program is refused with what it lacks."""
-    path = recording("kuka_lwr4_flobaroid/measurements_1.npz")
+    path = dataset("kuka_lwr4_flobaroid") / "measurements_1.npz"
     with pytest.raises(LogError, match="need 'joint_names'"):
         read_log(path)
