@@ -18,8 +18,8 @@ from steelyard.robot.frames import (
     rotation_z,
     sin_cos,
 )
-from steelyard.robot.names import did_you_mean, listed, one_line, shown
 from steelyard.robot.tree import frozen_array, rotation_about
+from steelyard.wording import did_you_mean, listed, one_line, shown
 
 ANGLES = st.floats(-20.0, 20.0)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import numpy as np
 import pytest
 from poses import link_poses, random_positions
+from robot_files import example_urdfs
 
 from steelyard.errors import RobotError
 from steelyard.inertia import to_com
@@ -24,15 +24,6 @@ INERTIAL = (
     '<inertial><mass value="2"/><origin xyz="0.1 0 0"/>'
     '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
 )
-
-
-def example_files() -> list[Path]:
-    try:
-        package = distribution("example-robot-data")
-    except PackageNotFoundError:
-        pytest.skip("example-robot-data is not installed")
-    listed = [Path(str(package.locate_file(file))) for file in package.files or ()]
-    return sorted(path for path in listed if path.suffix == ".urdf")
 
 
 def relative(path: Path) -> str:
@@ -62,7 +53,7 @@ def test_real_files_agree_with_pinocchio() -> None:
     """All URDFs of example-robot-data: joints, limits, masses and link poses are Pinocchio's."""
     pin = pytest.importorskip("pinocchio")
     rng = np.random.default_rng(0)
-    files = example_files()
+    files = example_urdfs()
     assert len(files) >= 60
     n_links = 0
     for path in files:
@@ -123,7 +114,7 @@ def test_real_inertials_agree_with_pinocchio() -> None:
     from steelyard.inertia import transform
 
     n_bodies = 0
-    for path in example_files():
+    for path in example_urdfs():
         if relative(path) == "ur_description/urdf/ur3.urdf":
             continue
         model = pin.buildModelFromUrdf(str(path))
@@ -153,7 +144,7 @@ def test_real_inertials_agree_with_pinocchio() -> None:
 def test_real_files_load_or_are_refused_by_name() -> None:
     """Two files of example-robot-data describe no robot; the others load as they are."""
     refused = {}
-    for path in example_files():
+    for path in example_urdfs():
         try:
             read_urdf(path)
         except RobotError as error:
@@ -169,7 +160,7 @@ def test_mimics_agree_with_pinocchio() -> None:
     pin = pytest.importorskip("pinocchio")
     rng = np.random.default_rng(1)
     n_files = 0
-    for path in example_files():
+    for path in example_urdfs():
         if relative(path) in REFUSED or "<mimic" not in path.read_text(errors="replace"):
             continue
         robot = read_urdf(path)

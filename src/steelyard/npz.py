@@ -7,6 +7,7 @@ checked: its dtype, and its shape against a cap and against the bytes that are r
 from __future__ import annotations
 
 import math
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from steelyard.errors import SteelyardError
+from steelyard.wording import shown, size_words
 
 HEADER_READERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], bool, np.dtype]]]
 HEADER_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -66,7 +68,7 @@ class Archive:
             stream.read(member.offset)
             data = stream.read(member.n_bytes)
         if len(data) != member.n_bytes:
-            raise self.error(f"{self.where}: array '{name}' is cut short")
+            raise self.error(f"{self.where}: array {shown(name)} is cut short")
         array = np.frombuffer(data, dtype=member.dtype)
         return array.reshape(member.shape, order="F" if member.fortran_order else "C")
 
@@ -83,7 +85,7 @@ def open_npz(path: str | Path, error: type[SteelyardError], max_values: int) -> 
             yield Archive(where, _members(archive, where, error, max_values), error, archive)
     except zipfile.BadZipFile as failure:
         raise error(f"{where}: is not a readable NPZ file ({failure})") from None
-    except (zlib.error, EOFError) as failure:
+    except (zlib.error, struct.error, EOFError, UnicodeDecodeError) as failure:
         raise error(f"{where}: is damaged ({failure})") from None
     except NotImplementedError as failure:
         raise error(f"{where}: uses a kind of archive that is not read ({failure})") from None
@@ -96,16 +98,16 @@ def open_npz(path: str | Path, error: type[SteelyardError], max_values: int) -> 
 def _members(
     archive: zipfile.ZipFile, where: str, error: type[SteelyardError], max_values: int
 ) -> dict[str, Member]:
-    infos = [info for info in archive.infolist() if not info.is_dir()]
+    infos = [info for info in archive.infolist() if not info.filename.endswith("/")]
     if not infos:
         raise error(f"{where}: is empty")
     if len(infos) > MAX_ARRAYS:
         raise error(f"{where}: {len(infos)} arrays; at most {MAX_ARRAYS} are read")
     members: dict[str, Member] = {}
     for info in infos:
-        member = _header(archive, info, f"{where}: array '{info.filename}'", error, max_values)
+        member = _header(archive, info, f"{where}: array {shown(info.filename)}", error, max_values)
         if member.name in members:
-            raise error(f"{where}: two arrays are named '{member.name}'")
+            raise error(f"{where}: two arrays are named {shown(member.name)}")
         members[member.name] = member
     return members
 
@@ -119,6 +121,8 @@ def _header(
 ) -> Member:
     if info.flag_bits & 0x1:
         raise error(f"{where}: is encrypted")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise error(f"{where}: is compressed in a way that NumPy does not write")
     with archive.open(info) as stream:
         try:
             version = npy.read_magic(stream)
@@ -142,13 +146,3 @@ def _header(
         there = size_words(max(info.file_size - offset, 0))
         raise error(f"{where}: {claim}, but the file holds {there} of it")
     return member
-
-
-def size_words(n_bytes: int) -> str:
-    """A size for a message, in the largest binary unit that fits."""
-    size, unit = float(n_bytes), "bytes"
-    for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if size < 1024:
-            break
-        size, unit = size / 1024, larger
-    return f"{size:.4g} {unit}"

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 from steelyard.errors import LogError
+from steelyard.wording import quoted_list, shown
 
 QUANTITIES = ("position", "velocity", "acceleration", "torque", "current")
 
@@ -111,7 +112,7 @@ def quantity_column(joint: str, quantity: str, unit: str | None, where: str) -> 
     known = UNITS[quantity]
     if unit not in known:
         raise LogError(
-            f"{where}: {quoted(unit)} is no unit of {quantity}; known are {', '.join(known)}"
+            f"{where}: {shown(unit)} is no unit of {quantity}; known are {', '.join(known)}"
         )
     factor, si = known[unit]
     return Column(joint, quantity, factor, si)
@@ -121,7 +122,7 @@ def time_column(unit: str | None, where: str) -> Column:
     """The time column, its unit checked."""
     if (unit or "s") not in TIME_UNITS:
         raise LogError(
-            f"{where}: {quoted(unit or '')} is no unit of time; known are {', '.join(TIME_UNITS)}"
+            f"{where}: {shown(unit or '')} is no unit of time; known are {', '.join(TIME_UNITS)}"
         )
     return Column("", "time", TIME_UNITS[unit or "s"], "s")
 
@@ -130,12 +131,12 @@ def parse_column(name: str, where: str) -> Column | None:
     """What the column of this name holds; None where the schema does not know it."""
     bare, unit = split_unit(name)
     if bare.lower() in TIME_NAMES:
-        return time_column(unit, f"{where}: column {quoted(name)}")
+        return time_column(unit, f"{where}: column {shown(name)}")
     joint, dot, quantity = bare.rpartition(".")
     known = QUANTITY_OF.get(quantity.strip().lower())
     if not dot or not joint.strip() or known is None:
         return None
-    return quantity_column(joint.strip(), known, unit, f"{where}: column {quoted(name)}")
+    return quantity_column(joint.strip(), known, unit, f"{where}: column {shown(name)}")
 
 
 def parse_header(names: list[str], where: str) -> tuple[list[Column | None], tuple[str, ...]]:
@@ -151,32 +152,20 @@ def parse_header(names: list[str], where: str) -> tuple[list[Column | None], tup
             continue
         key = (column.joint, column.quantity)
         if key in seen:
-            what = f"the {column.quantity} of {quoted(column.joint)}" if column.joint else "time"
+            what = f"the {column.quantity} of {shown(column.joint)}" if column.joint else "time"
             raise LogError(
-                f"{where}: columns {quoted(seen[key])} and {quoted(name)} both give {what}"
+                f"{where}: columns {shown(seen[key])} and {shown(name)} both give {what}"
             )
         seen[key] = name
     if ("", "time") not in seen:
         raise LogError(
-            f"{where}: no time column; the columns are {listed(names)}; "
+            f"{where}: no time column; the columns are {quoted_list(names)}; "
             "one must be named time, time[ms] or time[us]"
         )
     if len(seen) == 1:
         raise LogError(
             f"{where}: no column is named like elbow.position[rad] or elbow.torque[N*m]; "
-            f"the columns are {listed(names)}"
+            f"the columns are {quoted_list(names)}"
         )
     ignored = tuple(name for name, column in zip(names, columns, strict=True) if column is None)
     return columns, ignored
-
-
-def quoted(text: str) -> str:
-    """A piece of a file for a message: in quotes, on one line, cut after 60 characters."""
-    plain = "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text[:60])
-    return f"'{plain}...'" if len(text) > 60 else f"'{plain}'"
-
-
-def listed(names: list[str] | tuple[str, ...], limit: int = 20) -> str:
-    """Names for a message, in quotes, cut after ``limit`` of them."""
-    shown = ", ".join(quoted(name) for name in names[:limit])
-    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")

@@ -11,13 +11,3 @@ MAX_COLUMNS = 10_000
 
 MAX_HEADER_BYTES = 2**21
 """Longest header line (2 MiB)."""
-
-
-def size_words(n_bytes: int) -> str:
-    """A size for a message, in the largest binary unit that fits."""
-    size, unit = float(n_bytes), "bytes"
-    for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if size < 1024:
-            break
-        size, unit = size / 1024, larger
-    return f"{size:.4g} {unit}"

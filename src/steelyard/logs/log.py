@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError
-from steelyard.logs.columns import QUANTITIES, listed
+from steelyard.logs.columns import QUANTITIES
+from steelyard.wording import quoted_list
 
 Array = NDArray[np.float64]
 Key = tuple[str, str]
@@ -85,7 +86,7 @@ class Log:
             return self.signals[joint, quantity]
         found = self.quantities(joint)
         has = f"has only {', '.join(found)}" if found else "is not in the log"
-        also = f"; ignored columns: {listed(self.ignored)}" if self.ignored else ""
+        also = f"; ignored columns: {quoted_list(self.ignored)}" if self.ignored else ""
         raise LogError(
             f"log '{self.name}': no {quantity} of joint '{joint}', which {has}; a column named "
             f"'{joint}.{quantity}' is needed{also}"

@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError
-from steelyard.logs.columns import Column, parse_header, quoted
+from steelyard.logs.columns import Column, parse_header
 from steelyard.logs.limits import (
     MAX_COLUMNS,
     MAX_FILE_BYTES,
     MAX_HEADER_BYTES,
     MAX_VALUES,
-    size_words,
 )
 from steelyard.logs.log import Log
+from steelyard.wording import shown, size_words
 
 Array = NDArray[np.float64]
 DELIMITERS = (",", ";", "\t")
@@ -197,9 +197,9 @@ def _parse_row(
                 raise ValueError
             row[index] = float(cell)
         except ValueError:
-            what = f"{quoted(cell)} is not a number" if cell else "is empty"
+            what = f"{shown(cell)} is not a number" if cell else "is empty"
             hint = "; decimals need a point" if "," in cell else ""
-            raise LogError(f"{where}, column {quoted(names[index])}: {what}{hint}") from None
+            raise LogError(f"{where}, column {shown(names[index])}: {what}{hint}") from None
     return row
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import BinaryIO
 import numpy as np
 
 from steelyard.errors import LogError
+from steelyard.files import whole_file
 from steelyard.logs.log import Log
 
 ROWS_AT_ONCE = 4096
@@ -34,7 +33,7 @@ def write_csv(log: Log, path: str | Path) -> None:
         unit = log.units.get((joint, quantity), "")
         names.append(f"{joint}.{quantity}" + (f"[{unit}]" if unit else ""))
     arrays = [log.time, *log.signals.values()]
-    with _whole_file(path) as stream:
+    with _stream(path) as stream:
         header = io.StringIO()
         csv.writer(header, lineterminator="\n").writerow(names)
         stream.write(header.getvalue().encode())
@@ -44,29 +43,12 @@ def write_csv(log: Log, path: str | Path) -> None:
 
 
 @contextmanager
-def _whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears under its name only once it is complete."""
-    temporary = None
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "wb") as raw:
-            if path.name.lower().endswith(".gz"):
-                # no name and no time inside, so that the same log gives the same bytes
-                with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
-                    yield packed  # type: ignore[misc]
-            else:
-                yield raw
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-        temporary = None
-    except OSError as error:
-        raise LogError(f"'{path}': cannot be written ({error.strerror or error})") from None
-    finally:
-        if temporary is not None:
-            os.unlink(temporary)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _stream(path: Path) -> Iterator[BinaryIO]:
+    """The file to write to, packed if its name says so."""
+    with whole_file(path, LogError) as raw:
+        if path.name.lower().endswith(".gz"):
+            # no name and no time inside, so that the same log gives the same bytes
+            with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+                yield packed  # type: ignore[misc]
+        else:
+            yield raw

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from steelyard.errors import RobotError
-from steelyard.robot.names import did_you_mean, listed, shown
+from steelyard.wording import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
     from steelyard.robot.tree import Robot

@@ -20,7 +20,6 @@ import numpy as np
 
 from steelyard.errors import RobotError
 from steelyard.robot.frames import pose, rotation_x, rotation_z
-from steelyard.robot.names import did_you_mean, is_name, listed, shown
 from steelyard.robot.tree import (
     Array,
     Joint,
@@ -30,6 +29,7 @@ from steelyard.robot.tree import (
     frozen_array,
     gravity_vector,
 )
+from steelyard.wording import did_you_mean, is_name, listed, shown
 
 CONVENTIONS = ("standard", "modified")
 KINDS = ("revolute", "prismatic")

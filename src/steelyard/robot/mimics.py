@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from steelyard.errors import RobotError
-from steelyard.robot.names import did_you_mean, listed, shown
 from steelyard.robot.tree import Joint, Mimic
+from steelyard.wording import did_you_mean, listed, shown
 
 
 def without_mimics(joints: tuple[Joint, ...]) -> tuple[Joint, ...]:

@@ -27,7 +27,6 @@ from steelyard.inertia import from_com
 from steelyard.robot.frames import pose, rotation_quaternion
 from steelyard.robot.mimics import resolve_mimics
 from steelyard.robot.mjcf_source import MjcfSource, read_mjcf_source
-from steelyard.robot.names import LONGEST_NAME, is_name, listed, one_line, shown, shown_path
 from steelyard.robot.tree import (
     Array,
     Joint,
@@ -39,6 +38,7 @@ from steelyard.robot.tree import (
     frozen_array,
     rotation_about,
 )
+from steelyard.wording import LONGEST_NAME, is_name, listed, one_line, shown, shown_path
 
 
 def read_mjcf(path: str | Path) -> Robot:

@@ -19,8 +19,8 @@ from pathlib import Path, PurePath
 from xml.sax.saxutils import quoteattr
 
 from steelyard.errors import RobotError
-from steelyard.robot.names import listed, shown, shown_path
 from steelyard.robot.xml import MAX_BYTES, XmlElement, parse_xml, read_file
+from steelyard.wording import listed, shown, shown_path
 
 MESH_FORMATS = (".stl", ".obj", ".msh")
 LEFT_OUT = {

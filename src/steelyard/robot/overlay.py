@@ -29,8 +29,8 @@ from types import MappingProxyType
 from typing import Any
 
 from steelyard.errors import OverlayError
-from steelyard.robot.names import did_you_mean, listed, shown, shown_path
 from steelyard.robot.tree import Limits, Robot, gravity_vector
+from steelyard.wording import did_you_mean, listed, shown, shown_path
 
 TERMS = ("drive_inertia", "viscous", "coulomb", "offset")
 LIMITS = tuple(entry.name for entry in fields(Limits))

@@ -10,9 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from steelyard.errors import OverlayError
-from steelyard.robot.names import did_you_mean, is_name, listed, one_line, shown, shown_path
 from steelyard.robot.overlay import LIMITS, TERMS, Coupling, Overlay
 from steelyard.robot.tree import Limits
+from steelyard.wording import did_you_mean, is_name, listed, one_line, shown, shown_path
 
 MAX_BYTES = 2**20
 KEYS = ("gravity", "floating_base", "terms", "locked", "joint", "coupling")

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import RobotError
 from steelyard.robot.checks import check_tree
-from steelyard.robot.names import did_you_mean, listed, shown
+from steelyard.wording import did_you_mean, listed, shown
 
 Array = NDArray[np.float64]
 JointKind = Literal["revolute", "continuous", "prismatic", "fixed"]

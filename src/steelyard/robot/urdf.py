@@ -18,10 +18,10 @@ from pathlib import Path
 
 from steelyard.errors import RobotError
 from steelyard.robot.mimics import resolve_mimics, without_mimics
-from steelyard.robot.names import is_name, shown, shown_path
 from steelyard.robot.tree import Link, Robot, gravity_vector
 from steelyard.robot.urdf_elements import end_of, name_of, read_joint, read_link
 from steelyard.robot.xml import XmlElement, parse_xml, read_file
+from steelyard.wording import is_name, shown, shown_path
 
 
 def read_urdf(

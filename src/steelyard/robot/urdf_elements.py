@@ -9,7 +9,6 @@ import numpy as np
 from steelyard.errors import RobotError
 from steelyard.inertia import from_com
 from steelyard.robot.frames import pose, rotation_rpy
-from steelyard.robot.names import LONGEST_NAME, did_you_mean, is_name, listed, shown
 from steelyard.robot.tree import (
     IDENTITY,
     MOVING_KINDS,
@@ -22,6 +21,7 @@ from steelyard.robot.tree import (
     frozen_array,
 )
 from steelyard.robot.xml import XmlElement, attribute, number, numbers
+from steelyard.wording import LONGEST_NAME, did_you_mean, is_name, listed, shown
 
 INERTIA_ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 KINDS: dict[str, JointKind] = {

@@ -18,7 +18,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from steelyard.errors import RobotError
-from steelyard.robot.names import one_line, shown, shown_path
+from steelyard.wording import one_line, shown, shown_path
 
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 200

@@ -30,6 +30,11 @@ def one_line(reason: object) -> str:
     return "".join(c if c.isprintable() else "?" for c in text[:LONGEST_REASON])
 
 
+def quoted_list(names: Iterable[str]) -> str:
+    """Pieces of a file in quotes with commas between them, cut like :func:`listed`."""
+    return listed(shown(name) for name in names)
+
+
 def listed(names: Iterable[str]) -> str:
     """Names with commas between them; a long list ends in how many more there are."""
     names = list(names)
@@ -50,3 +55,13 @@ def did_you_mean(name: str, valid: Iterable[str]) -> str:
 def is_name(text: str) -> bool:
     """Whether ``text`` can name a link or a joint: visible, on one line, not endless."""
     return bool(text.strip()) and text.isprintable() and len(text) <= LONGEST_NAME
+
+
+def size_words(n_bytes: int) -> str:
+    """A size for a message, in the largest binary unit that fits."""
+    size, unit = float(n_bytes), "bytes"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.4g} {unit}"
