@@ -12,7 +12,7 @@ from robot_files import dataset
 from steelyard.errors import LogError
 from steelyard.logs import Log, read_log
 from steelyard.robot.tree import Joint, Link, Robot
-from steelyard.signals import Processing, prepare
+from steelyard.signals import prepare
 
 pytestmark = pytest.mark.dataset
 Array = NDArray[np.float64]
@@ -36,31 +36,6 @@ def log_of(time: Array, q: Array, tau: Array) -> Log:
             for k in range(q.shape[1])
         },
     )
-
-
-def emps(name: str) -> tuple[Array, Array]:
-    """Regressor (n, 4) and force (n,) of the one-axis drive, processed."""
-    from scipy.io import loadmat
-
-    raw = loadmat(dataset("emps") / name)
-    log = log_of(raw["t"].ravel(), raw["qm"], raw["gtau"].item() * raw["vir"])
-    done = prepare(log, chain("prismatic", 1), Processing(cutoff_hz=30.0, dead_band=0.002))
-    v, a, force = done.motion.v[:, 0], done.motion.a[:, 0], done.measurements.tau[:, 0]
-    used = np.isfinite(force)
-    W = np.column_stack([a, v, np.sign(v), np.ones_like(v)])
-    return W[used], force[used]
-
-
-def test_emps_gives_the_published_parameters() -> None:
-    """Mass, friction and offset of the drive, and both relative errors, as published."""
-    W, force = emps("DATA_EMPS.mat")
-    theta, *_ = np.linalg.lstsq(W, force, rcond=None)
-    published = np.array([95.1089, 203.5034, 20.3935, -3.1648])
-    deviation = np.abs(theta / published - 1.0)
-    assert (deviation <= [0.01, 0.02, 0.02, 0.05]).all(), (theta, deviation)
-    assert np.linalg.norm(force - W @ theta) / np.linalg.norm(force) <= 0.041
-    W, force = emps("DATA_EMPS_PULSES.mat")
-    assert np.linalg.norm(force - W @ theta) / np.linalg.norm(force) <= 0.060
 
 
 def test_panda_stamps_are_resampled() -> None:
