@@ -1,0 +1,5 @@
+"""Motions to record: periodic sums of sines."""
+
+from steelyard.excitation.fourier import FourierTrajectory, multisine
+
+__all__ = ["FourierTrajectory", "multisine"]

@@ -1,0 +1,203 @@
+"""Sums of sines: periodic motions whose derivatives are known exactly.
+
+Paper 000, eq 78 (after Swevers et al. 1997), for joint k:
+
+    q_k(t) = q0_k + sum_l  a_kl / (w l) sin(w l t) - b_kl / (w l) cos(w l t)
+
+so that a and b are amplitudes of speed. Paper 000 uses w = 0.1 pi rad/s and five harmonics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.errors import RobotError, SignalError
+from steelyard.motion import Motion
+from steelyard.robot.tree import Joint, Robot
+
+Array = NDArray[np.float64]
+
+# What a joint may do where its file does not say, for turning (rad) and sliding (m) joints.
+UNKNOWN_HALF_RANGE = {"turns": np.pi, "slides": 0.25}
+UNKNOWN_VELOCITY = {"turns": 2.0, "slides": 0.5}
+UNKNOWN_ACCELERATION = {"turns": 10.0, "slides": 5.0}
+
+SAMPLES_AT_ONCE = 65_536
+
+
+@dataclass(frozen=True, eq=False)
+class FourierTrajectory:
+    """A periodic motion of every joint; see the module's equation.
+
+    joints : names of the joints, one per row of a and b.
+    omega : base frequency w, rad/s.
+    a, b : (n_joints, n_harmonics) amplitudes of speed, rad/s or m/s.
+    q0 : (n_joints,) centre of the motion, rad or m.
+    """
+
+    joints: tuple[str, ...]
+    omega: float
+    a: Array
+    b: Array
+    q0: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "joints", tuple(self.joints))
+        n = len(self.joints)
+        if not (np.isfinite(self.omega) and self.omega > 0.0):
+            raise SignalError(f"base frequency is {self.omega} rad/s; it must be positive")
+        for name in ("a", "b", "q0"):
+            array = np.array(getattr(self, name), dtype=float)
+            if array.ndim != (1 if name == "q0" else 2) or len(array) != n:
+                raise SignalError(f"{name} has shape {array.shape} for {n} joints")
+            if not np.isfinite(array).all():
+                row = int(np.argwhere(~np.isfinite(array))[0, 0])
+                raise SignalError(f"{name} of joint '{self.joints[row]}' is not finite")
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        if self.a.shape != self.b.shape:
+            raise SignalError(f"a has shape {self.a.shape} and b {self.b.shape}")
+
+    @property
+    def period_s(self) -> float:
+        """Time after which the motion repeats (s)."""
+        return 2.0 * np.pi / self.omega
+
+    @property
+    def n_harmonics(self) -> int:
+        """Number of sines per joint."""
+        return int(self.a.shape[1])
+
+    def evaluate(self, time: ArrayLike, run: str = "fourier") -> Motion:
+        """Position, velocity and acceleration (n_samples, n_joints) at these times (s)."""
+        time = np.atleast_1d(np.asarray(time, dtype=float))
+        q, v, a = (np.empty((len(time), len(self.joints))) for _ in range(3))
+        w = self.omega * np.arange(1, self.n_harmonics + 1)
+        for begin in range(0, len(time), SAMPLES_AT_ONCE):
+            rows = slice(begin, begin + SAMPLES_AT_ONCE)
+            angle = time[rows, None] * w
+            sine, cosine = np.sin(angle), np.cos(angle)
+            q[rows] = self.q0 + sine @ (self.a / w).T - cosine @ (self.b / w).T
+            v[rows] = cosine @ self.a.T + sine @ self.b.T
+            a[rows] = cosine @ (self.b * w).T - sine @ (self.a * w).T
+        return Motion(time, q, v, a, run)
+
+
+def multisine(
+    robot: Robot,
+    *,
+    period_s: float = 10.0,
+    n_harmonics: int = 5,
+    share: float = 0.7,
+    seed: int = 0,
+) -> FourierTrajectory:
+    """A random sum of sines for each joint, the same for the same seed, within its limits.
+
+    Each joint moves about the middle of its range and is scaled until the first of position,
+    velocity and acceleration reaches ``share`` of its limit. With two harmonics or more every
+    joint starts, and ends each period, at rest and without acceleration, so that the motion
+    can follow a pause. Where the robot states no limit, these stand in:
+
+        turning joints   ± pi rad, 2 rad/s, 10 rad/s²
+        sliding joints   ± 0.25 m, 0.5 m/s, 5 m/s²
+
+    and the limits of mimic joints are those of the joint they follow as well. Extremes are
+    taken on a grid and widened by 1 / cos(pi L / M) (Ehlich and Zeller: L harmonics, M grid
+    points a period), which they cannot exceed between grid points either.
+
+    The motion is not designed: nothing is optimised, torque limits are not looked at, and
+    neither are collisions of the robot with itself, the floor or anything else.
+    """
+    if not (np.isfinite(period_s) and period_s > 0.0):
+        raise SignalError(f"period_s is {period_s}; it must be positive")
+    if n_harmonics < 1:
+        raise SignalError(f"n_harmonics is {n_harmonics}; it must be at least 1")
+    if not 0.0 < share <= 1.0:
+        raise SignalError(f"share is {share}; it must be above 0 and at most 1")
+    if seed < 0:
+        raise SignalError(f"seed is {seed}; it must not be negative")
+    bounds = np.array([joint_bounds(robot, joint) for joint in robot.free_joints]).reshape(-1, 4)
+    rng = np.random.default_rng(seed)
+    shape = (len(bounds), n_harmonics)
+    a, b = rng.normal(size=shape), rng.normal(size=shape)
+    if n_harmonics > 1:
+        a, b = at_rest_initially(a, b)
+    omega = 2.0 * np.pi / period_s
+    unit = FourierTrajectory(robot.joint_names, omega, a, b, np.zeros(len(bounds)))
+    scale = np.min(share * bounds[:, 1:] / extremes(unit), axis=1)
+    return FourierTrajectory(
+        robot.joint_names, omega, scale[:, None] * a, scale[:, None] * b, bounds[:, 0]
+    )
+
+
+def at_rest_initially(a: Array, b: Array) -> tuple[Array, Array]:
+    """The nearest amplitudes with sum_l a_l = 0 (no speed) and sum_l l b_l = 0 (no
+    acceleration) at t = 0; (n_joints, n_harmonics) both.
+    """
+    harmonic = np.arange(1.0, a.shape[1] + 1.0)
+    harmonic /= np.linalg.norm(harmonic)
+    return a - a.mean(axis=1, keepdims=True), b - np.outer(b @ harmonic, harmonic)
+
+
+def extremes(trajectory: FourierTrajectory) -> Array:
+    """Upper bounds (n_joints, 3) on |q - q0|, |v| and |a| over all time."""
+    n_grid = max(1000, 50 * trajectory.n_harmonics)
+    grid = np.arange(n_grid) * trajectory.period_s / n_grid
+    motion = trajectory.evaluate(grid)
+    largest = [np.abs(x).max(axis=0) for x in (motion.q - trajectory.q0, motion.v, motion.a)]
+    between = np.cos(np.pi * trajectory.n_harmonics / n_grid)
+    # the last factor is for rounding
+    return np.asarray(np.stack(largest, axis=1) / between * (1.0 + 1e-12))
+
+
+def joint_bounds(robot: Robot, joint: Joint) -> tuple[float, float, float, float]:
+    """Middle and half width of the range, largest speed and acceleration of a free joint.
+
+    Limits of joints that mimic it are counted in its own coordinate.
+    """
+    lower, upper, speeds, rates = [], [], [], []
+    followers = [j for j in robot.moving_joints if j.mimic and j.mimic.joint == joint.name]
+    for one in [joint, *followers]:
+        limits = one.limits
+        factor, offset = (one.mimic.multiplier, one.mimic.offset) if one.mimic else (1.0, 0.0)
+        if factor == 0.0:
+            continue
+        low = -np.inf if limits.lower is None else (limits.lower - offset) / factor
+        high = np.inf if limits.upper is None else (limits.upper - offset) / factor
+        if factor < 0.0:
+            # dividing by a negative factor turned the ends, and the sign of what is unknown
+            low, high = (
+                -np.inf if limits.upper is None else high,
+                np.inf if limits.lower is None else low,
+            )
+        lower.append(low)
+        upper.append(high)
+        if limits.velocity is not None:
+            speeds.append(limits.velocity / abs(factor))
+        if limits.acceleration is not None:
+            rates.append(limits.acceleration / abs(factor))
+    kind = "slides" if joint.kind == "prismatic" else "turns"
+    middle, half = _window(max(lower), min(upper), UNKNOWN_HALF_RANGE[kind])
+    speed = min(speeds, default=UNKNOWN_VELOCITY[kind])
+    rate = min(rates, default=UNKNOWN_ACCELERATION[kind])
+    for name, value in (("position range", half), ("velocity", speed), ("acceleration", rate)):
+        if not value > 0.0:
+            raise RobotError(
+                f"joint '{joint.name}' cannot move: its limits leave a {name} of {value:g}; "
+                "correct them, in the robot's file or its overlay, or lock the joint"
+            )
+    return middle, half, speed, rate
+
+
+def _window(lower: float, upper: float, unknown_half: float) -> tuple[float, float]:
+    """Middle and half width between two limits that may be infinite."""
+    if np.isinf(lower) and np.isinf(upper):
+        return 0.0, unknown_half
+    if np.isinf(upper):
+        return lower + unknown_half, unknown_half
+    if np.isinf(lower):
+        return upper - unknown_half, unknown_half
+    return 0.5 * (lower + upper), 0.5 * (upper - lower)
