@@ -2,12 +2,16 @@
 
 A plain composition: prepare each log, leave out torques inside the dead band, compress, merge,
 estimate. Whoever needs something in between calls these functions directly.
+
+The dead band is on by default. Near standstill friction takes any value between its two signs,
+and a filter smears the jump of the torque at a reversal, while sign(v) in the model jumps at once:
+a few such rows bias friction and inertia by more than their error bars.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,6 +24,7 @@ from steelyard.estimators import ols, wls
 from steelyard.identifiability import BaseMap, base_map
 from steelyard.logs import Log
 from steelyard.model import Model
+from steelyard.motion import Motion
 from steelyard.overlay_terms import terms_from_overlay
 from steelyard.regression import Regression, compress, merge
 from steelyard.robot.overlay import Overlay, apply_overlay
@@ -28,7 +33,11 @@ from steelyard.signals import Prepared, Processing, prepare
 from steelyard.terms import Term
 
 Method = Literal["wls", "ols"]
+DeadBand = float | Mapping[str, float] | Literal["auto"]
 METHODS = {"wls": wls, "ols": ols}
+
+SHARE_OF_SPEED = 0.1
+"""Automatic dead band of a Coulomb term, as a share of the root mean square of its speed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +61,7 @@ def identify(
     overlay: Overlay | None = None,
     method: Method = "wls",
     processing: Processing | None = None,
+    dead_band: DeadBand = "auto",
     threads: int | None = None,
 ) -> Identification:
     """Base parameters of ``robot`` from logs of its motion and torques.
@@ -62,6 +72,9 @@ def identify(
     overlay : changes the robot and names its terms; see :mod:`steelyard.robot.overlay`.
     method : "wls" weighs each joint by its own noise, "ols" does not.
     processing : how logs become motion and torques; the same for all.
+    dead_band : torques of joints whose Coulomb friction sees a speed below this (rad/s or m/s)
+        are not used: for all, by joint or coupling, or "auto", a tenth of the speed's root mean
+        square; 0 uses every torque.
     threads : by default as many as the machine offers; the result does not depend on it.
     """
     if method not in METHODS:
@@ -74,7 +87,7 @@ def identify(
     base = base_map(model)
     parts: list[Regression] = []
     for log in with_unique_names(logs):
-        prepared = prepare_run(model, log, processing)
+        prepared = prepare_run(model, log, processing, dead_band)
         parts.append(compress_run(model, base, prepared, threads))
     if not parts:
         raise LogError("there is no log to identify from; give at least one")
@@ -100,25 +113,47 @@ def model_of(
     return Model(robot, chosen)
 
 
-def prepare_run(model: Model, log: Log, processing: Processing) -> Prepared:
+def prepare_run(
+    model: Model, log: Log, processing: Processing, dead_band: DeadBand = "auto"
+) -> Prepared:
     """Motion and torques of one log, without torques at which Coulomb friction has no sign.
 
-    The dead band of ``processing`` is applied here rather than by ``prepare``: it belongs to
-    the Coulomb terms of the model, which may act along a coupling.
+    The dead band belongs to the Coulomb terms of the model, which may act along a coupling; see
+    :func:`identify`. A dead band of ``processing`` is applied before it.
     """
-    prepared = prepare(log, model.robot, replace(processing, dead_band=0.0))
-    before = np.isnan(prepared.measurements.tau).sum(axis=0)
-    measurements = apply_dead_band(
-        model, prepared.motion, prepared.measurements, processing.dead_band
+    prepared = prepare(log, model.robot, processing)
+    bands = dead_bands(model, prepared.motion, dead_band)
+    measurements = apply_dead_band(model, prepared.motion, prepared.measurements, bands)
+    before, after = (
+        np.isnan(given.tau).sum(axis=0) for given in (prepared.measurements, measurements)
     )
-    missing = np.isnan(measurements.tau).sum(axis=0)
     record = {
         **prepared.record,
-        "processing": processing.as_record(),
-        "dead_band_samples": _by_name(measurements.channels, missing - before),
-        "torque_samples_missing": _by_name(measurements.channels, missing),
+        "friction_dead_band": {
+            "asked": dict(dead_band) if isinstance(dead_band, Mapping) else dead_band,
+            "speeds": bands,
+            "samples": _by_name(measurements.channels, after - before),
+        },
+        "torque_samples_missing": _by_name(measurements.channels, after),
     }
     return Prepared(prepared.motion, measurements, record)
+
+
+def dead_bands(model: Model, motion: Motion, dead_band: DeadBand) -> dict[str, float]:
+    """Dead band (rad/s or m/s) of each joint or coupling with Coulomb friction."""
+    coulomb = [term for term in model.terms if term.kind == "coulomb"]
+    if isinstance(dead_band, Mapping):
+        return {name: float(band) for name, band in dead_band.items()}
+    if dead_band != "auto":
+        return {term.owner: float(dead_band) for term in coulomb}
+    rows = {name: row for row, name in enumerate(model.channels)}
+    bands = {}
+    for term in coulomb:
+        speed = np.zeros(len(motion))
+        for joint, weight in term.direction:
+            speed += weight * motion.v[:, rows[joint]]
+        bands[term.owner] = SHARE_OF_SPEED * float(np.sqrt(np.mean(speed**2)))
+    return bands
 
 
 def compress_run(model: Model, base: BaseMap, prepared: Prepared, threads: int) -> Regression:

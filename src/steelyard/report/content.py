@@ -223,7 +223,7 @@ def processing_rows(record: Mapping[str, Any]) -> list[tuple[str, list[tuple[str
                 f"{significant(x, 3)} s" for x in run.get("trimmed_s", []))),
             ("kept", f"one sample in {run.get('decimation')}, "
                      f"{significant(run.get('rate_out_hz'))} Hz"),
-            ("dead band", _dead_band(run, choices)),
+            ("dead band", _dead_band(run)),
             ("missing torques", _listed(run.get("torque_samples_missing", {}), skip_zeros=True)),
             ("bridged samples", _listed(run.get("samples_bridged", {}))),
             ("unwrapped jumps", _listed(run.get("unwrapped_jumps", {}))),
@@ -257,13 +257,14 @@ def _time_base(time: Mapping[str, Any]) -> str:
     return f"{words}; {holes} holes" if holes else words
 
 
-def _dead_band(run: Mapping[str, Any], choices: Mapping[str, Any]) -> str:
-    band = choices.get("dead_band")
-    if not band:
+def _dead_band(run: Mapping[str, Any]) -> str:
+    band = run.get("friction_dead_band", {})
+    speeds = {name: speed for name, speed in band.get("speeds", {}).items() if speed}
+    if not speeds:
         return "none"
-    shown = _listed(band) if isinstance(band, Mapping) else significant(float(band))
-    left_out = _listed(run.get("dead_band_samples", {}), skip_zeros=True)
-    return f"{shown} rad/s or m/s; torques left out: {left_out}"
+    how = "chosen from the speeds" if band.get("asked") == "auto" else "as asked"
+    left_out = _listed(band.get("samples", {}), skip_zeros=True)
+    return f"{_listed(speeds)} rad/s or m/s ({how}); torques left out: {left_out}"
 
 
 def _listed(values: Mapping[str, Any], skip_zeros: bool = False) -> str:

@@ -1,0 +1,68 @@
+"""The command line: parse, call the library, print.
+
+Exit codes: 0 done, 1 the answer is no, 2 bad input (one line on standard error, no
+traceback), 130 interrupted, 141 the reader of standard output went away.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from steelyard.cli.output import one_line, print_document
+from steelyard.cli.parser import build_parser
+from steelyard.errors import SteelyardError
+
+BAD_INPUT, INTERRUPTED, NO_READER = 2, 130, 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    _forgive_encodings()
+    try:
+        code = run(argv)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # what is still buffered would fail again when the interpreter closes the stream
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NO_READER
+    except KeyboardInterrupt:
+        print("steelyard: interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def run(argv: Sequence[str]) -> int:
+    """Parse and run; what is wrong with the input becomes one line and code 2."""
+    as_json = "--json" in argv
+    try:
+        arguments = build_parser().parse_args(argv)
+        return int(arguments.run(arguments))
+    except SystemExit as stop:  # --help and --version
+        return stop.code if isinstance(stop.code, int) else 0
+    except SteelyardError as error:
+        return refuse(str(error), as_json)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        where = f"'{error.filename}': " if error.filename is not None else ""
+        return refuse(f"{where}{error.strerror or error}", as_json)
+    except MemoryError:
+        return refuse("there is not enough memory for this input", as_json)
+
+
+def refuse(message: str, as_json: bool) -> int:
+    """Say what is wrong with the input, as one line and, if asked, as one object."""
+    print(f"steelyard: error: {one_line(message)}", file=sys.stderr)
+    if as_json:
+        print_document({"error": message})
+    return BAD_INPUT
+
+
+def _forgive_encodings() -> None:
+    """Let a terminal that has no ² show a question mark instead of ending the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

@@ -1,0 +1,126 @@
+"""Move a virtual arm, identify it from its noisy log, and test the result on another motion."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from steelyard.cli.output import Output, progress
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from steelyard.estimate import Estimate
+
+NAME = "demo"
+HELP = "the whole way on a built-in arm; needs no input"
+
+DURATION_S, RATE_HZ, LEVEL = 30.0, 500.0, 0.95
+TORQUE_NOISE, TORQUE_BANDWIDTH_HZ, ENCODER_STEP = 0.2, 50.0, 2e-5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.add_argument(
+        "-o",
+        "--out",
+        default="steelyard-demo",
+        metavar="FOLDER",
+        help="where to write result.json, report.html, parameters.csv and log.csv "
+        "(default: steelyard-demo)",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of motion and noise")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Simulate, identify, validate, report."""
+    from steelyard.builtin import builtin_arm, builtin_truth
+    from steelyard.cli import results
+    from steelyard.excitation import multisine
+    from steelyard.held_out import validate_logs
+    from steelyard.identify import identify
+    from steelyard.logs import write_csv
+    from steelyard.model import Model
+    from steelyard.report import Reference
+    from steelyard.result import result_document
+    from steelyard.signals import Processing
+    from steelyard.simulate import Sensors, simulate
+
+    folder = results.output_folder(arguments.out)
+    output = Output(arguments.json)
+    # where the package is installed says nothing about the arm
+    robot = replace(builtin_arm(), source=None)
+    model = Model(robot)
+    truth = builtin_truth(model)
+    sensors = Sensors(
+        torque_noise=TORQUE_NOISE,
+        torque_noise_bandwidth_hz=TORQUE_BANDWIDTH_HZ,
+        encoder_step=ENCODER_STEP,
+    )
+    processing = Processing()
+    with progress() as shown:
+        logs = []
+        for k, name in enumerate(("log", "held_out")):
+            shown.step(f"the virtual arm moves (motion {k + 1} of 2)")
+            seed = 2 * arguments.seed + k
+            motion = multisine(robot, seed=seed)
+            logs.append(
+                simulate(
+                    model,
+                    truth,
+                    motion,
+                    duration_s=DURATION_S,
+                    rate_hz=RATE_HZ,
+                    sensors=sensors,
+                    seed=seed,
+                    name=name,
+                )
+            )
+        write_csv(logs[0], folder / "log.csv")
+        shown.step("identifying")
+        found = identify(robot, logs[:1], processing=processing)
+        estimate = found.estimate
+        held_out = validate_logs(found.model, estimate.base, estimate.beta, logs[1:], processing)
+        found = results.with_validation(found, held_out)
+        document = result_document(
+            found.model, found.estimate, level=LEVEL, validation=held_out.to_dict()
+        )
+        shown.step("writing the report")
+        true_beta = estimate.base.K @ truth
+        files = results.write_outputs(
+            folder,
+            found,
+            document,
+            level=LEVEL,
+            held_out=held_out,
+            training=None,
+            reference=Reference("truth", true_beta),
+        )
+    covered = coverage(estimate, true_beta)
+    results.show_estimate(output, found, LEVEL)
+    results.show_validation(output, held_out)
+    results.show_findings(output, found)
+    output.line(
+        f"{covered['inside']} of {covered['total']} true base parameters lie inside their "
+        f"{100 * LEVEL:g} % intervals."
+    )
+    output.line(f"The report is {files['report']}", "bold")
+    output.document(
+        {
+            "coverage": covered,
+            "files": {**files, "log": str(folder / "log.csv")},
+            "result": document,
+        }
+    )
+    return 0
+
+
+def coverage(estimate: Estimate, true_beta: NDArray[Any]) -> dict[str, Any]:
+    """How many true base parameters (n_base,) lie inside their intervals."""
+    inside = [
+        parameter.lower <= truth <= parameter.upper
+        for parameter, truth in zip(estimate.parameters(LEVEL), true_beta, strict=True)
+        if parameter.interval_kind == "confidence"
+    ]
+    return {"inside": int(sum(inside)), "total": len(inside), "level": LEVEL}

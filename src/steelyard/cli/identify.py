@@ -1,0 +1,132 @@
+"""Estimate the base parameters of a robot from logs of its motion and torques."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from steelyard.cli.output import Output, progress
+from steelyard.cli.processing import (
+    add_processing_arguments,
+    add_robot_arguments,
+    dead_band_from,
+    processing_from,
+)
+from steelyard.errors import EstimationError
+
+if TYPE_CHECKING:
+    from steelyard.logs import Log
+
+NAME = "identify"
+HELP = "base parameters with error bars, from a robot file and logs"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    add_robot_arguments(parser)
+    parser.add_argument("logs", nargs="+", metavar="LOG", help="CSV or NPZ files")
+    parser.add_argument(
+        "-o",
+        "--out",
+        metavar="FOLDER",
+        help="write result.json, report.html and parameters.csv there",
+    )
+    parser.add_argument(
+        "--method", choices=("wls", "ols"), default="wls", help="least squares (default: wls)"
+    )
+    parser.add_argument(
+        "--validate-on",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="LOG",
+        help="logs that are not used for the estimate, to test it on",
+    )
+    parser.add_argument(
+        "--level", type=float, default=0.95, metavar="P", help="of the intervals (default: 0.95)"
+    )
+    parser.add_argument("--threads", type=int, metavar="N", help="default: all")
+    add_processing_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Identify, validate if asked, print, and write files if asked."""
+    from steelyard.cli import results
+    from steelyard.held_out import validate_logs
+    from steelyard.identify import identify, prepare_run
+    from steelyard.overlay_terms import terms_from_overlay
+    from steelyard.result import result_document
+    from steelyard.robot.overlay import read_overlay
+    from steelyard.robot.reading import read_robot
+    from steelyard.signals import Processing
+
+    level = checked_level(arguments.level)
+    processing = processing_from(arguments, Processing())
+    dead_band = dead_band_from(arguments, "auto")
+    overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
+    robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
+    folder = None if arguments.out is None else results.output_folder(arguments.out)
+    first: list[Log] = []
+    with progress() as shown:
+        logs = results.read_logs(arguments.logs, shown)
+        found = identify(
+            robot,
+            # without held-out data the report shows the first run, which is otherwise forgotten
+            logs if folder is None or arguments.validate_on else keep_first(logs, first),
+            terms=terms_from_overlay(robot, overlay),
+            method=arguments.method,
+            processing=processing,
+            dead_band=dead_band,
+            threads=arguments.threads,
+        )
+        held_out = None
+        if arguments.validate_on:
+            held_out = validate_logs(
+                found.model,
+                found.estimate.base,
+                found.estimate.beta,
+                results.read_logs(arguments.validate_on, shown),
+                processing,
+                dead_band,
+            )
+        found = results.with_validation(found, held_out)
+        document = result_document(
+            found.model,
+            found.estimate,
+            level=level,
+            validation=None if held_out is None else held_out.to_dict(),
+        )
+        files = {}
+        if folder is not None:
+            shown.step("writing the report")
+            training = None
+            if first:
+                training = prepare_run(found.model, first[0], processing, dead_band)
+            files = results.write_outputs(
+                folder, found, document, level=level, held_out=held_out, training=training
+            )
+    output = Output(arguments.json)
+    results.show_estimate(output, found, level)
+    if held_out is not None:
+        results.show_validation(output, held_out)
+    results.show_findings(output, found)
+    for path in files.values():
+        output.line(f"wrote {path}")
+    output.document(document)
+    return 0
+
+
+def keep_first(logs: Iterable[Log], kept: list[Log]) -> Iterator[Log]:
+    """The logs, the first of them kept."""
+    for log in logs:
+        if not kept:
+            kept.append(log)
+        yield log
+
+
+def checked_level(level: float) -> float:
+    """A confidence level between 0 and 1."""
+    if not 0.0 < level < 1.0:
+        raise EstimationError(f"--level is {level:g}; it must be between 0 and 1, such as 0.95")
+    return level

@@ -1,0 +1,117 @@
+"""Show versions, what is optional and absent, where compiled code is kept, and threads."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from steelyard.cli.output import Output
+
+NAME = "info"
+HELP = "versions and self-diagnosis"
+
+NEEDED = ("numpy", "scipy", "numba", "threadpoolctl", "rich", "matplotlib", "jinja2")
+OPTIONAL = {"mujoco": "reads MJCF files", "pin": "Pinocchio, not needed by any command"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.add_argument(
+        "--self-test", action="store_true", help="compute one regressor, which compiles"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what is there; 2 if something needed is absent, 1 if the self-test fails."""
+    from steelyard import __version__
+    from steelyard.identify import available_threads
+
+    output = Output(arguments.json)
+    needed = {name: _version(name) for name in NEEDED}
+    optional = {name: _version(name) for name in OPTIONAL}
+    cache = cache_folder()
+    document: dict[str, Any] = {
+        "steelyard": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "needed": needed,
+        "optional": optional,
+        "cache_folder": None if cache is None else str(cache),
+        "threads": available_threads(),
+    }
+    if arguments.self_test:
+        document["self_test"] = self_test()
+    rows = [("steelyard", __version__, ""), ("python", document["python"], document["platform"])]
+    rows += [(name, found or "absent", "" if found else "needed") for name, found in needed.items()]
+    rows += [(name, found or "absent", OPTIONAL[name]) for name, found in optional.items()]
+    output.table(("what", "version", ""), rows, left=("what", "version", ""))
+    kept = "nowhere: each process compiles anew" if cache is None else str(cache)
+    output.line(f"compiled code is kept in {kept}")
+    output.line(f"threads: {document['threads']}")
+    if arguments.self_test:
+        outcome = document["self_test"]
+        output.line(
+            f"self-test: {'passed' if outcome['passed'] else 'FAILED'}, largest difference "
+            f"{outcome['difference']:.2g} N m, {outcome['seconds']:.1f} s"
+        )
+    output.document(document)
+    if None in needed.values():
+        return 2
+    return 0 if not arguments.self_test or document["self_test"]["passed"] else 1
+
+
+def self_test() -> dict[str, Any]:
+    """Compare the two compiled kernels on one random arm: tau against W theta."""
+    from time import perf_counter
+
+    import numpy as np
+
+    from steelyard.kernels import torque, torque_regressor
+    from steelyard.model import Model
+    from steelyard.testing import random_robot
+
+    start = perf_counter()
+    rng = np.random.default_rng(0)
+    model = Model(random_robot(rng, 3))
+    theta = model.prior_theta()
+    states = rng.normal(size=(3, 5, model.nv))
+    tau = torque(model, theta, *states)
+    difference = float(np.abs(torque_regressor(model, *states) @ theta - tau).max())
+    passed = difference <= 1e-9 * (1.0 + float(np.abs(tau).max()))
+    return {"passed": passed, "difference": difference, "seconds": perf_counter() - start}
+
+
+def cache_folder() -> Path | None:
+    """Where Numba will keep compiled loops: the first of its places that can be written."""
+    for folder in _cache_folders():
+        existing = folder
+        while not existing.exists() and existing != existing.parent:
+            existing = existing.parent
+        if existing.is_dir() and os.access(existing, os.W_OK):
+            return folder
+    return None
+
+
+def _cache_folders() -> Iterator[Path]:
+    stated = os.environ.get("NUMBA_CACHE_DIR")
+    if stated:
+        yield Path(stated)
+        return
+    yield Path(__file__).resolve().parents[1] / "__pycache__"
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without a home
+        return
+    yield Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "numba"
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,115 @@
+"""What a command says: tables for people, one JSON object for programs.
+
+Text from files (names of robots, joints, logs) is printed as it is, never read as markup, and
+characters that would move a terminal's cursor are shown as escapes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PIPE_WIDTH = 160
+
+
+def one_line(text: str) -> str:
+    """``text`` on one line, everything that is not visible escaped."""
+    joined = " ".join(text.split())
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in joined)
+
+
+def print_document(document: Mapping[str, Any]) -> None:
+    """One JSON object on standard output."""
+    from steelyard.result import finite
+
+    text = json.dumps(finite(document), indent=1, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(text + "\n")
+
+
+class Output:
+    """Where a command's words go: nowhere but into the JSON object if one is asked for."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+
+    def line(self, text: str = "", style: str | None = None) -> None:
+        """A line for people."""
+        if not self.as_json:
+            _console(sys.stdout).print(_text(text, style), soft_wrap=True)
+
+    def table(
+        self,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        *,
+        title: str | None = None,
+        left: Sequence[str] = (),
+    ) -> None:
+        """A table for people; columns are aligned right but for those named in ``left``."""
+        if self.as_json:
+            return
+        from rich import box
+        from rich.table import Table
+
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left")
+        if title is not None:
+            table.title = _text(title, "bold")
+        for name in columns:
+            side = "left" if name in left else "right"
+            table.add_column(name, justify=side, overflow="fold")  # type: ignore[arg-type]
+        for row in rows:
+            table.add_row(*(_text(cell) for cell in row))
+        _console(sys.stdout).print(table)
+
+    def document(self, document: Mapping[str, Any]) -> None:
+        """The one JSON object, if it is asked for."""
+        if self.as_json:
+            print_document(document)
+
+
+class Progress:
+    """What long work is doing, on standard error and only on a terminal."""
+
+    def __init__(self, bar: Any | None) -> None:
+        self._bar = bar
+        self._task = None if bar is None else bar.add_task("", total=None)
+
+    def step(self, words: str) -> None:
+        """Show what is being done now."""
+        if self._bar is not None:
+            self._bar.update(self._task, description=one_line(words))
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """A line that shows what is being done and for how long, gone when it is done."""
+    if not sys.stderr.isatty():
+        yield Progress(None)
+        return
+    from rich.progress import Progress as Bar
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    words = TextColumn("{task.description}", markup=False)
+    with Bar(
+        SpinnerColumn(), words, TimeElapsedColumn(), console=_console(sys.stderr), transient=True
+    ) as bar:
+        yield Progress(bar)
+
+
+def _console(stream: IO[str]) -> Console:
+    from rich.console import Console
+
+    width = None if stream.isatty() else PIPE_WIDTH
+    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
+
+
+def _text(text: str, style: str | None = None) -> Any:
+    from rich.text import Text
+
+    return Text(one_line(text) if text else "", style=style or "")

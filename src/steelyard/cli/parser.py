@@ -1,0 +1,56 @@
+"""The parser of all commands; a mistake becomes one line, like every other bad input."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+import steelyard.cli.check as check
+import steelyard.cli.demo as demo
+import steelyard.cli.identify as identify
+import steelyard.cli.info as info
+import steelyard.cli.simulate as simulate
+import steelyard.cli.validate as validate
+from steelyard.errors import SteelyardError
+
+DESCRIPTION = """\
+Weigh the links of a robot from the torques its joints carry.
+
+Exit codes: 0 done; 1 the answer is no; 2 bad input.
+"""
+
+
+class CommandLineError(SteelyardError):
+    """The command line cannot be understood."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises instead of printing usage and exiting."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse with one line that says where to look."""
+        raise CommandLineError(f"{message}; see {self.prog} --help")
+
+
+def build_parser() -> Parser:
+    """Parser of every command; ``run`` of its result is the function to call."""
+    from steelyard import __version__
+
+    parser = Parser(
+        prog="steelyard",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"steelyard {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for module in (demo, check, identify, validate, simulate, info):
+        command = commands.add_parser(
+            module.NAME, help=module.HELP, description=module.__doc__, allow_abbrev=False
+        )
+        module.add_arguments(command)
+        command.add_argument(
+            "--json", action="store_true", help="print one JSON object on standard output"
+        )
+        command.set_defaults(run=module.run)
+    return parser

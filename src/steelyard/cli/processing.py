@@ -1,0 +1,158 @@
+"""Options that say how logs become motion and torques, shared by several commands."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import ResultError, SignalError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from steelyard.identify import DeadBand
+    from steelyard.signals import Processing
+
+PRESETS = ("sousa2014",)
+
+
+def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
+    """The robot, its overlay and gravity."""
+    parser.add_argument("robot", metavar="ROBOT", help="URDF or MJCF file")
+    parser.add_argument(
+        "--overlay", metavar="FILE", help="TOML file with what the robot file cannot say"
+    )
+    parser.add_argument(
+        "--gravity",
+        nargs=3,
+        type=float,
+        metavar=("X", "Y", "Z"),
+        help="m/s² in the frame of the root link (default: the file's, or 0 0 -9.81)",
+    )
+
+
+def add_processing_arguments(parser: argparse.ArgumentParser) -> None:
+    """Everything that `Processing` lets choose; what is not given keeps its default."""
+    group = parser.add_argument_group(
+        "signals", "How the log is processed; the defaults choose by themselves."
+    )
+    add = group.add_argument
+    add("--preset", choices=PRESETS, help="processing of a paper, to start from")
+    add("--cutoff-hz", type=_number_or("auto", "none"), metavar="F|auto|none",
+        help="zero-phase low-pass on positions")  # fmt: skip
+    add("--filter-order", type=int, metavar="N", help="order of that Butterworth filter")
+    add("--torque-filter", choices=("same", "none"), help="filter torques like positions or not")
+    add("--derivative", choices=("central3", "central5", "savgol"),
+        help="how positions are differentiated")  # fmt: skip
+    add("--savgol-window", type=int, metavar="N", help="samples of the Savitzky-Golay filter")
+    add("--savgol-order", type=int, metavar="N", help="degree of its polynomial")
+    add("--velocity", choices=("differentiate", "measured"), help="where velocities come from")
+    add("--acceleration", choices=("differentiate", "measured"),
+        help="where accelerations come from")  # fmt: skip
+    add("--sample-rate-hz", type=float, metavar="F", help="rate of the uniform time base")
+    add("--interpolation", choices=("linear", "cubic"), help="of jittery time stamps")
+    add("--max-gap-s", type=float, metavar="S", help="longest gap of missing samples to bridge")
+    add("--trim-s", nargs=2, type=float, metavar=("A", "B"), help="seconds cut at start and end")
+    add("--decimate", type=_count_or("auto"), metavar="N|auto", help="keep every N-th sample")
+    add("--dead-band", action="append", metavar="F|NAME=F|auto",
+        help="leave out torques of joints slower than F (rad/s or m/s), where friction has no "
+        "sign; NAME=F for one joint or coupling, may be repeated (default: auto)")  # fmt: skip
+    add("--still-joints", choices=("refuse", "keep"),
+        help="what to do with a log in which a joint never moves")  # fmt: skip
+
+
+def processing_from(arguments: argparse.Namespace, default: Processing) -> Processing:
+    """``default``, or the preset, with the options that were given in its place."""
+    from steelyard.signals import Processing
+
+    processing = Processing.sousa2014() if arguments.preset == "sousa2014" else default
+    given: dict[str, Any] = {}
+    for field in fields(Processing):
+        value = getattr(arguments, field.name, None)
+        if value is not None and field.name != "dead_band":
+            given[field.name] = value
+    if given.get("cutoff_hz") == "none":
+        given["cutoff_hz"] = None
+    if "trim_s" in given:
+        given["trim_s"] = tuple(given["trim_s"])
+    return replace(processing, **given)
+
+
+def dead_band_from(arguments: argparse.Namespace, default: DeadBand) -> DeadBand:
+    """The dead band that was asked for; a preset knows none, and otherwise it is ``default``."""
+    if arguments.dead_band is not None:
+        return _dead_band(arguments.dead_band)
+    return default if arguments.preset is None else 0.0
+
+
+def recorded_dead_band(document: Mapping[str, Any]) -> DeadBand:
+    """The dead band that was asked for in the first run that a result records."""
+    try:
+        asked: DeadBand = document["record"]["runs"][0]["friction_dead_band"]["asked"]
+    except (KeyError, IndexError, TypeError):
+        return "auto"
+    return asked
+
+
+def recorded_processing(document: Mapping[str, Any]) -> Processing:
+    """The processing of the first run that a result records."""
+    from steelyard.signals import Processing
+
+    known = {field.name for field in fields(Processing)}
+    try:
+        recorded = dict(document["record"]["runs"][0]["processing"])
+        if isinstance(recorded.get("trim_s"), list):
+            recorded["trim_s"] = tuple(recorded["trim_s"])
+        return Processing(**{key: value for key, value in recorded.items() if key in known})
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as failure:
+        raise ResultError(
+            f"the result does not record how its signals were processed "
+            f"({type(failure).__name__}: {failure})"
+        ) from None
+
+
+def _number_or(*words: str) -> Any:
+    def parse(text: str) -> float | str:
+        if text in words:
+            return text
+        try:
+            return float(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(
+                f"'{text}' is neither a number nor {' or '.join(words)}"
+            ) from None
+
+    return parse
+
+
+def _count_or(word: str) -> Any:
+    def parse(text: str) -> int | str:
+        if text == word:
+            return text
+        try:
+            return int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(
+                f"'{text}' is neither a whole number nor {word}"
+            ) from None
+
+    return parse
+
+
+def _dead_band(given: list[str]) -> DeadBand:
+    """One speed for all, speeds by name, or "auto"."""
+    if given == ["auto"]:
+        return "auto"
+    bands: dict[str, float] = {}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        try:
+            bands[name] = float(number)
+        except ValueError:
+            raise SignalError(
+                f"--dead-band is '{text}'; it must be a speed, NAME=SPEED or auto"
+            ) from None
+    if "" in bands and len(given) > 1:
+        raise SignalError("--dead-band is given for all and more than once; give NAME=SPEED")
+    return bands.get("", bands)

@@ -1,0 +1,154 @@
+"""Let a virtual robot with friction and noise follow a motion, and write its log."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from steelyard.cli.output import Output, progress
+from steelyard.cli.processing import add_robot_arguments
+from steelyard.errors import LogError, ModelError
+
+if TYPE_CHECKING:
+    from steelyard.model import Model
+    from steelyard.simulate import Trajectory
+
+NAME = "simulate"
+HELP = "a virtual robot follows a motion and writes a log"
+
+DURATION_S = 20.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    add_robot_arguments(parser)
+    add = parser.add_argument
+    add("motion", nargs="?", metavar="MOTION",
+        help="CSV or NPZ file with positions over time (default: a sum of sines)")  # fmt: skip
+    add("-o", "--out", required=True, metavar="LOG", help="CSV file to write, .csv or .csv.gz")
+    add("--duration-s", type=float, metavar="S",
+        help=f"default: that of the motion, or {DURATION_S:g} s")  # fmt: skip
+    add("--rate-hz", type=float, default=1000.0, metavar="F", help="of the log (default: 1000)")
+    add("--controller", choices=("computed_torque", "pd", "ideal"), default="computed_torque",
+        help="ideal: the robot follows exactly (default: computed_torque)")  # fmt: skip
+    add("--seed", type=int, default=0, metavar="N", help="of the motion and the noise")
+    robot = parser.add_argument_group("the robot's joints")
+    robot.add_argument("--friction", nargs=2, type=float, metavar=("FV", "FC"),
+        help="viscous (N m s/rad) and Coulomb (N m) friction of every joint")  # fmt: skip
+    robot.add_argument("--drive-inertia", type=float, metavar="IA",
+        help="of every joint, kg m²")  # fmt: skip
+    robot.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+        help="one parameter, such as elbow.fv=0.3 or forearm.m=2; may be repeated")  # fmt: skip
+    sensors = parser.add_argument_group("sensors")
+    sensors.add_argument("--torque-noise", type=float, default=0.0, metavar="S",
+        help="standard deviation, N m (N)")  # fmt: skip
+    sensors.add_argument("--torque-noise-bandwidth-hz", type=float, metavar="F",
+        help="low-pass of that noise (default: white)")  # fmt: skip
+    sensors.add_argument("--position-noise", type=float, default=0.0, metavar="S",
+        help="standard deviation, rad (m)")  # fmt: skip
+    sensors.add_argument("--encoder-step", type=float, default=0.0, metavar="S",
+        help="positions are rounded to multiples of it, rad (m)")  # fmt: skip
+    sensors.add_argument("--record-velocity", action="store_true", help="log velocities too")
+    sines = parser.add_argument_group("the sum of sines")
+    sines.add_argument("--period-s", type=float, default=10.0, metavar="S", help="default: 10")
+    sines.add_argument("--harmonics", type=int, default=5, metavar="N", help="default: 5")
+    sines.add_argument("--share", type=float, default=0.7, metavar="P",
+        help="of the joints' limits that is used (default: 0.7)")  # fmt: skip
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Simulate and write the log."""
+    from steelyard.identify import model_of
+    from steelyard.logs import write_csv
+    from steelyard.overlay_terms import terms_from_overlay
+    from steelyard.robot.overlay import read_overlay
+    from steelyard.robot.reading import read_robot
+    from steelyard.simulate import Controller, Sensors, simulate
+
+    if not arguments.out.lower().endswith((".csv", ".csv.gz")):
+        raise LogError(f"'{arguments.out}': a log is written as .csv or .csv.gz")
+    overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
+    robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
+    model = model_of(robot, terms=terms_from_overlay(robot, overlay))
+    theta = model.theta(parameter_values(model, arguments))
+    with progress() as shown:
+        shown.step(f"simulating {robot.name}")
+        trajectory, duration_s = motion_of(model, arguments)
+        log = simulate(
+            model,
+            theta,
+            trajectory,
+            duration_s=duration_s,
+            rate_hz=arguments.rate_hz,
+            controller=Controller(kind=arguments.controller),
+            sensors=Sensors(
+                torque_noise=arguments.torque_noise,
+                torque_noise_bandwidth_hz=arguments.torque_noise_bandwidth_hz,
+                position_noise=arguments.position_noise,
+                encoder_step=arguments.encoder_step,
+                velocity=arguments.record_velocity,
+            ),
+            seed=arguments.seed,
+        )
+        shown.step(f"writing {arguments.out}")
+        write_csv(log, arguments.out)
+    output = Output(arguments.json)
+    output.line(
+        f"wrote {arguments.out}: {len(log)} samples, {log.duration_s:g} s of {len(log.joints)} "
+        "joints"
+    )
+    output.document(
+        {
+            "log": arguments.out,
+            "robot": robot.name,
+            "joints": list(log.joints),
+            "n_samples": len(log),
+            "duration_s": log.duration_s,
+            "rate_hz": arguments.rate_hz,
+            "seed": arguments.seed,
+            "parameters": dict(zip(model.column_names, theta.tolist(), strict=True)),
+        }
+    )
+    return 0
+
+
+def motion_of(model: Model, arguments: argparse.Namespace) -> tuple[Trajectory, float]:
+    """The motion of the file, or a sum of sines; and for how long (s)."""
+    from steelyard.excitation import multisine
+    from steelyard.excitation.sampled import trajectory_from_log
+    from steelyard.logs import read_log
+
+    if arguments.motion is None:
+        sines = multisine(
+            model.robot,
+            period_s=arguments.period_s,
+            n_harmonics=arguments.harmonics,
+            share=arguments.share,
+            seed=arguments.seed,
+        )
+        return sines, DURATION_S if arguments.duration_s is None else arguments.duration_s
+    sampled = trajectory_from_log(read_log(arguments.motion))
+    return sampled, sampled.duration_s if arguments.duration_s is None else arguments.duration_s
+
+
+def parameter_values(model: Model, arguments: argparse.Namespace) -> dict[str, float]:
+    """Values by column name: friction and drive inertia of all joints, then single ones."""
+    values: dict[str, float] = {}
+    for column in model.columns:
+        if column.kind == "viscous" and arguments.friction is not None:
+            values[column.name] = arguments.friction[0]
+        elif column.kind == "coulomb" and arguments.friction is not None:
+            values[column.name] = arguments.friction[1]
+        elif column.kind == "drive_inertia" and arguments.drive_inertia is not None:
+            values[column.name] = arguments.drive_inertia
+    for text in arguments.set:
+        name, _, number = text.rpartition("=")
+        values[name] = _number(number, text)
+    return values
+
+
+def _number(text: str, whole: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        raise ModelError(f"--set is '{whole}'; it must be NAME=VALUE, as in elbow.fv=0.3") from None

@@ -1,0 +1,57 @@
+"""Predict the torques of logs that were not used, and compare with the file's own model."""
+
+from __future__ import annotations
+
+import argparse
+
+from steelyard.cli.output import Output, progress
+from steelyard.cli.processing import (
+    add_processing_arguments,
+    add_robot_arguments,
+    dead_band_from,
+    processing_from,
+    recorded_dead_band,
+    recorded_processing,
+)
+from steelyard.errors import ResultError
+
+NAME = "validate"
+HELP = "errors of a result on logs that were not used"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    add_robot_arguments(parser)
+    parser.add_argument("result", metavar="RESULT", help="result.json of identify")
+    parser.add_argument("logs", nargs="+", metavar="LOG", help="CSV or NPZ files")
+    add_processing_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare; 1 if the file's own model predicts better."""
+    from steelyard.cli import results
+    from steelyard.held_out import validate_logs
+    from steelyard.identifiability import base_map
+    from steelyard.result import read_result
+    from steelyard.robot.overlay import read_overlay
+    from steelyard.robot.reading import read_robot
+
+    overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
+    robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
+    result = read_result(arguments.result)
+    model = result.model_for(robot)
+    processing = processing_from(arguments, recorded_processing(result.document))
+    dead_band = dead_band_from(arguments, recorded_dead_band(result.document))
+    base = base_map(model)
+    if base.names != result.names:
+        raise ResultError(
+            f"'{arguments.result}': its {len(result.names)} base parameters are not the "
+            f"{base.rank} of this model; identify again with this version"
+        )
+    with progress() as shown:
+        logs = results.read_logs(arguments.logs, shown)
+        held_out = validate_logs(model, base, result.beta, logs, processing, dead_band)
+    output = Output(arguments.json)
+    results.show_validation(output, held_out)
+    output.document(held_out.to_dict())
+    return 0 if held_out.overall.beats_prior else 1
