@@ -345,7 +345,6 @@ MALFORMED = {
         link='<inertial><mass value="1"/></inertial>'
     ),
     "<inertia> in line 1 has no 'iyz'": two_links(link=INERTIAL.replace('iyz="0" ', "")),
-    "link 'arm' has 2 <inertial> elements": two_links(link=INERTIAL * 2),
     "too large to work with": two_links(
         link=INERTIAL.replace('"2"', '"1e300"').replace("0.1 0 0", "1e10 0 0")
     ),
@@ -501,3 +500,13 @@ def test_other_encodings() -> None:
         ('<?xml version="1.0" encoding="latin-1"?>' + text).encode("latin-1"),
     ):
         assert parse_urdf(data).joint_names == ("ellenbögen",)
+
+
+def test_what_is_stated_twice_is_noted_and_the_first_counts() -> None:
+    """Real files repeat elements; urdfdom takes the first, and so do we, saying so."""
+    twice = INERTIAL.replace('"2"', '"7"')
+    robot = parse_urdf(two_links(link=INERTIAL + twice))
+    assert robot.link("arm").inertial[0] == 2.0
+    assert len(robot.notes) == 1
+    assert "link 'arm' has 2 <inertial> elements" in robot.notes[0]
+    assert parse_urdf(two_links()).notes == ()

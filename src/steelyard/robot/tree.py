@@ -124,7 +124,10 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """A tree of links and joints, with gravity (m/s², in the root link's frame)."""
+    """A tree of links and joints, with gravity (m/s², in the root link's frame).
+
+    source : the file it was read from. notes : what a user should know about that file.
+    """
 
     name: str
     links: tuple[Link, ...]
@@ -132,6 +135,7 @@ class Robot:
     gravity: Array = field(default_factory=lambda: frozen_array(STANDARD_GRAVITY, (3,)))
     floating_base: bool = False
     source: str | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gravity", gravity_vector(self.gravity))

@@ -19,7 +19,7 @@ from pathlib import Path
 from steelyard.errors import RobotError
 from steelyard.robot.mimics import resolve_mimics, without_mimics
 from steelyard.robot.tree import Link, Robot, gravity_vector
-from steelyard.robot.urdf_elements import end_of, name_of, read_joint, read_link
+from steelyard.robot.urdf_elements import end_of, name_of, read_joint, read_link, repeated_elements
 from steelyard.robot.xml import XmlElement, parse_xml, read_file
 from steelyard.wording import is_name, shown, shown_path
 
@@ -88,6 +88,12 @@ def _robot(
         gravity=gravity_vector(gravity),
         floating_base=floating_base or bool(floating),
         source=source,
+        notes=tuple(
+            note
+            for tag in ("link", "joint")
+            for element in root.all(tag)
+            for note in repeated_elements(element)
+        ),
     )
 
 

@@ -47,17 +47,17 @@ def read_link(element: XmlElement) -> Link:
     """The link of a <link> element."""
     name = name_of(element)
     owner = f"link {shown(name)}"
-    inertial = element.one("inertial", owner)
+    inertial = element.first("inertial")
     return Link(name) if inertial is None else Link(name, *_inertial(inertial, owner))
 
 
 def _inertial(element: XmlElement, owner: str) -> tuple[Array, Array]:
     """The 10-vector in the link frame, and the inertia (3, 3) about the centre of mass."""
-    mass_element = element.one("mass", owner)
+    mass_element = element.first("mass")
     if mass_element is None or "value" not in mass_element.attributes:
         raise RobotError(f"{owner}: its <inertial> in line {element.line} states no mass")
     mass = number(mass_element.attributes["value"], f"{owner}: mass")
-    inertia_element = element.one("inertia", owner)
+    inertia_element = element.first("inertia")
     if inertia_element is None:
         raise RobotError(
             f"{owner}: its <inertial> in line {element.line} has a mass but no <inertia>"
@@ -77,7 +77,7 @@ def _inertial(element: XmlElement, owner: str) -> tuple[Array, Array]:
 
 
 def _origin(element: XmlElement, owner: str) -> Array:
-    origin = element.one("origin", owner)
+    origin = element.first("origin")
     if origin is None:
         return IDENTITY
     xyz = numbers(origin.attributes.get("xyz", "0 0 0"), 3, f"{owner}: origin xyz")
@@ -122,7 +122,7 @@ def end_of(element: XmlElement, tag: str, owner: str) -> str:
 
 
 def _axis(element: XmlElement, owner: str) -> Array:
-    stated = element.one("axis", owner)
+    stated = element.first("axis")
     xyz = "1 0 0" if stated is None else attribute(stated, "xyz", owner)
     axis = np.array(numbers(xyz, 3, f"{owner}: axis"))
     # Scaled by the largest entry first, so that squares neither overflow nor vanish.
@@ -134,7 +134,7 @@ def _axis(element: XmlElement, owner: str) -> Array:
 
 
 def _limits(element: XmlElement, kind: JointKind, owner: str) -> Limits:
-    stated = element.one("limit", owner)
+    stated = element.first("limit")
     if stated is None:
         return Limits()
     values: dict[str, float] = {}
@@ -153,7 +153,7 @@ def _limits(element: XmlElement, kind: JointKind, owner: str) -> Limits:
 
 
 def _mimic(element: XmlElement, owner: str) -> Mimic | None:
-    stated = element.one("mimic", owner)
+    stated = element.first("mimic")
     if stated is None:
         return None
     return Mimic(
@@ -161,3 +161,19 @@ def _mimic(element: XmlElement, owner: str) -> Mimic | None:
         number(stated.attributes.get("multiplier", "1"), f"{owner}: mimic multiplier"),
         number(stated.attributes.get("offset", "0"), f"{owner}: mimic offset"),
     )
+
+
+def repeated_elements(element: XmlElement) -> tuple[str, ...]:
+    """What a link or joint states twice, in words; as in urdfdom, the first one counts."""
+    notes = []
+    owner = f"{element.tag} {shown(element.attributes.get('name', ''))}"
+    inertial = element.first("inertial")
+    for parent in (element, *([inertial] if inertial is not None else [])):
+        for tag in ("inertial", "mass", "inertia", "origin", "axis", "limit", "mimic"):
+            found = parent.all(tag)
+            if len(found) > 1:
+                notes.append(
+                    f"{owner} has {len(found)} <{tag}> elements: the one in line "
+                    f"{found[0].line} counts, not the one in line {found[1].line}"
+                )
+    return tuple(notes)

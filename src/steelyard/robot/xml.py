@@ -45,6 +45,10 @@ class XmlElement:
         """The children with this tag."""
         return [child for child in self.children if child.tag == tag]
 
+    def first(self, tag: str) -> XmlElement | None:
+        """The first child with this tag or ``None``."""
+        return next((child for child in self.children if child.tag == tag), None)
+
     def one(self, tag: str, owner: str) -> XmlElement | None:
         """The child with this tag or ``None``; two are an error that names ``owner``."""
         found = self.all(tag)
