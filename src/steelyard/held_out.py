@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import LogError
 from steelyard.identifiability import BaseMap
-from steelyard.identify import DeadBand, prepare_run, with_unique_names
+from steelyard.identify import DeadBand, leave_out_slow, with_unique_names
 from steelyard.logs import Log
 from steelyard.model import Model
 from steelyard.motion import Measurements, Motion
-from steelyard.signals import Prepared, Processing
+from steelyard.signals import Prepared, Processing, prepare
 from steelyard.validate import Validation, predict_base, validate
 
 Array = NDArray[np.float64]
@@ -26,7 +26,8 @@ class HeldOut:
     """Errors on runs that were not used.
 
     runs : one validation per run. overall : over all of them as if they were one.
-    first, predicted : the first run and the torques (n_samples, nv) predicted for it.
+    first, predicted : the first run with all of its torques, and those (n_samples, nv) that are
+        predicted for it; NaN where they are not held against the measured ones.
     """
 
     runs: tuple[Validation, ...]
@@ -39,7 +40,6 @@ class HeldOut:
         return {
             "overall": self.overall.to_dict(),
             "runs": [run.to_dict() for run in self.runs],
-            "record": {"first_run": dict(self.first.record)},
         }
 
 
@@ -56,9 +56,10 @@ def validate_logs(
     A joint that never moves is no reason to refuse a log here: its torque can be predicted.
     """
     processing = replace(processing, still_joints="keep")
-    prepared = [prepare_run(model, log, processing, dead_band) for log in with_unique_names(logs)]
-    if not prepared:
+    whole = [prepare(log, model.robot, processing) for log in with_unique_names(logs)]
+    if not whole:
         raise LogError("there is no log to validate on; give at least one")
+    prepared = [leave_out_slow(model, run, dead_band) for run in whole]
     predicted = [predict_base(model, base, beta, run.motion) for run in prepared]
     runs = tuple(
         validate(model, torques, run.motion, run.measurements)
@@ -68,7 +69,12 @@ def validate_logs(
     if len(runs) > 1:
         motion, measurements = one_run(prepared)
         overall = validate(model, np.concatenate(predicted), motion, measurements)
-    return HeldOut(runs, overall, prepared[0], predicted[0])
+    return HeldOut(runs, overall, whole[0], where_used(prepared[0], predicted[0]))
+
+
+def where_used(run: Prepared, predicted: Array) -> Array:
+    """Predicted torques (n_samples, nv), NaN where the run's are missing or left out."""
+    return np.where(np.isnan(run.measurements.tau), np.nan, predicted)
 
 
 def one_run(prepared: Sequence[Prepared]) -> tuple[Motion, Measurements]:

@@ -116,12 +116,15 @@ def model_of(
 def prepare_run(
     model: Model, log: Log, processing: Processing, dead_band: DeadBand = "auto"
 ) -> Prepared:
-    """Motion and torques of one log, without torques at which Coulomb friction has no sign.
+    """Motion and torques of one log, as :func:`identify` uses them."""
+    return leave_out_slow(model, prepare(log, model.robot, processing), dead_band)
 
-    The dead band belongs to the Coulomb terms of the model, which may act along a coupling; see
-    :func:`identify`. A dead band of ``processing`` is applied before it.
+
+def leave_out_slow(model: Model, prepared: Prepared, dead_band: DeadBand = "auto") -> Prepared:
+    """The run without torques at which Coulomb friction has no sign; see :func:`identify`.
+
+    The dead band belongs to the Coulomb terms of the model, which may act along a coupling.
     """
-    prepared = prepare(log, model.robot, processing)
     bands = dead_bands(model, prepared.motion, dead_band)
     measurements = apply_dead_band(model, prepared.motion, prepared.measurements, bands)
     before, after = (

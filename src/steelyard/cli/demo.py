@@ -94,7 +94,6 @@ def run(arguments: argparse.Namespace) -> int:
             document,
             level=LEVEL,
             held_out=held_out,
-            training=None,
             reference=Reference("truth", true_beta),
         )
     covered = coverage(estimate, true_beta)

@@ -54,12 +54,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Identify, validate if asked, print, and write files if asked."""
     from steelyard.cli import results
     from steelyard.held_out import validate_logs
-    from steelyard.identify import identify, prepare_run
+    from steelyard.identify import identify
     from steelyard.overlay_terms import terms_from_overlay
     from steelyard.result import result_document
     from steelyard.robot.overlay import read_overlay
     from steelyard.robot.reading import read_robot
-    from steelyard.signals import Processing
+    from steelyard.signals import Processing, prepare
 
     level = checked_level(arguments.level)
     processing = processing_from(arguments, Processing())
@@ -102,9 +102,15 @@ def run(arguments: argparse.Namespace) -> int:
             shown.step("writing the report")
             training = None
             if first:
-                training = prepare_run(found.model, first[0], processing, dead_band)
+                training = prepare(first[0], robot, processing)
             files = results.write_outputs(
-                folder, found, document, level=level, held_out=held_out, training=training
+                folder,
+                found,
+                document,
+                level=level,
+                held_out=held_out,
+                training=training,
+                dead_band=dead_band,
             )
     output = Output(arguments.json)
     results.show_estimate(output, found, level)

@@ -14,9 +14,9 @@ from steelyard.report.numbers import percent, significant, with_half_width
 
 if TYPE_CHECKING:
     from steelyard.held_out import HeldOut
-    from steelyard.identify import Identification
+    from steelyard.identify import DeadBand, Identification
     from steelyard.logs import Log
-    from steelyard.report import Reference
+    from steelyard.report import JointError, Reference, Report
     from steelyard.signals import Prepared
 
 CSV_COLUMNS = (
@@ -153,7 +153,8 @@ def write_outputs(
     *,
     level: float,
     held_out: HeldOut | None,
-    training: Prepared | None,
+    training: Prepared | None = None,
+    dead_band: DeadBand = "auto",
     reference: Reference | None = None,
 ) -> dict[str, str]:
     """Write result.json, parameters.csv and report.html; their paths by kind."""
@@ -171,7 +172,7 @@ def write_outputs(
     write_text(paths["parameters"], parameters_csv(found, level), ResultError)
     write_report(
         paths["report"],
-        report_of(found, level, held_out=held_out, training=training, reference=reference),
+        report_of(found, level, held_out, training, dead_band, reference),
     )
     return {kind: str(path) for kind, path in paths.items()}
 
@@ -191,12 +192,14 @@ def parameters_csv(found: Identification, level: float) -> str:
 def report_of(
     found: Identification,
     level: float,
-    *,
     held_out: HeldOut | None,
     training: Prepared | None,
+    dead_band: DeadBand,
     reference: Reference | None,
-) -> Any:
-    """The report, on held-out data where there is some, else on the data that was used."""
+) -> Report:
+    """The report, on held-out data where there is some, else on the run ``training``."""
+    from steelyard.held_out import where_used
+    from steelyard.identify import leave_out_slow
     from steelyard.report import JointError, Report, TorqueRun
     from steelyard.validate import predict_base
 
@@ -227,15 +230,16 @@ def report_of(
         )
     run = None
     if training is not None:
-        predicted = predict_base(model, estimate.base, estimate.beta, training.motion)
         motion, measured = training.motion, training.measurements.tau
+        used = leave_out_slow(model, training, dead_band)
+        predicted = where_used(used, predict_base(model, estimate.base, estimate.beta, motion))
         run = TorqueRun(motion.run, False, motion.time, measured, predicted)
     return Report(
         model, estimate, level, run=run, errors=training_errors(found), reference=reference
     )
 
 
-def training_errors(found: Identification) -> tuple[Any, ...]:
+def training_errors(found: Identification) -> tuple[JointError, ...]:
     """Errors on the data that was used, the file's model included, from the factors alone."""
     import numpy as np
 

@@ -24,8 +24,8 @@ LONGEST_COMBINATION = 700
 class TorqueRun:
     """Torques of one run, on its time base.
 
-    measured, predicted : (n_samples, nv) N m or N, rows of ``Model.channels``; NaN where a
-        torque was not measured or not used.
+    measured, predicted : (n_samples, nv) N m or N, columns as ``Model.channels``; NaN where a
+        torque was not measured, or where the prediction is not held against it.
     """
 
     name: str
@@ -273,7 +273,7 @@ def _listed(values: Mapping[str, Any], skip_zeros: bool = False) -> str:
         if value is None or (skip_zeros and value == 0):
             continue
         shown = significant(value) if isinstance(value, float) else str(value)
-        parts.append(f"{key.replace('_', ' ')} {shown}")
+        parts.append(f"{key} {shown}")
     return ", ".join(parts) or "none"
 
 
