@@ -365,7 +365,7 @@ def test_recorded_torque_is_the_torque_of_the_motion(kind):
         fast[:100] = fast[-2:] = False
         assert fast.sum() > 300
         error = np.abs(found - tau)[fast].max(axis=0)
-        assert np.all(error < 2e-3 * np.abs(tau).max(axis=0))
+        assert np.all(error < 1e-4 * np.abs(tau).max(axis=0))
 
 
 def test_computed_torque_follows_and_friction_makes_it_lag():

@@ -38,6 +38,7 @@ ControllerKind = Literal["computed_torque", "pd", "ideal", "free"]
 CONTROLLERS = ("computed_torque", "pd", "ideal", "free")
 CONTROL_RATE_HZ = 1000.0
 MAX_TICKS = 20_000_000
+MOST_SUSPECTS = 4
 
 
 class Trajectory(Protocol):
@@ -108,7 +109,7 @@ def simulate(
     """
     controller, sensors = controller or Controller(), sensors or Sensors()
     theta = parameter_array(model, theta)
-    check_simulable(model, theta)
+    check_simulable(model, theta, controller.kind)
     for value, what in ((duration_s, "duration_s"), (rate_hz, "rate_hz")):
         positive(value, what)
     if seed < 0:
@@ -198,18 +199,19 @@ def follow(
     if status == _rollout.DONE:
         return q, v, tau
     where = f"joint '{joints[joint]}' at {motion.time[tick]:.6g} s"
-    remedy = "lower the stiffness, or raise the controller's rate_hz"
     if status == _rollout.NOT_POSITIVE:
-        raise SimulationError(not_positive(model, theta, where, q[0]))
+        raise SimulationError(not_positive(model, theta, joints[joint], where, q[0]))
     if status == _rollout.LEFT_REFERENCE:
         raise SimulationError(
-            f"{where} is more than {leash[joint]:g} away from its reference: the controller "
-            f"cannot follow; slow the motion down, raise the stiffness if it lags, or {remedy} "
-            "if it shakes"
+            f"{where} is more than {leash[joint]:g} away from its reference; if it lags, because "
+            "friction is large for its inertia: raise its stiffness or its drive inertia, or slow "
+            "the motion down; if it shakes: lower the stiffness, or raise the controller's rate_hz"
         )
     if status == _rollout.NOT_SOLVED:
         raise SimulationError(f"friction has no solution at {motion.time[tick]:.6g} s: raise slow")
-    raise SimulationError(f"{where} diverged; {remedy}, or shorten step_s")
+    raise SimulationError(
+        f"{where} diverged; lower the stiffness, raise the controller's rate_hz, or shorten step_s"
+    )
 
 
 def joint_work(model: Model, theta: Array) -> tuple[Array, Array, Array, Array, Array]:
@@ -234,7 +236,7 @@ def joint_work(model: Model, theta: Array) -> tuple[Array, Array, Array, Array, 
     return inertia, viscous, offset, np.array(directions).reshape(-1, nv), np.array(coulomb)
 
 
-def check_simulable(model: Model, theta: Array) -> None:
+def check_simulable(model: Model, theta: Array, kind: ControllerKind) -> None:
     """Refuse a floating base, numbers that are not finite, and friction that pushes."""
     if model.robot.floating_base:
         raise SimulationError(
@@ -244,7 +246,7 @@ def check_simulable(model: Model, theta: Array) -> None:
     for column, value in zip(model.columns, theta, strict=True):
         if not np.isfinite(value):
             raise SimulationError(f"{column.name} is {value}; it must be a finite number")
-        if column.kind in ("viscous", "coulomb") and value < 0.0:
+        if kind != "ideal" and column.kind in ("viscous", "coulomb") and value < 0.0:
             raise SimulationError(
                 f"{column.name} is {value:g} {column.unit}: friction that pushes cannot be "
                 "simulated; it must not be negative"
@@ -281,16 +283,19 @@ def reference(model: Model, trajectory: Trajectory, time: Array) -> Motion:
     return Motion(time, q, v, a, motion.run)
 
 
-def not_positive(model: Model, theta: Array, where: str, q: Array) -> str:
-    """Why no motion has an inertia there, and which bodies look wrong."""
+def not_positive(model: Model, theta: Array, joint: str, where: str, q: Array) -> str:
+    """Why there is no inertia against some motion, and which bodies look wrong."""
     smallest = float(np.linalg.eigvalsh(mass_matrix(model, theta, q[None])[0])[0])
     bodies = zip(model.mechanism.bodies, body_parameters(model, theta), strict=True)
     wrong: list[str] = []
-    for body, phi in bodies:
+    # the body that the joint moves is the first suspect
+    for body, phi in sorted(bodies, key=lambda pair: pair[0].joint != joint):
         wrong.extend(violation.words for violation in violations(phi, body.name))
         if not phi.any():
             wrong.append(f"link '{body.name}' is massless")
-    what = "; ".join(wrong) if wrong else "every link by itself is physical: look at drive inertia"
+    if len(wrong) > MOST_SUSPECTS:
+        wrong = [*wrong[:MOST_SUSPECTS], f"{len(wrong) - MOST_SUSPECTS} more"]
+    what = "; ".join(wrong) if wrong else "each link by itself is physical: look at drive inertia"
     return (
         f"the inertia matrix is not positive definite at {where} (its smallest eigenvalue is "
         f"{smallest:.3g}): {what}"

@@ -183,11 +183,14 @@ def joint_bounds(robot: Robot, joint: Joint) -> tuple[float, float, float, float
     middle, half = _window(max(lower), min(upper), UNKNOWN_HALF_RANGE[kind])
     speed = min(speeds, default=UNKNOWN_VELOCITY[kind])
     rate = min(rates, default=UNKNOWN_ACCELERATION[kind])
+    names = ", ".join(f"'{follower.name}'" for follower in followers)
+    and_followers = f" (with those of {names}, which follow it)" if followers else ""
     for name, value in (("position range", half), ("velocity", speed), ("acceleration", rate)):
         if not value > 0.0:
             raise RobotError(
-                f"joint '{joint.name}' cannot move: its limits leave a {name} of {value:g}; "
-                "correct them, in the robot's file or its overlay, or lock the joint"
+                f"joint '{joint.name}' cannot move: its limits{and_followers} leave a {name} of "
+                f"{max(0.0, value):g}; correct them, in the robot's file or its overlay, or lock "
+                "the joint"
             )
     return middle, half, speed, rate
 
