@@ -7,16 +7,14 @@ robot of your own, replace the middle part by ``log = read_log("run.csv")``.
 
 from steelyard import Model, Processing, Sensors, identify, multisine, prepare, simulate
 from steelyard.builtin import builtin_arm, builtin_truth
-from steelyard.validate import predict_base, validate
+from steelyard.validation import predict_base, validate
 
 robot = builtin_arm()
 model = Model(robot)
 truth = builtin_truth(model)
 sensors = Sensors(torque_noise=0.1, position_noise=1e-5)
 train, test = (
-    simulate(
-        model, truth, multisine(robot, seed=seed), duration_s=20.0, sensors=sensors, seed=seed
-    )
+    simulate(model, truth, multisine(robot, seed=seed), duration_s=20.0, sensors=sensors, seed=seed)
     for seed in (1, 2)
 )
 

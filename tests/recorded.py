@@ -16,9 +16,7 @@ EMPS_GAIN = 35.1507  # N/V
 
 def emps_robot() -> Robot:
     """A carriage on a horizontal rail."""
-    slide = Joint(
-        "axis", "prismatic", "rail", "carriage", axis=frozen_array((1.0, 0.0, 0.0), (3,))
-    )
+    slide = Joint("axis", "prismatic", "rail", "carriage", axis=frozen_array((1.0, 0.0, 0.0), (3,)))
     return Robot("emps", (Link("rail"), Link("carriage")), (slide,))
 
 

@@ -10,7 +10,7 @@ from steelyard.excitation import multisine
 from steelyard.logs import Log, write_csv
 from steelyard.model import Model
 from steelyard.robot.tree import Robot
-from steelyard.simulate import Controller, Sensors, simulate
+from steelyard.simulation import Controller, Sensors, simulate
 
 LINK = """
   <link name="{name}"><inertial><origin xyz="0.1 0.02 0.03"/><mass value="{mass}"/>

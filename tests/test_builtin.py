@@ -18,10 +18,10 @@ from steelyard.kernels import body_parameters, mass_matrix
 from steelyard.model import Model
 from steelyard.regression import compress
 from steelyard.signals import Processing, prepare
-from steelyard.simulate import Sensors, simulate
+from steelyard.simulation import Sensors, simulate
 from steelyard.terms import joint_terms
 from steelyard.testing import random_robot
-from steelyard.validate import predict_base, validate
+from steelyard.validation import predict_base, validate
 
 
 def test_every_link_is_strictly_physical():

@@ -7,7 +7,7 @@ import pytest
 from paper_robots import panda
 from recorded import emps_log, emps_robot, panda_log
 
-from steelyard.identify import identify
+from steelyard.identification import identify
 from steelyard.kernels import torque_regressor
 from steelyard.signals import Processing, prepare
 from steelyard.terms import joint_terms

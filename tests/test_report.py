@@ -17,7 +17,7 @@ from small_arm import URDF, arm_log
 
 from steelyard.errors import ResultError
 from steelyard.estimate import ParameterEstimate
-from steelyard.identify import identify
+from steelyard.identification import identify
 from steelyard.model import Model
 from steelyard.report import JointError, Reference, Report, TorqueRun, render_report, write_report
 from steelyard.report.content import (
@@ -294,7 +294,8 @@ def test_the_small_plot_is_in_units_of_the_value():
         assert row.mid_x == FOREST_WIDTH / 2
         assert (row.low_x, row.high_x) == (0.375 * FOREST_WIDTH, 0.625 * FOREST_WIDTH)
         assert row.reference_x == 0.375 * FOREST_WIDTH
-        assert not (row.cut_low or row.cut_high)
+        assert not row.cut_low
+        assert not row.cut_high
     wide = parameter_row(parameter(1.0, -9.0, 11.0), None)
     assert wide.cut_low
     assert wide.cut_high

@@ -13,10 +13,8 @@ from small_arm import URDF, arm_log, true_theta
 
 from steelyard.errors import ResultError
 from steelyard.held_out import validate_logs
-from steelyard.identify import Identification, identify
+from steelyard.identification import Identification, identify
 from steelyard.model import Model
-from steelyard.robot.tree import Robot
-from steelyard.robot.urdf import parse_urdf
 from steelyard.result import (
     SCHEMA,
     finite,
@@ -25,6 +23,8 @@ from steelyard.result import (
     result_document,
     write_result,
 )
+from steelyard.robot.tree import Robot
+from steelyard.robot.urdf import parse_urdf
 from steelyard.signals import Processing
 from steelyard.terms import coupled_terms, default_terms
 from steelyard.testing import random_robot

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from steelyard.excitation.fourier import multisine as multisine
     from steelyard.identifiability import BaseMap as BaseMap
     from steelyard.identifiability import base_map as base_map
-    from steelyard.identify import identify as identify
+    from steelyard.identification import identify as identify
     from steelyard.logs import Log as Log
     from steelyard.logs import read_log as read_log
     from steelyard.logs import write_csv as write_csv
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
     from steelyard.robot.tree import Robot as Robot
     from steelyard.signals import Processing as Processing
     from steelyard.signals import prepare as prepare
-    from steelyard.simulate import Controller as Controller
-    from steelyard.simulate import Sensors as Sensors
-    from steelyard.simulate import simulate as simulate
+    from steelyard.simulation import Controller as Controller
+    from steelyard.simulation import Sensors as Sensors
+    from steelyard.simulation import simulate as simulate
     from steelyard.terms import coupled_terms as coupled_terms
     from steelyard.terms import default_terms as default_terms
     from steelyard.terms import joint_terms as joint_terms
-    from steelyard.validate import validate as validate
+    from steelyard.validation import validate as validate
 
 _HOME = {
     "BaseMap": "identifiability",
-    "Controller": "simulate",
+    "Controller": "simulation",
     "Estimate": "estimate",
     "FourierTrajectory": "excitation.fourier",
     "Log": "logs",
@@ -60,14 +60,14 @@ _HOME = {
     "Processing": "signals",
     "Regression": "regression",
     "Robot": "robot.tree",
-    "Sensors": "simulate",
+    "Sensors": "simulation",
     "SteelyardError": "errors",
     "base_map": "identifiability",
     "compress": "regression",
     "compress_stream": "regression",
     "coupled_terms": "terms",
     "default_terms": "terms",
-    "identify": "identify",
+    "identify": "identification",
     "joint_terms": "terms",
     "merge": "regression",
     "multisine": "excitation.fourier",
@@ -75,8 +75,8 @@ _HOME = {
     "prepare": "signals",
     "read_log": "logs",
     "read_overlay": "robot.overlay",
-    "simulate": "simulate",
-    "validate": "validate",
+    "simulate": "simulation",
+    "validate": "validation",
     "wls": "estimators",
     "write_csv": "logs",
 }
@@ -88,8 +88,6 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'steelyard' has no attribute '{name}'")
     value = getattr(import_module(f"steelyard.{_HOME[name]}"), name)
-    # a function may share its module's name (identify, simulate, validate): the import has just
-    # bound the module here, and the function must win
     globals()[name] = value
     return value
 

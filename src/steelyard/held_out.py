@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import LogError
 from steelyard.identifiability import BaseMap
-from steelyard.identify import DeadBand, leave_out_slow, with_unique_names
+from steelyard.identification import DeadBand, leave_out_slow, with_unique_names
 from steelyard.logs import Log
 from steelyard.model import Model
 from steelyard.motion import Measurements, Motion
 from steelyard.signals import Prepared, Processing, prepare
-from steelyard.validate import Validation, predict_base, validate
+from steelyard.validation import Validation, predict_base, validate
 
 Array = NDArray[np.float64]
 

@@ -39,13 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.cli import results
     from steelyard.excitation import multisine
     from steelyard.held_out import validate_logs
-    from steelyard.identify import identify
+    from steelyard.identification import identify
     from steelyard.logs import write_csv
     from steelyard.model import Model
     from steelyard.report import Reference
     from steelyard.result import result_document
     from steelyard.signals import Processing
-    from steelyard.simulate import Sensors, simulate
+    from steelyard.simulation import Sensors, simulate
 
     folder = results.output_folder(arguments.out)
     output = Output(arguments.json)

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Identify, validate if asked, print, and write files if asked."""
     from steelyard.cli import results
     from steelyard.held_out import validate_logs
-    from steelyard.identify import identify
+    from steelyard.identification import identify
     from steelyard.overlay_terms import terms_from_overlay
     from steelyard.result import result_document
     from steelyard.robot.overlay import read_overlay

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print what is there; 2 if something needed is absent, 1 if the self-test fails."""
     from steelyard import __version__
-    from steelyard.identify import available_threads
+    from steelyard.identification import available_threads
 
     output = Output(arguments.json)
     needed = {name: _version(name) for name in NEEDED}

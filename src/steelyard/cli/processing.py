@@ -11,7 +11,7 @@ from steelyard.errors import ResultError, SignalError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from steelyard.identify import DeadBand
+    from steelyard.identification import DeadBand
     from steelyard.signals import Processing
 
 PRESETS = ("sousa2014",)

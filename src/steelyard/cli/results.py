@@ -14,7 +14,7 @@ from steelyard.report.numbers import percent, significant, with_half_width
 
 if TYPE_CHECKING:
     from steelyard.held_out import HeldOut
-    from steelyard.identify import DeadBand, Identification
+    from steelyard.identification import DeadBand, Identification
     from steelyard.logs import Log
     from steelyard.report import JointError, Reference, Report
     from steelyard.signals import Prepared
@@ -199,9 +199,9 @@ def report_of(
 ) -> Report:
     """The report, on held-out data where there is some, else on the run ``training``."""
     from steelyard.held_out import where_used
-    from steelyard.identify import leave_out_slow
+    from steelyard.identification import leave_out_slow
     from steelyard.report import JointError, Report, TorqueRun
-    from steelyard.validate import predict_base
+    from steelyard.validation import predict_base
 
     model, estimate = found.model, found.estimate
     if held_out is not None:

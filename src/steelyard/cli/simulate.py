@@ -11,7 +11,7 @@ from steelyard.errors import LogError, ModelError
 
 if TYPE_CHECKING:
     from steelyard.model import Model
-    from steelyard.simulate import Trajectory
+    from steelyard.simulation import Trajectory
 
 NAME = "simulate"
 HELP = "a virtual robot follows a motion and writes a log"
@@ -58,12 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate and write the log."""
-    from steelyard.identify import model_of
+    from steelyard.identification import model_of
     from steelyard.logs import write_csv
     from steelyard.overlay_terms import terms_from_overlay
     from steelyard.robot.overlay import read_overlay
     from steelyard.robot.reading import read_robot
-    from steelyard.simulate import Controller, Sensors, simulate
+    from steelyard.simulation import Controller, Sensors, simulate
 
     if not arguments.out.lower().endswith((".csv", ".csv.gz")):
         raise LogError(f"'{arguments.out}': a log is written as .csv or .csv.gz")

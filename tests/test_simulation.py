@@ -19,7 +19,7 @@ from steelyard.excitation import FourierTrajectory, multisine
 from steelyard.inertia import from_com
 from steelyard.model import Model
 from steelyard.robot.tree import Joint, Link, Robot, frozen_array
-from steelyard.simulate import Controller, Sensors, forward_dynamics, simulate
+from steelyard.simulation import Controller, Sensors, forward_dynamics, simulate
 from steelyard.states import random_states
 from steelyard.terms import coupled_terms, default_terms
 from steelyard.testing import random_robot

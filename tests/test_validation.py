@@ -17,7 +17,7 @@ from steelyard.motion import Measurements, Motion
 from steelyard.states import random_states
 from steelyard.terms import joint_terms
 from steelyard.testing import random_robot
-from steelyard.validate import predict_base, validate
+from steelyard.validation import predict_base, validate
 
 
 def case(seed: int = 0, n_joints: int = 3, n_samples: int = 40, chain: bool = True, **arguments):

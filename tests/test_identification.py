@@ -13,7 +13,7 @@ from steelyard.errors import EstimationError, LogError, ModelError, SignalError
 from steelyard.estimators import ols, wls
 from steelyard.excitation import multisine
 from steelyard.identifiability import base_map
-from steelyard.identify import dead_bands, identify, model_of, prepare_run, with_unique_names
+from steelyard.identification import dead_bands, identify, model_of, prepare_run, with_unique_names
 from steelyard.kernels import torque
 from steelyard.logs import Log
 from steelyard.model import Model
