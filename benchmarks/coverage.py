@@ -33,9 +33,8 @@ GOALS = (
 def measure() -> dict[str, float | None]:
     """Pooled coverage of each interval, and how often the result warns as it should."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-    from experiments import chain_experiment
-
     import numpy as np
+    from experiments import chain_experiment
     from scipy.signal import butter, sosfiltfilt
 
     from steelyard.estimators import ols, wls
