@@ -30,4 +30,4 @@ for parameter in estimate.parameters()[:8]:
 held_out = prepare(test, robot, Processing())
 predicted = predict_base(found.model, estimate.base, estimate.beta, held_out.motion)
 check = validate(found.model, predicted, held_out.motion, held_out.measurements)
-print(f"held-out relative error: {100 * check.relative_error:.2f} %")
+print(f"held-out relative error: {100 * check.prediction.relative_error:.2f} %")
