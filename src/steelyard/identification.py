@@ -21,6 +21,7 @@ from steelyard.deadband import apply_dead_band
 from steelyard.errors import EstimationError, LogError, ModelError
 from steelyard.estimate import Estimate
 from steelyard.estimators import ols, wls
+from steelyard.findings import Finding
 from steelyard.identifiability import BaseMap, base_map
 from steelyard.logs import Log
 from steelyard.model import Model
@@ -93,7 +94,10 @@ def identify(
         raise LogError("there is no log to identify from; give at least one")
     record = {"runs": [dict(part.record) for part in parts]}
     regression = replace(merge(parts), record=record)
-    return Identification(model, METHODS[method](regression), regression)
+    estimate = METHODS[method](regression)
+    notes = tuple(Finding("info", "robot-file", note) for note in model.robot.notes)
+    estimate = replace(estimate, findings=(*estimate.findings, *notes))
+    return Identification(model, estimate, regression)
 
 
 def model_of(

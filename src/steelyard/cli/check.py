@@ -52,8 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
             documents.append({"path": path, "error": str(error)})
             continue
         verdicts = check_links(robot)
-        documents.append({"path": path, "robot": robot.name, **_document(verdicts)})
-        _show(output, path, verdicts, arguments.verbose)
+        documents.append(
+            {"path": path, "robot": robot.name, "notes": list(robot.notes), **_document(verdicts)}
+        )
+        _show(output, path, verdicts, robot.notes, arguments.verbose)
     bad_links = sum(len(document.get("not_physical", ())) for document in documents)
     bad_files = sum(bool(document.get("not_physical")) for document in documents)
     errors = [document["error"] for document in documents if "error" in document]
@@ -91,7 +93,13 @@ def _document(verdicts: tuple[LinkVerdict, ...]) -> Mapping[str, Any]:
     }
 
 
-def _show(output: Output, path: str, verdicts: tuple[LinkVerdict, ...], verbose: bool) -> None:
+def _show(
+    output: Output,
+    path: str,
+    verdicts: tuple[LinkVerdict, ...],
+    notes: tuple[str, ...],
+    verbose: bool,
+) -> None:
     bad = [verdict for verdict in verdicts if verdict.verdict == "not physical"]
     count = f"{len(verdicts)} {'link' if len(verdicts) == 1 else 'links'}"
     if bad:
@@ -112,6 +120,8 @@ def _show(output: Output, path: str, verdicts: tuple[LinkVerdict, ...], verbose:
         )
     else:
         output.line(f"{path}: {count}, nothing unphysical")
+    for note in notes:
+        output.line(f"  note: {note}")
     if verbose:
         for words, kind in (("without mass", "massless"), ("without inertial", "no inertial")):
             names = [verdict.link for verdict in verdicts if verdict.verdict == kind]

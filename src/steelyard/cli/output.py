@@ -105,8 +105,14 @@ def progress() -> Iterator[Progress]:
 def _console(stream: IO[str]) -> Console:
     from rich.console import Console
 
+    class OurConsole(Console):
+        """A console that leaves a closed pipe to `main`, instead of exiting with 1."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     width = None if stream.isatty() else PIPE_WIDTH
-    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
+    return OurConsole(file=stream, width=width, markup=False, highlight=False, emoji=False)
 
 
 def _text(text: str, style: str | None = None) -> Any:
