@@ -1,0 +1,152 @@
+"""Conditions on the parameters as affine maps into cones.
+
+A block says that ``A theta[columns] + b`` lies in a cone. For a positive semidefinite (psd) block
+the entries are the upper triangle of a symmetric matrix, column by column: (0,0), (0,1), (1,1),
+(0,2), ... All coefficients are exact floats, so that a block can be checked in rational
+arithmetic (`steelyard.exact`) as well as handed to a solver (`steelyard.conic`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isqrt
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.inertia import pseudo_inertia
+
+Array = NDArray[np.float64]
+ConeKind = Literal["zero", "nonnegative", "second_order", "psd"]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """``A theta[columns] + b`` in a cone.
+
+    name : the condition in words, as messages and certificates show it.
+    kind : "zero", "nonnegative", "second_order" (first entry at least the norm of the rest)
+        or "psd".
+    columns : indices of the parameters that take part.
+    A : (n_entries, n_columns), b : (n_entries,).
+    """
+
+    name: str
+    kind: ConeKind
+    columns: tuple[int, ...]
+    A: Array
+    b: Array
+
+    @cached_property
+    def size(self) -> int:
+        """Number of rows of the matrix of a psd block; number of entries otherwise."""
+        return matrix_size(len(self.b)) if self.kind == "psd" else len(self.b)
+
+    def entries(self, theta: Array) -> Array:
+        """The affine map's value (n_entries,)."""
+        return np.asarray(self.A @ theta[list(self.columns)] + self.b)
+
+    def margin(self, theta: Array) -> float:
+        """How far inside the cone: smallest eigenvalue, smallest entry, or distance to the
+        boundary; negative outside. For a zero block, minus the largest entry.
+        """
+        entries = self.entries(theta)
+        if self.kind == "psd":
+            return float(np.linalg.eigvalsh(matrix_of(entries))[0])
+        if self.kind == "second_order":
+            return float(entries[0] - np.linalg.norm(entries[1:]))
+        if self.kind == "zero":
+            return -float(np.max(np.abs(entries), initial=0.0))
+        return float(np.min(entries, initial=np.inf))
+
+
+def matrix_size(n_entries: int) -> int:
+    """n with n (n + 1) / 2 entries in its triangle."""
+    return (isqrt(8 * n_entries + 1) - 1) // 2
+
+
+def triangle_index(n: int) -> list[tuple[int, int]]:
+    """Places of the upper triangle, column by column."""
+    return [(i, j) for j in range(n) for i in range(j + 1)]
+
+
+def matrix_of(entries: Array) -> Array:
+    """The symmetric matrix with these upper-triangle entries."""
+    n = matrix_size(len(entries))
+    M = np.zeros((n, n))
+    for value, (i, j) in zip(entries, triangle_index(n), strict=True):
+        M[i, j] = M[j, i] = value
+    return M
+
+
+def entries_of(M: Array) -> Array:
+    """The upper triangle of a symmetric matrix, column by column."""
+    return np.array([M[i, j] for i, j in triangle_index(len(M))])
+
+
+def inward(block: Block) -> Array:
+    """A direction (n_entries,) that leads into the cone from everywhere: its unit element."""
+    if block.kind == "psd":
+        return np.array([1.0 if i == j else 0.0 for i, j in triangle_index(block.size)])
+    if block.kind == "second_order":
+        return np.concatenate([[1.0], np.zeros(len(block.b) - 1)])
+    return np.ones(len(block.b))
+
+
+def with_slack(block: Block, scale: Array, slack: int) -> Block:
+    """The block with a common slack (variable ``slack``) taken off, in the block's own units.
+
+    scale : typical size of each parameter, so that masses and inertias give way alike.
+    """
+    if block.kind == "zero":
+        return block
+    sizes = np.max(np.abs(block.A * scale[list(block.columns)]), axis=1)
+    direction = inward(block) * (sizes.max() if block.kind == "second_order" else sizes)
+    A = np.column_stack([block.A, -direction])
+    return Block(block.name, block.kind, (*block.columns, slack), A, block.b)
+
+
+def psd_block(
+    name: str, columns: Sequence[int], coefficients: Sequence[Array], constant: Array
+) -> Block:
+    """``constant + sum_k theta[columns[k]] coefficients[k]`` is positive semidefinite."""
+    A = np.array([entries_of(np.asarray(M, dtype=float)) for M in coefficients]).T
+    return Block(name, "psd", tuple(columns), A, entries_of(np.asarray(constant, dtype=float)))
+
+
+def linear_block(
+    name: str, columns: Sequence[int], A: Array, b: Array, kind: ConeKind = "nonnegative"
+) -> Block:
+    """``A theta[columns] + b >= 0``, entry by entry (or in the cone ``kind``)."""
+    A = np.atleast_2d(np.asarray(A, dtype=float))
+    return Block(name, kind, tuple(columns), A, np.atleast_1d(np.asarray(b, dtype=float)))
+
+
+def full_consistency(name: str, first: int, margin: float = 0.0) -> Block:
+    """The 4×4 pseudo-inertia of the body whose ten columns start at ``first`` is psd.
+
+    This is what makes a density possible: positive mass, positive definite inertia and the
+    triangle inequality (paper 003, Definition 2).
+    """
+    coefficients = [pseudo_inertia(unit) for unit in np.eye(10)]
+    return psd_block(name, range(first, first + 10), coefficients, -margin * np.eye(4))
+
+
+def sousa_consistency(name: str, first: int, margin: float = 0.0) -> Block:
+    """The 6×6 matrix [[L, S(l)ᵀ], [S(l), m 1]] is psd (paper 000, eqs 16-21).
+
+    Weaker than `full_consistency`: the triangle inequality is not implied.
+    """
+    coefficients = [sousa_matrix(unit) for unit in np.eye(10)]
+    return psd_block(name, range(first, first + 10), coefficients, -margin * np.eye(6))
+
+
+def sousa_matrix(phi: Array) -> Array:
+    """[[L, S(l)ᵀ], [S(l), m 1]] (6, 6) of a body's ten parameters."""
+    m, x, y, z, xx, xy, yy, xz, yz, zz = phi
+    L = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    S = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.block([[L, S.T], [S, m * np.eye(3)]])
