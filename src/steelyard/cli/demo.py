@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.cli.output import Output, progress
+from steelyard.cli.processing import add_dead_band_argument, dead_band_from
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: steelyard-demo)",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of motion and noise")
+    add_dead_band_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -47,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.signals import Processing
     from steelyard.simulation import Sensors, simulate
 
+    dead_band = dead_band_from(arguments, "auto")
     folder = results.output_folder(arguments.out)
     output = Output(arguments.json)
     # where the package is installed says nothing about the arm
@@ -79,9 +82,11 @@ def run(arguments: argparse.Namespace) -> int:
             )
         write_csv(logs[0], folder / "log.csv")
         shown.step("identifying")
-        found = identify(robot, logs[:1], processing=processing)
+        found = identify(robot, logs[:1], processing=processing, dead_band=dead_band)
         estimate = found.estimate
-        held_out = validate_logs(found.model, estimate.base, estimate.beta, logs[1:], processing)
+        held_out = validate_logs(
+            found.model, estimate.base, estimate.beta, logs[1:], processing, dead_band
+        )
         found = results.with_validation(found, held_out)
         document = result_document(
             found.model, found.estimate, level=LEVEL, validation=held_out.to_dict()

@@ -55,11 +55,20 @@ def add_processing_arguments(parser: argparse.ArgumentParser) -> None:
     add("--max-gap-s", type=float, metavar="S", help="longest gap of missing samples to bridge")
     add("--trim-s", nargs=2, type=float, metavar=("A", "B"), help="seconds cut at start and end")
     add("--decimate", type=_count_or("auto"), metavar="N|auto", help="keep every N-th sample")
-    add("--dead-band", action="append", metavar="F|NAME=F|auto",
-        help="leave out torques of joints slower than F (rad/s or m/s), where friction has no "
-        "sign; NAME=F for one joint or coupling, may be repeated (default: auto)")  # fmt: skip
+    add_dead_band_argument(group)
     add("--still-joints", choices=("refuse", "keep"),
         help="what to do with a log in which a joint never moves")  # fmt: skip
+
+
+def add_dead_band_argument(parser: argparse._ActionsContainer) -> None:
+    """The dead band of friction."""
+    parser.add_argument(
+        "--dead-band",
+        action="append",
+        metavar="F|NAME=F|auto",
+        help="leave out torques of joints slower than F (rad/s or m/s), where friction has no "
+        "sign; NAME=F for one joint or coupling, may be repeated (default: auto)",
+    )
 
 
 def processing_from(arguments: argparse.Namespace, default: Processing) -> Processing:
@@ -83,7 +92,7 @@ def dead_band_from(arguments: argparse.Namespace, default: DeadBand) -> DeadBand
     """The dead band that was asked for; a preset knows none, and otherwise it is ``default``."""
     if arguments.dead_band is not None:
         return _dead_band(arguments.dead_band)
-    return default if arguments.preset is None else 0.0
+    return default if getattr(arguments, "preset", None) is None else 0.0
 
 
 def recorded_dead_band(document: Mapping[str, Any]) -> DeadBand:

@@ -46,18 +46,21 @@ def read_logs(paths: list[str], progress: Progress) -> Iterator[Log]:
 
 
 def with_validation(found: Identification, held_out: HeldOut | None) -> Identification:
-    """The identification, with a finding if the file's own model predicts better."""
+    """The identification, with a finding for each run that the file's own model predicts better."""
     from steelyard.findings import Finding
 
-    if held_out is None or held_out.overall.beats_prior:
-        return found
-    finding = Finding(
-        "warning",
-        "worse-than-prior",
-        f"on data that was not used, the estimate {held_out.overall.verdict}; do not use it, "
-        "and look at the residuals",
+    runs = () if held_out is None else held_out.runs
+    worse = tuple(
+        Finding(
+            "warning",
+            "worse-than-prior",
+            f"on run '{run.run}', which was not used, the estimate {run.verdict}; record motions "
+            "that are more alike or more varied, and look at the residuals before using it",
+        )
+        for run in runs
+        if not run.beats_prior
     )
-    estimate = replace(found.estimate, findings=(*found.estimate.findings, finding))
+    estimate = replace(found.estimate, findings=(*found.estimate.findings, *worse))
     return replace(found, estimate=estimate)
 
 
