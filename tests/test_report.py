@@ -25,11 +25,11 @@ from steelyard.report.content import (
     channel_units,
     fate_table,
     parameter_row,
-    processing_rows,
     strength,
 )
 from steelyard.report.figures import LONGEST_SHOWN_S, MOST_POINTS, shown_rows
 from steelyard.report.numbers import duration, percent, significant, with_half_width
+from steelyard.report.processing import processing_rows
 from steelyard.robot.tree import Robot
 from steelyard.robot.urdf import parse_urdf
 from steelyard.signals import Processing

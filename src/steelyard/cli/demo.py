@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Simulate, identify, validate, report."""
     from steelyard.builtin import builtin_arm, builtin_truth
-    from steelyard.cli import results
+    from steelyard.cli import result_files, results
     from steelyard.excitation import multisine
     from steelyard.held_out import validate_logs
     from steelyard.identification import identify
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.simulation import Sensors, simulate
 
     dead_band = dead_band_from(arguments, "auto")
-    folder = results.output_folder(arguments.out)
+    folder = result_files.output_folder(arguments.out)
     output = Output(arguments.json)
     # where the package is installed says nothing about the arm
     robot = replace(builtin_arm(), source=None)
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         shown.step("writing the report")
         true_beta = estimate.base.K @ truth
-        files = results.write_outputs(
+        files = result_files.write_outputs(
             folder,
             found,
             document,

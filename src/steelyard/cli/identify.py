@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Identify, validate if asked, print, and write files if asked."""
-    from steelyard.cli import results
+    from steelyard.cli import result_files, results
     from steelyard.held_out import validate_logs
     from steelyard.identification import identify
     from steelyard.overlay_terms import terms_from_overlay
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     dead_band = dead_band_from(arguments, "auto")
     overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
     robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
-    folder = None if arguments.out is None else results.output_folder(arguments.out)
+    folder = None if arguments.out is None else result_files.output_folder(arguments.out)
     first: list[Log] = []
     with progress() as shown:
         logs = results.read_logs(arguments.logs, shown)
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
             training = None
             if first:
                 training = prepare(first[0], robot, processing)
-            files = results.write_outputs(
+            files = result_files.write_outputs(
                 folder,
                 found,
                 document,

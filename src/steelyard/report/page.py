@@ -20,10 +20,10 @@ from steelyard.report.content import (
     channel_units,
     fate_table,
     parameter_groups,
-    processing_rows,
     strengths,
 )
 from steelyard.report.numbers import duration, percent, significant
+from steelyard.report.processing import processing_rows
 
 SECTIONS = ("summary", "findings", "torques", "errors", "parameters", "fates", "processing")
 

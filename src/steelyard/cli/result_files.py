@@ -1,0 +1,142 @@
+"""The files of an estimate: result.json, parameters.csv and report.html."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from steelyard.held_out import HeldOut
+    from steelyard.identification import DeadBand, Identification
+    from steelyard.report import JointError, Reference, Report
+    from steelyard.signals import Prepared
+
+CSV_COLUMNS = (
+    "name",
+    "value",
+    "unit",
+    "lower",
+    "upper",
+    "sigma",
+    "sigma_cluster",
+    "relative_sigma_percent",
+    "interval_kind",
+    "combination",
+)
+
+
+def write_outputs(
+    folder: Path,
+    found: Identification,
+    document: dict[str, Any],
+    *,
+    level: float,
+    held_out: HeldOut | None,
+    training: Prepared | None = None,
+    dead_band: DeadBand = "auto",
+    reference: Reference | None = None,
+) -> dict[str, str]:
+    """Write result.json, parameters.csv and report.html; their paths by kind."""
+    from steelyard.errors import ResultError
+    from steelyard.files import write_text
+    from steelyard.report import write_report
+    from steelyard.result import write_result
+
+    paths = {
+        "result": folder / "result.json",
+        "parameters": folder / "parameters.csv",
+        "report": folder / "report.html",
+    }
+    write_result(paths["result"], document)
+    write_text(paths["parameters"], parameters_csv(found, level), ResultError)
+    write_report(
+        paths["report"],
+        report_of(found, level, held_out, training, dead_band, reference),
+    )
+    return {kind: str(path) for kind, path in paths.items()}
+
+
+def parameters_csv(found: Identification, level: float) -> str:
+    """The base parameters as a table that spreadsheets read; empty where there is no number."""
+    from steelyard.result import finite
+
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for parameter in found.estimate.parameters(level):
+        writer.writerow([finite(getattr(parameter, name)) for name in CSV_COLUMNS])
+    return stream.getvalue()
+
+
+def report_of(
+    found: Identification,
+    level: float,
+    held_out: HeldOut | None,
+    training: Prepared | None,
+    dead_band: DeadBand,
+    reference: Reference | None,
+) -> Report:
+    """The report, on held-out data where there is some, else on the run ``training``."""
+    from steelyard.held_out import where_used
+    from steelyard.identification import leave_out_slow
+    from steelyard.report import JointError, Report, TorqueRun
+    from steelyard.validation import predict_base
+
+    model, estimate = found.model, found.estimate
+    if held_out is not None:
+        overall = held_out.overall
+        return Report(
+            model,
+            estimate,
+            level,
+            run=TorqueRun(
+                held_out.first.motion.run,
+                True,
+                held_out.first.motion.time,
+                held_out.first.measurements.tau,
+                held_out.predicted,
+            ),
+            errors=tuple(
+                JointError(own.name, own.relative_error, prior.relative_error)
+                for own, prior in zip(
+                    overall.prediction.channels, overall.prior.channels, strict=True
+                )
+            ),
+            errors_held_out=True,
+            relative_error_held_out=overall.prediction.relative_error,
+            relative_error_prior=overall.prior.relative_error,
+            reference=reference,
+        )
+    run = None
+    if training is not None:
+        motion, measured = training.motion, training.measurements.tau
+        used = leave_out_slow(model, training, dead_band)
+        predicted = where_used(used, predict_base(model, estimate.base, estimate.beta, motion))
+        run = TorqueRun(motion.run, False, motion.time, measured, predicted)
+    return Report(
+        model, estimate, level, run=run, errors=training_errors(found), reference=reference
+    )
+
+
+def training_errors(found: Identification) -> tuple[JointError, ...]:
+    """Errors on the data that was used, the file's model included, from the factors alone."""
+    import numpy as np
+
+    from steelyard.estimators.least_squares import channel_fits
+    from steelyard.report import JointError
+
+    prior_beta = found.estimate.base.K @ found.model.prior_theta()
+    priors = channel_fits(found.regression, prior_beta, np.ones(len(found.regression.groups)))
+    return tuple(
+        JointError(own.name, own.relative_error, prior.relative_error)
+        for own, prior in zip(found.estimate.channels, priors, strict=True)
+    )
+
+
+def output_folder(path: str) -> Path:
+    """The folder, made if it is not there, before any long work."""
+    folder = Path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
