@@ -15,7 +15,7 @@ from math import isqrt
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from steelyard.inertia import pseudo_inertia
 
@@ -32,6 +32,8 @@ class Block:
         or "psd".
     columns : indices of the parameters that take part.
     A : (n_entries, n_columns), b : (n_entries,).
+    within : for a "zero" block of equations that decimals cannot meet to the last bit, how far
+        from zero each entry may be on the digits that are written; a solver sees the equations.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Block:
     columns: tuple[int, ...]
     A: Array
     b: Array
+    within: float = 0.0
 
     @cached_property
     def size(self) -> int:
@@ -118,7 +121,7 @@ def psd_block(
 
 
 def linear_block(
-    name: str, columns: Sequence[int], A: Array, b: Array, kind: ConeKind = "nonnegative"
+    name: str, columns: Sequence[int], A: ArrayLike, b: ArrayLike, kind: ConeKind = "nonnegative"
 ) -> Block:
     """``A theta[columns] + b >= 0``, entry by entry (or in the cone ``kind``)."""
     A = np.atleast_2d(np.asarray(A, dtype=float))
