@@ -68,12 +68,12 @@ def base_feasibility(
         raise EstimationError(
             f"there are {base.rank} base parameters, but {beta.size} values were given"
         )
-    theta, margin, duals = widest_margin(base.K, beta, blocks, scale)
+    theta, margin = widest_margin(base.K, beta, blocks, scale)
     if margin > 0.0:
         witness = exact_witness(base, beta, theta, blocks)
         if witness is not None:
             return BaseFeasibility("feasible", margin, witness=witness)
-    proof = prove_infeasible(base, beta, blocks, duals, scale)
+    proof = prove_infeasible(base, beta, blocks, scale)
     if proof is not None:
         return BaseFeasibility("infeasible", margin, proof=proof)
     witness = exact_witness(base, beta, theta, blocks)
@@ -103,7 +103,7 @@ def widest_margin(
             f"the feasibility test failed numerically ({solution.said}); check the units of the "
             "base parameters"
         )
-    return solution.theta[:n], float(solution.theta[n]), solution.duals[: len(blocks)]
+    return solution.theta[:n], float(solution.theta[n])
 
 
 def exact_witness(

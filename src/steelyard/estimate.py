@@ -14,7 +14,7 @@ from steelyard.findings import Finding
 from steelyard.identifiability import BaseMap, Fate
 
 Array = NDArray[np.float64]
-CovarianceKind = Literal["classical", "cluster"]
+CovarianceKind = Literal["classical", "cluster", "resampling"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class Spread:
     """A covariance of the base parameters and how it was obtained.
 
     kind : "classical" takes residuals as independent (paper 000, eqs 81-82); "cluster" lets
-        them depend on each other within a time block (CR3).
+        them depend on each other within a time block (CR3); "resampling" is the spread of
+        estimates from time blocks drawn anew.
     covariance : (n_base, n_base); rows and columns of undetermined parameters are NaN.
     degrees_of_freedom : of the t distribution that its intervals use.
     """
@@ -84,6 +85,40 @@ class ParameterEstimate:
 
 
 @dataclass(frozen=True, eq=False)
+class Standard:
+    """Standard parameters of a constrained estimate.
+
+    theta : (n_columns,) values that satisfy every constraint exactly, on these digits.
+    active : the conditions that hold with no slack.
+    moved : how far, in units of typical parameters, the solver's answer was moved inside.
+    ranges : (n_columns, 2) smallest and largest value that constraints and fit allow.
+    """
+
+    theta: Array
+    active: tuple[str, ...]
+    moved: float
+    ranges: Array | None = None
+
+
+@dataclass(frozen=True)
+class StandardEstimate:
+    """One standard parameter.
+
+    interval_kind : "confidence" where the data determine it alone, "feasible range" where they
+        determine a combination, "prior only" where no torque shows it.
+    at_boundary : whether a condition on its body or joint holds with no slack.
+    """
+
+    name: str
+    unit: str
+    value: float
+    lower: float | None
+    upper: float | None
+    interval_kind: Literal["confidence", "feasible range", "prior only"]
+    at_boundary: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Estimate:
     """Base parameters of a model from data.
 
@@ -93,6 +128,7 @@ class Estimate:
         blocks allow it. Intervals use the last.
     condition, condition_scaled : of the weighted regressor, raw and with columns of size one.
     relative_error : |residual| / |torque| over all channels, unweighted.
+    standard : the standard parameters, where the method gives them.
     """
 
     method: str
@@ -108,6 +144,7 @@ class Estimate:
     n_blocks: int
     findings: tuple[Finding, ...] = ()
     record: Mapping[str, Any] = field(default_factory=dict)
+    standard: Standard | None = None
 
     @property
     def spread(self) -> Spread:
@@ -150,3 +187,38 @@ class Estimate:
                 fate = Fate(fate.name, "not excited", words)
             fates.append(fate)
         return tuple(fates)
+
+    def standard_parameters(self, level: float = 0.95) -> tuple[StandardEstimate, ...]:
+        """Every standard parameter with its interval; none where the method gives none."""
+        if self.standard is None:
+            return ()
+        half = self.spread.half_width(level)
+        alone = {fate.name for fate in self.fates() if fate.kind == "alone"}
+        bound = {word for name in self.standard.active for word in name.split("'")[1::2]}
+        row_of = {name: row for row, name in enumerate(self.base.names)}
+        out = []
+        for i, column in enumerate(self.base.columns):
+            value = float(self.standard.theta[i])
+            lower = upper = None
+            kind: Literal["confidence", "feasible range", "prior only"] = "feasible range"
+            if column.name in alone and column.name in row_of:
+                kind = "confidence"
+                lower = value - float(half[row_of[column.name]])
+                upper = value + float(half[row_of[column.name]])
+            else:
+                if not self.base.K[:, i].any():
+                    kind = "prior only"
+                if self.standard.ranges is not None:
+                    lower, upper = (float(x) for x in self.standard.ranges[i])
+            out.append(
+                StandardEstimate(
+                    column.name,
+                    column.unit,
+                    value,
+                    lower,
+                    upper,
+                    kind,
+                    column.owner in bound or column.name in bound,
+                )
+            )
+        return tuple(out)

@@ -90,8 +90,11 @@ class BaseMap:
             return Fate(name, "never", "it has no effect on any torque")
         if len(rows) == 1 and np.count_nonzero(self.K[rows[0]]) == 1:
             return Fate(name, "alone", "identifiable alone")
-        where = "; ".join(self.combination(int(row)) for row in rows)
-        return Fate(name, "combination", f"only in {where}")
+        if len(rows) == 1:
+            return Fate(name, "combination", f"only in {self.combination(int(rows[0]))}")
+        # spelled out, these would fill pages: a mass far out is part of everything before it
+        where = ", ".join(self.names[row] for row in rows)
+        return Fate(name, "combination", f"only in the combinations of {where}")
 
     def fates(self) -> tuple[Fate, ...]:
         """The fate of every standard parameter."""

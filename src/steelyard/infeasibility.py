@@ -10,8 +10,8 @@ then no theta with K theta = beta can meet all conditions: pairing them with z_k
 A solver finds such duals approximately. Here they are made exact: y and the duals of the side
 conditions are rounded, and for each body the dual of its own psd block is what is left of
 Kᵀ y, a rational matrix, which is then tested for positive semidefiniteness without tolerance. To
-survive that test y is first moved inside the dual cone by adding mean kinetic energy, a
-combination of base parameters that pairs strictly positively with every moving body.
+survive that test the duals keep a distance from the edge of their cones; where what no torque
+shows forces them onto a face, they keep it within the face.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard import exact
-from steelyard.cones import Block, inward, triangle_index
-from steelyard.conic import adjoint
+from steelyard.cones import Block, inward, matrix_of, triangle_index
+from steelyard.conic import adjoint, conic_problem, solve
 from steelyard.identifiability import BaseMap
 
 Array = NDArray[np.float64]
@@ -45,20 +46,32 @@ class Infeasibility:
 
 
 def prove_infeasible(
-    base: BaseMap, beta: Array, blocks: Sequence[Block], duals: Sequence[Array], scale: Array
+    base: BaseMap, beta: Array, blocks: Sequence[Block], scale: Array
 ) -> Infeasibility | None:
-    """An exact certificate near the solver's duals, or None where there is none to be had."""
+    """An exact certificate, or None where none could be found.
+
+    First the inside of the dual cones is explored, which shows on which faces their elements
+    must lie; then the best certificate that keeps a floor above every face's edge is made exact.
+    """
     owner = pivot_blocks(blocks)
-    inner = inner_duals(base, blocks, owner, scale)
-    faces = {k: face(blocks[k], inner[k]) for k in sorted(set(owner.values()))}
-    for share in (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 1e-2, 1e-1):
-        mixed = [
-            (1.0 - share) * np.asarray(dual) + share * inside
-            for dual, inside in zip(duals, inner, strict=True)
-        ]
-        proof = make_exact(base, beta, blocks, mixed, owner, faces)
-        if proof is not None:
-            return proof
+    # side conditions with a constant (a bound of 10,000) make the inside roomier but cost value:
+    # first without them, then with
+    for side_conditions in (False, True):
+        search = DualSearch(base, blocks, owner, scale, side_conditions)
+        inside, _ = search.widest(None)
+        if inside is None:
+            continue
+        faces = {k: face(blocks[k], inside[k]) for k in sorted(set(owner.values()))}
+        _, room = search.widest(faces)
+        if room <= 0.0:
+            continue
+        for share in (1e-3, 1e-5, 1e-7, 1e-9, 1e-1):
+            duals = search.strongest(beta, faces, share * room)
+            if duals is None:
+                continue
+            proof = make_exact(base, beta, blocks, duals, owner, faces)
+            if proof is not None:
+                return proof
     return None
 
 
@@ -95,50 +108,113 @@ def pivot_blocks(blocks: Sequence[Block]) -> dict[int, int]:
     return owner
 
 
-def inner_duals(
-    base: BaseMap, blocks: Sequence[Block], owner: dict[int, int], scale: Array
-) -> list[Array]:
-    """Duals well inside their cones: the best that the row space of K allows."""
-    from steelyard.conic import conic_problem, solve
+@dataclass(frozen=True, eq=False)
+class DualSearch:
+    """Conic problems over duals z and y with Kᵀ y = sum A_kᵀ z_k.
 
-    # maximise t with z_k - t e_k in the dual cone, sum_k A_kᵀ z_k in the row space of K
-    sizes = [len(block.b) for block in blocks]
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    n_dual = int(starts[-1])
-    n_base = base.rank
-    n = n_dual + n_base + 1
-    balance = np.zeros((base.K.shape[1], n))
-    unit = np.zeros(n)
-    cones: list[Block] = []
-    for k, block in enumerate(blocks):
-        where = list(range(starts[k], starts[k + 1]))
-        columns = list(block.columns)
-        for at, place in enumerate(where):
-            e = np.zeros(len(where))
-            e[at] = 1.0
-            balance[columns, place] += adjoint(block, e)
-        if block.kind == "zero":
-            continue
-        direction = inward(block)
-        unit[where] = direction
-        # the pivot blocks need room; the others may stay at zero
-        own = k in owner.values()
-        A = np.column_stack([np.eye(len(where)), -direction if own else 0 * direction])
-        cones.append(Block("dual", block.kind, (*where, n - 1), A, np.zeros(len(where))))
-    balance[:, n_dual : n_dual + n_base] = -base.K.T
-    balance *= scale[:, None]
-    rows = np.max(np.abs(balance), axis=1) > 0
-    cones.append(
-        Block("balance", "zero", tuple(range(n)), balance[rows], np.zeros(int(rows.sum())))
-    )
-    cones.append(
-        Block("bounded", "nonnegative", tuple(range(n_dual)), -unit[None, :n_dual], np.ones(1))
-    )
-    c = np.zeros(n)
-    c[-1] = -1.0
-    solution = solve(conic_problem(n, cones, np.ones(n), c=c), accuracy=1e-8)
-    z = solution.theta
-    return [z[starts[k] : starts[k + 1]] for k in range(len(blocks))]
+    Variables: the entries of all duals, then y, then a common floor t. Duals are normalised by
+    the sum of their traces. side_conditions : whether blocks other than the pivots take part.
+    """
+
+    base: BaseMap
+    blocks: Sequence[Block]
+    owner: dict[int, int]
+    scale: Array
+    side_conditions: bool
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each block's dual begins, and where y begins."""
+        return [0, *np.cumsum([len(block.b) for block in self.blocks]).tolist()]
+
+    @cached_property
+    def n(self) -> int:
+        """Number of variables."""
+        return self.starts[-1] + self.base.rank + 1
+
+    def widest(self, faces: dict[int, list[int]] | None) -> tuple[list[Array] | None, float]:
+        """Duals of the pivot blocks as far inside their cones (or faces) as possible, and how
+        far. Where a face is forced the distance is zero, but an interior-point solver still ends
+        in the middle of what is possible, which shows the face.
+        """
+        c = np.zeros(self.n)
+        c[-1] = -1.0
+        values = self._solve(self._cones(faces, None), c)
+        if values is None:
+            return None, 0.0
+        return self._split(values), float(values[-1])
+
+    def strongest(
+        self, beta: Array, faces: dict[int, list[int]], floor: float
+    ) -> list[Array] | None:
+        """Duals on these faces, ``floor`` above their edges, of the most negative value."""
+        c = np.zeros(self.n)
+        n_dual = self.starts[-1]
+        c[n_dual : n_dual + self.base.rank] = beta
+        for k, block in enumerate(self.blocks):
+            weights = np.array(exact_weights(block), dtype=float)
+            c[self.starts[k] : self.starts[k + 1]] = weights * block.b
+        values = self._solve(self._cones(faces, floor), c)
+        return None if values is None else self._split(values)
+
+    def _split(self, values: Array) -> list[Array]:
+        return [values[self.starts[k] : self.starts[k + 1]] for k in range(len(self.blocks))]
+
+    def _solve(self, cones: list[Block], c: Array) -> Array | None:
+        size = np.max(np.abs(c))
+        problem = conic_problem(self.n, cones, np.ones(self.n), c=c / (size or 1.0))
+        solution = solve(problem, accuracy=1e-10)
+        return solution.theta if solution.status in ("solved", "stalled") else None
+
+    def _cones(self, faces: dict[int, list[int]] | None, floor: float | None) -> list[Block]:
+        cones: list[Block] = [self._balance()]
+        total = np.zeros(self.starts[-1])
+        for k, block in enumerate(self.blocks):
+            where = tuple(range(self.starts[k], self.starts[k + 1]))
+            one = np.eye(len(where))
+            if block.kind == "zero":
+                continue
+            pivot = k in self.owner.values()
+            if not pivot and not self.side_conditions:
+                cones.append(Block("unused", "zero", where, one, np.zeros(len(where))))
+                continue
+            direction = inward(block)
+            total[list(where)] = direction
+            allowed = list(range(len(where)))
+            if faces is not None and pivot:
+                allowed = faces[k]
+                rest = [at for at in range(len(where)) if at not in allowed]
+                if rest:
+                    cones.append(
+                        Block("off the face", "zero", where, one[rest], np.zeros(len(rest)))
+                    )
+            step = np.zeros(len(where))
+            step[allowed] = direction[allowed] if pivot else 0.0
+            A = np.column_stack([one, -step])
+            columns = (*where, self.n - 1)
+            if block.kind == "psd" and len(allowed) < len(where):
+                A = A[allowed]  # the face is itself a smaller psd cone
+            cones.append(Block("dual", block.kind, columns, A, np.zeros(len(A))))
+        everything = tuple(range(self.starts[-1]))
+        cones.append(Block("bounded", "nonnegative", everything, -total[None, :], np.ones(1)))
+        if floor is not None:
+            last = (self.n - 1,)
+            cones.append(Block("floor", "zero", last, np.ones((1, 1)), np.array([-floor])))
+        return cones
+
+    def _balance(self) -> Block:
+        """Kᵀ y = sum A_kᵀ z_k, each row in the units of its parameter."""
+        A = np.zeros((self.base.K.shape[1], self.n))
+        for k, block in enumerate(self.blocks):
+            weights = np.array(exact_weights(block), dtype=float)
+            where = slice(self.starts[k], self.starts[k + 1])
+            A[list(block.columns), where] += (weights[:, None] * block.A).T
+        n_dual = self.starts[-1]
+        A[:, n_dual : n_dual + self.base.rank] = -self.base.K.T
+        A *= self.scale[:, None]
+        A = A[np.any(A != 0.0, axis=1)]
+        A /= np.max(np.abs(A), axis=1, keepdims=True)
+        return Block("balance", "zero", tuple(range(self.n)), A, np.zeros(len(A)))
 
 
 def make_exact(
@@ -150,7 +226,15 @@ def make_exact(
     faces: dict[int, list[int]],
 ) -> Infeasibility | None:
     """Round, absorb the rest exactly, and test exactly."""
-    z = [[Fraction(float(f"{x:.14g}")) for x in dual] for dual in duals]
+    duals = [
+        dual if k in faces else pushed_inside(block, np.asarray(dual))
+        for k, (block, dual) in enumerate(zip(blocks, duals, strict=True))
+    ]
+    tiny = 1e-12 * max(float(np.max(np.abs(dual), initial=0.0)) for dual in duals)
+    z = [
+        [Fraction(float(f"{x:.14g}")) if abs(x) > tiny else Fraction(0) for x in dual]
+        for dual in duals
+    ]
     others = [Fraction(0)] * base.K.shape[1]
     for k, block in enumerate(blocks):
         if k not in faces:
@@ -185,6 +269,19 @@ def make_exact(
     if value >= 0:
         return None
     return Infeasibility(tuple(y), tuple(tuple(entries) for entries in z), value)
+
+
+def pushed_inside(block: Block, dual: Array) -> Array:
+    """A side condition's dual that a solver left just outside its cone, put inside."""
+    if block.kind == "nonnegative":
+        return np.maximum(dual, 0.0)
+    if block.kind == "second_order":
+        head = max(dual[0], (1.0 + 1e-12) * float(np.linalg.norm(dual[1:])))
+        return np.concatenate([[head], dual[1:]])
+    if block.kind == "psd":
+        lowest = float(np.linalg.eigvalsh(matrix_of(dual))[0])
+        return dual + max(0.0, -2.0 * lowest) * inward(block)
+    return dual
 
 
 Equation = tuple[dict[int, Fraction], Fraction]
