@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from steelyard.cli.fix import fix, refuse_fix
 from steelyard.cli.output import Output, one_line
 from steelyard.consistency import LinkVerdict, check_links
 from steelyard.errors import SteelyardError
@@ -35,13 +36,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="URDF or MJCF files")
     parser.add_argument(
-        "-v", "--verbose", action="store_true", help="also list links without mass or inertial"
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="also list links without mass or inertial, and each number that --fix changes",
+    )
+    parser.add_argument(
+        "--fix",
+        metavar="OUT",
+        help="write the nearest physical URDF here: only inertials that must change do",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check every file; 2 if one cannot be read, 1 if a link is not physical."""
+    """Check every file; 2 if one cannot be read, 1 if a link is not (or stays not) physical."""
     output = Output(arguments.json)
+    if arguments.fix is not None:
+        refuse_fix(arguments.files, arguments.fix)
     documents: list[dict[str, Any]] = []
     for path in arguments.files:
         try:
@@ -66,9 +77,15 @@ def run(arguments: argparse.Namespace) -> int:
             + unread
         )
     summary: dict[str, Any] = {"error": errors[0]} if errors else {}
+    fixed = None
+    if arguments.fix is not None and not errors:
+        fixed = fix(output, arguments.files[0], arguments.fix, arguments.verbose)
+        summary["fixed"] = fixed
     output.document({**summary, "files": documents, "bad_links": bad_links, "bad_files": bad_files})
     if errors:
         return 2
+    if fixed is not None:
+        return 0 if fixed["physical"] else 1
     return 1 if bad_links else 0
 
 

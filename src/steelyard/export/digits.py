@@ -1,0 +1,114 @@
+"""Decimal texts of a body's numbers that are physical as they stand: exactly, digit by digit.
+
+A URDF states mass ``m`` and the inertia ``I`` about the centre of mass, in axes of its own. A
+turn of axes changes no eigenvalue, so the body is physical if and only if ``m > 0`` and
+``½ tr(I) 1 - I`` is positive semidefinite for the six numbers as written (or all are zero).
+Decimal texts are rational numbers, and so this is decided without rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import ModelError
+from steelyard.exact import is_psd
+
+Array = NDArray[np.float64]
+DIGITS = 12
+"""Significant digits that numbers are written with, unless more are needed to stay physical."""
+SMALLEST_EXPONENT = -400  # a 64-bit float holds nothing below 1e-324
+LARGEST_MOVE = 1e-9
+ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # xx, xy, xz, yy, yz, zz
+
+
+@dataclass(frozen=True)
+class WrittenInertia:
+    """Six decimal texts xx, xy, xz, yy, yz, zz and the most that one differs from what was
+    asked for (kg m²).
+    """
+
+    texts: tuple[str, ...]
+    moved: float
+
+
+def decimal(value: float, digits: int = DIGITS) -> str:
+    """The shortest text of ``value`` at this many significant digits."""
+    text = f"{value:.{digits}g}"
+    return "0" if float(text) == 0.0 else text
+
+
+def kept_or_decimal(stated: str, value: float, noise: float = 0.0) -> str:
+    """The stated text where it means ``value``, to ``DIGITS`` digits or ``noise``."""
+    old = float(stated)
+    if abs(value - old) <= max(noise, 10.0**-DIGITS * abs(old)):
+        return stated.strip()
+    return "0" if abs(value) <= noise else decimal(value)
+
+
+def rational(text: str) -> Fraction:
+    """A decimal text as the number that it is."""
+    number = Decimal(text.strip())
+    if number and number.adjusted() < SMALLEST_EXPONENT:
+        raise ModelError(f"'{text.strip()}' is too small to be told from zero; write 0")
+    return Fraction(number)
+
+
+def exactly_physical(mass: str, inertia: Sequence[str]) -> bool:
+    """Whether mass and inertia (xx, xy, xz, yy, yz, zz) as written are those of a body."""
+    m = rational(mass)
+    xx, xy, xz, yy, yz, zz = (rational(text) for text in inertia)
+    if m == 0:
+        return not any((xx, xy, xz, yy, yz, zz))
+    half = (xx + yy + zz) / 2
+    second = [[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]]
+    return m > 0 and is_psd(second)
+
+
+def physical_texts(
+    mass: str, inertia: Array, stated: Sequence[str] | None, noise: float, name: str
+) -> WrittenInertia:
+    """Texts of an inertia (3, 3) about the centre of mass that are physical with ``mass``.
+
+    The stated text of an entry is kept where it means the same. If the digits are not
+    physical, more of them are tried, and then the least of growing isotropic additions, which
+    move the tensor inside; what needs more than rounding explains is refused.
+
+    noise : kg m², what rounding did to the entries before they came here.
+    """
+    wanted = [float(inertia[i, j]) for i, j in ENTRIES]
+    if stated is not None:
+        texts = tuple(
+            kept_or_decimal(text, value, noise) for text, value in zip(stated, wanted, strict=True)
+        )
+        if exactly_physical(mass, texts):
+            return WrittenInertia(texts, _moved(texts, wanted))
+    size = float(np.abs(inertia).max())
+    # a diagonal entry is never noise: it is a sum of squares
+    clean = [
+        0.0 if i != j and abs(x) <= noise else x for (i, j), x in zip(ENTRIES, wanted, strict=True)
+    ]
+    most = max(LARGEST_MOVE * size, 16.0 * noise)
+    added = 0.0
+    while added <= most:
+        lifted = [x + added if i == j else x for (i, j), x in zip(ENTRIES, clean, strict=True)]
+        for digits in (DIGITS, 15, 17):
+            texts = tuple(decimal(x, digits) for x in lifted)
+            if exactly_physical(mass, texts):
+                return WrittenInertia(texts, _moved(texts, wanted))
+        added = max(2.0 * added, 1e-16 * size, 1e-3 * noise)
+        if added == 0.0:
+            break
+    raise ModelError(
+        f"link '{name}': its inertia about the centre of mass is that of no body, by more than "
+        "rounding; see steelyard.nearest.nearest_physical for the nearest one"
+    )
+
+
+def _moved(texts: Sequence[str], wanted: Sequence[float]) -> float:
+    return max(abs(float(text) - value) for text, value in zip(texts, wanted, strict=True))

@@ -1,0 +1,151 @@
+"""The physical URDF nearest to one with links that no body can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from steelyard.consistency import check_link
+from steelyard.errors import ModelError
+from steelyard.export.digits import exactly_physical
+from steelyard.export.urdf import Body, Change, rewrite_inertials, stated_texts
+from steelyard.inertia import Violation
+from steelyard.nearest import FLOOR, nearest_physical
+from steelyard.robot.tree import Link
+from steelyard.robot.urdf import parse_urdf
+from steelyard.robot.xml import XmlElement, parse_xml, read_file
+from steelyard.wording import quoted_list
+
+
+@dataclass(frozen=True)
+class LinkRepair:
+    """What was done about one link.
+
+    violations : the rules that it broke; empty where only its last digits were outside.
+    distance : Frobenius norm of the change of inertia as written, kg m².
+    relative : the same as a share of the norm of the stated inertia.
+    changes : the numbers that have another text.
+    """
+
+    link: str
+    violations: tuple[Violation, ...]
+    distance: float
+    relative: float
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True)
+class NearestUrdf:
+    """A URDF whose links are physical, exactly, on the digits in ``data``.
+
+    repairs : the links that had to change. refused : for each link that cannot be repaired,
+        why; it is in ``data`` as it was.
+    """
+
+    data: bytes
+    repairs: tuple[LinkRepair, ...]
+    refused: Mapping[str, str]
+
+    @property
+    def physical(self) -> bool:
+        """Whether every link is physical now."""
+        return not self.refused
+
+
+def nearest_urdf(source: bytes | str | Path, *, floor: float = FLOOR) -> NearestUrdf:
+    """The URDF with each link that is not physical replaced by its nearest body.
+
+    Mass and centre of mass stay; see :func:`steelyard.nearest.nearest_physical` for ``floor``
+    and for what is refused. A link that misses the set only in the last digits of its numbers
+    is moved inside by the least amount that can be written. Everything else stays byte for
+    byte. The result is read again and checked, exactly, before it is returned.
+    """
+    data, name = _content(source)
+    links = parse_urdf(data, mimics=False, source=name).links
+    stated = _inertials(data)
+    bodies: dict[str, Body] = {}
+    refused: dict[str, str] = {}
+    for link in _unphysical(links, stated):
+        try:
+            bodies[link.name] = _nearest_body(link, stated[link.name], floor)
+        except ModelError as error:
+            refused[link.name] = str(error)
+    written = rewrite_inertials(data, bodies)
+    left = set(unphysical_links(written.data)) - set(refused)
+    if left:
+        raise ModelError(f"links {quoted_list(sorted(left))} are not physical as written")
+    after = {link.name: link for link in parse_urdf(written.data, mimics=False).links}
+    repairs = tuple(
+        _repair(link, after[link.name], written.changes) for link in links if link.name in bodies
+    )
+    return NearestUrdf(written.data, repairs, refused)
+
+
+def unphysical_links(source: bytes | str | Path) -> tuple[str, ...]:
+    """Names of the links of a URDF that no body can be.
+
+    Judged twice: by the digits in the file, exactly, and by the 64-bit numbers that are read
+    from them, up to their rounding.
+    """
+    data, name = _content(source)
+    links = parse_urdf(data, mimics=False, source=name).links
+    return tuple(link.name for link in _unphysical(links, _inertials(data)))
+
+
+def _content(source: bytes | str | Path) -> tuple[bytes, str | None]:
+    """The bytes of a file, and its name if it has one."""
+    return (source, None) if isinstance(source, bytes) else (read_file(source), str(source))
+
+
+def _unphysical(links: Iterable[Link], stated: Mapping[str, XmlElement]) -> tuple[Link, ...]:
+    return tuple(
+        link
+        for link in links
+        if link.name in stated
+        and (check_link(link).violations or not _is_exact(stated[link.name], link.name))
+    )
+
+
+def _inertials(data: bytes) -> dict[str, XmlElement]:
+    """The <inertial> that counts of every link that has one."""
+    found = {}
+    for link in parse_xml(data, "URDF text").all("link"):
+        inertial = link.first("inertial")
+        if inertial is not None:
+            found[link.attributes["name"]] = inertial
+    return found
+
+
+def _is_exact(inertial: XmlElement, name: str) -> bool:
+    try:
+        return exactly_physical(*stated_texts(inertial))
+    except ModelError as error:
+        raise ModelError(f"link '{name}': a number of its <inertial> is {error}") from None
+
+
+def _nearest_body(link: Link, inertial: XmlElement, floor: float) -> Body:
+    """The nearest body, or the stated one where only rounding is at fault."""
+    assert link.inertial is not None
+    assert link.inertia_com is not None
+    origin = inertial.first("origin")
+    xyz = "0 0 0" if origin is None else origin.attributes.get("xyz", "0 0 0")
+    com = np.array([float(x) for x in xyz.split()])
+    inertia = 0.5 * (link.inertia_com + link.inertia_com.T)
+    repair = nearest_physical(float(link.inertial[0]), com, inertia, name=link.name, floor=floor)
+    return Body(repair.mass, repair.com, repair.inertia_com)
+
+
+def _repair(before: Link, after: Link, changes: tuple[Change, ...]) -> LinkRepair:
+    assert before.inertia_com is not None
+    assert after.inertia_com is not None
+    distance = float(np.linalg.norm(after.inertia_com - before.inertia_com))
+    return LinkRepair(
+        before.name,
+        check_link(before).violations,
+        distance,
+        distance / float(np.linalg.norm(before.inertia_com)),
+        tuple(change for change in changes if change.link == before.name),
+    )

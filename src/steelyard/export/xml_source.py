@@ -1,0 +1,240 @@
+"""Edits of an XML document that leave every other byte as it was.
+
+The hardened parser says what the document means; a scanner finds where its start tags and
+attribute values stand in the bytes. Both must see the same elements in the same order, and after
+the edits the result is parsed again and must be the old document with exactly these edits: what
+the scanner does not understand is refused, never damaged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from steelyard.errors import RobotError
+from steelyard.robot.xml import XmlElement, parse_xml
+
+# Only start tags have a name here; the rest is matched to be skipped. The document is well-formed
+# (the parser has seen it), so these five kinds of markup are all there are.
+# White space is spelt out: in a Latin-1 view \s would also match inside other characters.
+MARKUP = re.compile(
+    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|</[^>]*>"
+    r"|<(?P<name>[^ \t\r\n/>!?][^ \t\r\n/>]*)(?:[^\"'>]++|\"[^\"]*+\"|'[^']*+')*+>",
+    re.DOTALL,
+)
+ATTRIBUTE = re.compile(
+    r"[ \t\r\n](?P<name>[^ \t\r\n=/\"'<>]+)[ \t\r\n]*=[ \t\r\n]*"
+    r"(?:\"(?P<a>[^\"]*)\"|'(?P<b>[^']*)')"
+)
+SPACE = " \t\r\n"
+PLAIN_VALUE = re.compile(r"[^<>&\"']*")
+
+
+@dataclass(frozen=True)
+class StartTag:
+    """Where a start tag stands: from its ``<`` to behind its ``>``, in characters."""
+
+    start: int
+    name_end: int
+    end: int
+
+
+@dataclass(frozen=True, eq=False)
+class XmlDocument:
+    """An XML document, its meaning and its text, character by character reversible to bytes.
+
+    where : names the document in messages. root : the parsed tree. text : the bytes decoded by
+    ``codec``; for encodings that contain ASCII that is Latin-1, whatever the encoding, since
+    markup and numbers are ASCII and everything else is copied.
+    """
+
+    where: str
+    root: XmlElement
+    text: str
+    codec: str
+    tags: dict[int, StartTag] = field(repr=False)
+
+    def tag(self, element: XmlElement) -> StartTag:
+        """Where an element of this document starts."""
+        return self.tags[id(element)]
+
+    def value_span(self, element: XmlElement, name: str) -> tuple[int, int] | None:
+        """First and last-plus-one character of an attribute's value, quotes left out."""
+        tag = self.tag(element)
+        for found in ATTRIBUTE.finditer(self.text, tag.name_end, tag.end):
+            if found["name"] == name:
+                return found.span("a" if found["a"] is not None else "b")
+        return None
+
+    def raw_value(self, element: XmlElement, name: str) -> str | None:
+        """An attribute's value as it is written, references like ``&#49;`` not resolved."""
+        span = self.value_span(element, name)
+        return None if span is None else self.text[slice(*span)]
+
+
+@dataclass(frozen=True, eq=False)
+class SetAttribute:
+    """Give an element's attribute this value; an absent one is added behind the tag's name."""
+
+    element: XmlElement
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, eq=False)
+class InsertFirst:
+    """Make ``child`` (with its own children) the first child of ``parent``."""
+
+    parent: XmlElement
+    child: XmlElement
+
+
+Edit = SetAttribute | InsertFirst
+
+
+def read_document(data: bytes, where: str) -> XmlDocument:
+    """The document in these bytes; refused where its elements cannot be located."""
+    root = parse_xml(data, where)
+    codec = _codec(data)
+    try:
+        text = data.decode(codec)
+    except UnicodeDecodeError:
+        raise _unknown_layout(where) from None
+    tags: dict[int, StartTag] = {}
+    elements = _in_order(root)
+    for found in MARKUP.finditer(text):
+        if found["name"] is None:
+            continue
+        element = next(elements, None)
+        if element is None or (found["name"].isascii() and found["name"] != element.tag):
+            raise _unknown_layout(where)
+        tags[id(element)] = StartTag(found.start(), found.end("name"), found.end())
+    if next(elements, None) is not None:
+        raise _unknown_layout(where)
+    return XmlDocument(where, root, text, codec, tags)
+
+
+def apply_edits(document: XmlDocument, edits: Sequence[Edit]) -> bytes:
+    """The document's bytes with these edits made and nothing else changed."""
+    pieces: list[tuple[int, int, str]] = []
+    for edit in edits:
+        if isinstance(edit, SetAttribute):
+            pieces.append(_attribute_piece(document, edit))
+        else:
+            pieces.append(_child_piece(document, edit))
+    text, at = [], 0
+    for start, end, new in sorted(pieces):
+        text += [document.text[at:start], new]
+        at = end
+    text.append(document.text[at:])
+    data = "".join(text).encode(document.codec)
+    _confirm(document, edits, data)
+    return data
+
+
+def _codec(data: bytes) -> str:
+    if data.startswith((b"\xff\xfe", b"<\x00")):
+        return "utf-16-le"
+    if data.startswith((b"\xfe\xff", b"\x00<")):
+        return "utf-16-be"
+    return "latin-1"
+
+
+def _in_order(root: XmlElement) -> Iterator[XmlElement]:
+    """Elements in the order of their start tags."""
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        yield element
+        stack.extend(reversed(element.children))
+
+
+def _attribute_piece(document: XmlDocument, edit: SetAttribute) -> tuple[int, int, str]:
+    if not PLAIN_VALUE.fullmatch(edit.value):
+        raise ValueError(f"not a plain attribute value: {edit.value!r}")
+    span = document.value_span(edit.element, edit.name)
+    if span is not None:
+        return (*span, edit.value)
+    at = document.tag(edit.element).name_end
+    return at, at, f' {edit.name}="{edit.value}"'
+
+
+def _child_piece(document: XmlDocument, edit: InsertFirst) -> tuple[int, int, str]:
+    """The child in front of the first one, in lines indented like it."""
+    tag = document.tag(edit.parent)
+    if edit.parent.children:
+        at = document.tag(edit.parent.children[0]).start
+        margin = _space_before(document.text, at)
+        step = _step(margin, _space_before(document.text, tag.start))
+        return at, at, _rendered(edit.child, margin, step) + margin
+    outer = _space_before(document.text, tag.start)
+    margin = f"{outer}  " if "\n" in outer else ""
+    inner = margin + _rendered(edit.child, margin, "  ") + (outer if margin else "")
+    if document.text[tag.end - 2] == "/":
+        start = len(document.text[: tag.end - 2].rstrip(SPACE))
+        name = document.text[tag.start + 1 : tag.name_end]
+        return start, tag.end, f">{inner}</{name}>"
+    return tag.end, tag.end, inner
+
+
+def _space_before(text: str, at: int) -> str:
+    """White space in front of a tag; from its last line break on, where it has one."""
+    start = at
+    while start > 0 and text[start - 1] in SPACE:
+        start -= 1
+    space = text[start:at]
+    line = space.rfind("\n")
+    if line > 0 and space[line - 1] == "\r":
+        line -= 1
+    return space[line:] if line >= 0 else space
+
+
+def _step(margin: str, outer: str) -> str:
+    """How much deeper ``margin`` is indented than ``outer``."""
+    inner, outer = margin.lstrip("\r\n"), outer.lstrip("\r\n")
+    return inner[len(outer) :] if len(inner) > len(outer) and inner.startswith(outer) else "  "
+
+
+def _rendered(element: XmlElement, margin: str, step: str) -> str:
+    attributes = "".join(f' {name}="{value}"' for name, value in element.attributes.items())
+    if not element.children:
+        return f"<{element.tag}{attributes}/>"
+    deeper = margin + step if "\n" in margin else ""
+    inner = "".join(deeper + _rendered(child, deeper, step) for child in element.children)
+    return f"<{element.tag}{attributes}>{inner}{margin if deeper else ''}</{element.tag}>"
+
+
+def _confirm(document: XmlDocument, edits: Sequence[Edit], data: bytes) -> None:
+    """Refuse unless the new bytes mean the old document with these edits."""
+    values: dict[int, dict[str, str]] = {}
+    inserted: dict[int, list[XmlElement]] = {}
+    for edit in edits:
+        if isinstance(edit, SetAttribute):
+            values.setdefault(id(edit.element), {})[edit.name] = edit.value
+        else:
+            inserted.setdefault(id(edit.parent), []).append(edit.child)
+    stack = [(document.root, parse_xml(data, document.where))]
+    while stack:
+        old, new = stack.pop()
+        expected = {**old.attributes, **values.get(id(old), {})}
+        children = [*inserted.get(id(old), ()), *old.children]
+        if (
+            old.tag != new.tag
+            or _words(expected) != _words(new.attributes)
+            or len(children) != len(new.children)
+        ):
+            raise _unknown_layout(document.where)
+        stack.extend(zip(children, new.children, strict=True))
+
+
+def _words(attributes: dict[str, str]) -> dict[str, list[str]]:
+    """Attribute values without their white space, which the parser does not keep either."""
+    return {name: value.split() for name, value in attributes.items()}
+
+
+def _unknown_layout(where: str) -> RobotError:
+    return RobotError(
+        f"{where} cannot be edited in place: its elements cannot be told in its bytes; "
+        "save it as UTF-8 first"
+    )
