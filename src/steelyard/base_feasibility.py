@@ -84,10 +84,8 @@ def base_feasibility(
 
 def widest_margin(
     K: Array, beta: Array, blocks: Sequence[Block], scale: Array
-) -> tuple[Array, float, tuple[Array, ...]]:
-    """theta with K theta = beta and the largest common slack t <= 1 in all blocks, t, and duals
-    of the blocks (without slack), which prove infeasibility when t is negative.
-    """
+) -> tuple[Array, float]:
+    """theta with K theta = beta and the largest common slack t <= 1 in all blocks, and t."""
     n = len(scale)
     widened = [with_slack(block, scale, n) for block in blocks]
     size = np.maximum(np.max(np.abs(K * scale), axis=1), 1e-300)
