@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -52,11 +51,16 @@ def kept_or_decimal(stated: str, value: float, noise: float = 0.0) -> str:
 
 
 def rational(text: str) -> Fraction:
-    """A decimal text as the number that it is."""
-    number = Decimal(text.strip())
-    if number and number.adjusted() < SMALLEST_EXPONENT:
-        raise ModelError(f"'{text.strip()}' is too small to be told from zero; write 0")
-    return Fraction(number)
+    """A decimal text as the number that it is.
+
+    Exponents are looked at first: 1e-999999999 is a fraction that no memory holds.
+    """
+    mantissa, _, exponent = text.strip().lower().partition("e")
+    if not any(digit in mantissa for digit in "123456789"):
+        return Fraction(0)
+    if exponent and int(exponent) < SMALLEST_EXPONENT:
+        raise ModelError(f"'{text.strip()}', too small to be told from zero; write 0")
+    return Fraction(text.strip())
 
 
 def exactly_physical(mass: str, inertia: Sequence[str]) -> bool:
