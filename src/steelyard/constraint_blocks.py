@@ -129,6 +129,12 @@ def _refuse_zero_mass(names: Names, constraints: Constraints, massless: set[str]
             )
 
 
+def _shown(value: float) -> str:
+    """A number with all the digits that it has."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
 def _range(
     name: str, columns: Sequence[int], limits: Range, weights: Array | None = None
 ) -> Iterable[Block]:
@@ -140,13 +146,18 @@ def _range(
     if lower is not None and lower == upper:
         within = WITHIN if len(columns) > 1 else 0.0
         yield Block(
-            f"{name} is {lower:.10g}", "zero", tuple(columns), row[None], np.array([-lower]), within
+            f"{name} is {_shown(lower)}",
+            "zero",
+            tuple(columns),
+            row[None],
+            np.array([-lower]),
+            within,
         )
         return
     if lower is not None:
-        yield linear_block(f"{name} is at least {lower:.10g}", columns, row, [-lower])
+        yield linear_block(f"{name} is at least {_shown(lower)}", columns, row, [-lower])
     if upper is not None:
-        yield linear_block(f"{name} is at most {upper:.10g}", columns, -row, [upper])
+        yield linear_block(f"{name} is at most {_shown(upper)}", columns, -row, [upper])
 
 
 def _consistency_blocks(
@@ -214,7 +225,7 @@ def _value_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
     said: dict[int, str] = {}
     for name, value in constraints.fixed.items():
         for i in names.parameters(name, "fixed"):
-            said[i] = f"'{names.model.column_names[i]}' is {value:.10g}"
+            said[i] = f"'{names.model.column_names[i]}' is {_shown(value)}"
             yield linear_block(said[i], [i], [1.0], [-value], "zero")
     for one, other, signs in _copies(names, constraints):
         for k in range(10):
@@ -224,7 +235,7 @@ def _value_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
                 value = signs[k] * constraints.fixed.get(names.model.column_names[known], np.nan)
                 if np.isfinite(value):
                     name = names.model.column_names[copy]
-                    words = f"{said[known]}, so that its copy '{name}' is {value:.10g}"
+                    words = f"{said[known]}, so that its copy '{name}' is {_shown(value)}"
                     yield linear_block(words, [copy], [1.0], [-value], "zero")
 
 
