@@ -28,6 +28,8 @@ def refuse_fix(files: list[str], out: str) -> None:
         raise RobotError(f"{shown_path(out)} is the file that is checked; give --fix another name")
     if target.is_dir():
         raise RobotError(f"{shown_path(out)} is a folder; give --fix the name of a file")
+    if target.exists() and not target.is_file():
+        raise RobotError(f"{shown_path(out)} is not a regular file; give --fix another name")
 
 
 def fix(output: Output, source: str, out: str, verbose: bool) -> dict[str, Any]:
