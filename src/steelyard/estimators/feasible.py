@@ -102,7 +102,8 @@ def fit_feasible(
     factor = regression.system(weights)
     free = triangular_fit(factor)
     freedom = max(regression.n_rows - free.rank, 1)
-    floor = 1e-9 * np.linalg.norm(factor[:, -1]) / np.sqrt(regression.n_rows)
+    # noise-free data would make residuals infinitely heavy
+    floor = 1e-4 * np.linalg.norm(factor[:, -1]) / np.sqrt(regression.n_rows)
     sigma = float(max(np.sqrt(free.residual_square / freedom), floor, np.finfo(float).tiny))
     scale = parameter_scale(model)
     towards = typical_parameters(model) if prior is None else np.asarray(prior, dtype=float)
