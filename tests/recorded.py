@@ -9,6 +9,7 @@ from paper_robots import panda
 from robot_files import dataset
 
 from steelyard.logs import Log
+from steelyard.motion import Measurements, Motion
 from steelyard.robot.tree import Joint, Link, Robot, frozen_array
 
 EMPS_GAIN = 35.1507  # N/V
@@ -47,3 +48,19 @@ def panda_log() -> Log:
         signals[joint, "position"] = q[:, k]
         signals[joint, "torque"] = tau[:, k]
     return Log(time - time[0], signals, name="panda")
+
+
+def kuka_robot() -> Robot:
+    """The KUKA LWR4+ as its makers of data describe it."""
+    return Robot.from_urdf(dataset("kuka_lwr4_flobaroid") / "kuka_lwr4.urdf")
+
+
+def kuka_run(run: int, skipped: int) -> tuple[Motion, Measurements]:
+    """One recorded run, with the recorded derivatives, without its first samples."""
+    robot = kuka_robot()
+    with np.load(dataset("kuka_lwr4_flobaroid") / f"measurements_{run}.npz") as data:
+        q, v, a, tau = (
+            data[name][skipped:] for name in ("positions", "velocities", "accelerations", "torques")
+        )
+        time = data["times"].ravel()[skipped:]
+    return Motion(time, q, v, a, f"run {run}"), Measurements(robot.joint_names, tau)

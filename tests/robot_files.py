@@ -19,10 +19,19 @@ def example_urdfs() -> list[Path]:
     return sorted(path for path in files if path.suffix == ".urdf")
 
 
+def dataset_folder(name: str) -> Path:
+    """Where a recorded data set should be."""
+    beside = Path(__file__).parents[2] / "shared" / "datasets"
+    return Path(os.environ.get("STEELYARD_DATASETS", beside)) / name
+
+
+def has_dataset(name: str) -> bool:
+    """Whether a recorded data set is at hand."""
+    return dataset_folder(name).is_dir()
+
+
 def dataset(name: str) -> Path:
     """Folder of a recorded data set, or a skip where it is not at hand."""
-    beside = Path(__file__).parents[2] / "shared" / "datasets"
-    folder = Path(os.environ.get("STEELYARD_DATASETS", beside)) / name
-    if not folder.is_dir():
+    if not has_dataset(name):
         pytest.skip(f"no data set '{name}': set STEELYARD_DATASETS to the folder that holds it")
-    return folder
+    return dataset_folder(name)
