@@ -16,8 +16,11 @@
     direction = { joint5 = 1.0, joint6 = 1.0 }
     terms = ["viscous", "coulomb"]
 
+    [constraints]                         # what is known of masses and shapes
+    total_mass = [20.0, 27.0]             # kg; see :mod:`steelyard.robot.overlay_constraints`
+
 Every key is optional. The robot's part is applied by :func:`apply_overlay`; the terms
-are kept as plain data for the model.
+and the constraints are kept as plain data for the model.
 """
 
 from __future__ import annotations
@@ -26,11 +29,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.errors import OverlayError
 from steelyard.robot.tree import Limits, Robot, gravity_vector
 from steelyard.wording import did_you_mean, listed, shown, shown_path
+
+if TYPE_CHECKING:
+    from steelyard.constraints import Constraints
 
 TERMS = ("drive_inertia", "viscous", "coulomb", "offset")
 LIMITS = tuple(entry.name for entry in fields(Limits))
@@ -56,6 +62,8 @@ class Overlay:
     gravity : m/s² in the root link's frame. locked : positions in rad or m.
     limits : per joint, only the values that the overlay states.
     default_terms : of every joint that ``joint_terms`` does not name.
+    constraints : what is known of the parameters, beside what physics demands.
+    com_boxes : whether centres of mass lie in boxes around the collision geometry.
     """
 
     gravity: tuple[float, float, float] | None = None
@@ -66,6 +74,8 @@ class Overlay:
     joint_terms: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: EMPTY)
     couplings: tuple[Coupling, ...] = ()
     source: str | None = None
+    constraints: Constraints | None = None
+    com_boxes: Literal["collision"] | None = None
 
     @property
     def joint_names(self) -> tuple[str, ...]:
