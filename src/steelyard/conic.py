@@ -88,6 +88,11 @@ class ConicSolution:
         return float(np.max(np.abs(gradient * problem.scale), initial=0.0))
 
     @cached_property
+    def value(self) -> float:
+        """The objective at theta."""
+        return self.problem.objective(self.theta)
+
+    @cached_property
     def gap(self) -> float:
         """Complementarity: sum of the pairings of duals and block values."""
         return float(
@@ -114,7 +119,7 @@ def adjoint(block: Block, dual: Array) -> Array:
 
 
 def solve(
-    problem: ConicProblem, *, accuracy: float = 1e-11, max_iterations: int = 200
+    problem: ConicProblem, *, accuracy: float = 1e-9, max_iterations: int = 200
 ) -> ConicSolution:
     """Solve with Clarabel; never raises for infeasibility, which is an answer.
 
@@ -124,6 +129,8 @@ def solve(
     best = _attempt(problem, accuracy, max_iterations)
     for coarser in (1e-8, 1e-6):
         if best.said in ("Solved", "PrimalInfeasible", "DualInfeasible") or coarser <= accuracy:
+            break
+        if best.status == "solved" and best.gap <= 1e-7 * (1.0 + abs(best.value)):
             break
         again = _attempt(problem, coarser, max_iterations)
         if _standing(again) < _standing(best):
@@ -152,28 +159,29 @@ def _attempt(problem: ConicProblem, accuracy: float, max_iterations: int) -> Con
     )
     linear = (problem.c - problem.pull * problem.towards) * scale / size**2
     q = np.concatenate([linear, np.zeros(n_rows)])
-    rows: list[Any] = []
-    rhs: list[Array] = []
-    cones: list[Any] = []
-    if n_rows:
-        F = sparse.csc_matrix(problem.F * scale / size)
-        rows.append(sparse.hstack([F, -sparse.identity(n_rows)]))
-        rhs.append(problem.g / size)
-        cones.append(clarabel.ZeroConeT(n_rows))
+    # one list of entries for the whole matrix: many small sparse matrices cost more than solving
+    i, j = np.nonzero(problem.F)
+    rows, columns = [i, np.arange(n_rows)], [j, n + np.arange(n_rows)]
+    values = [(problem.F * (scale / size))[i, j], np.full(n_rows, -1.0)]
+    rhs = [problem.g / size]
+    cones: list[Any] = [clarabel.ZeroConeT(n_rows)] if n_rows else []
+    at = n_rows
     order = sorted(range(len(problem.blocks)), key=lambda k: _RANK[problem.blocks[k].kind])
     for k in order:
         block = problem.blocks[k]
+        where = np.array(block.columns, dtype=np.int64)
         weight = _svec_weights(block)
-        local = -(weight[:, None] * block.A * scale[list(block.columns)])
+        local = -(weight[:, None] * block.A * scale[where])
         i, j = np.nonzero(local)
-        where = np.array(block.columns, dtype=int)
-        rows.append(
-            sparse.csc_matrix((local[i, j], (i, where[j])), shape=(len(weight), n + n_rows))
-        )
+        rows.append(at + i)
+        columns.append(where[j])
+        values.append(local[i, j])
         rhs.append(weight * block.b)
         cones.append(_cone(clarabel, block))
-    A = sparse.vstack(rows, format="csc") if rows else sparse.csc_matrix((0, n + n_rows))
-    b = np.concatenate(rhs) if rhs else np.zeros(0)
+        at += len(weight)
+    entries = (np.concatenate(rows), np.concatenate(columns))
+    A = sparse.csc_matrix((np.concatenate(values), entries), shape=(at, n + n_rows))
+    b = np.concatenate(rhs)
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_iter = max_iterations
