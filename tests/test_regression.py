@@ -206,3 +206,11 @@ def test_bad_data_are_refused_with_the_place():
     other = chain_experiment(9, n_samples=50)
     with pytest.raises(RegressionError, match="different models"):
         merge([compress(model, motion, good), compress(other.model, other.motion, good)])
+
+
+def test_blocks_are_no_shorter_than_the_correlation_time():
+    """Filtered residuals need longer blocks, on the same grid of powers of two."""
+    assert block_length(5.0) == 0.125
+    assert block_length(5.0, 0.5) == 0.5
+    assert block_length(5.0, 0.6) == 1.0
+    assert block_length(500.0, 0.5) == 8.0

@@ -37,6 +37,9 @@ Method = Literal["wls", "ols"]
 DeadBand = float | Mapping[str, float] | Literal["auto"]
 METHODS = {"wls": wls, "ols": ols}
 
+PERIODS_PER_BLOCK = 1.5
+"""Shortest time block, in periods of the low-pass filter's cutoff."""
+
 SHARE_OF_SPEED = 0.1
 """Automatic dead band of a Coulomb term, as a share of the root mean square of its speed."""
 
@@ -164,12 +167,18 @@ def dead_bands(model: Model, motion: Motion, dead_band: DeadBand) -> dict[str, f
 
 
 def compress_run(model: Model, base: BaseMap, prepared: Prepared, threads: int) -> Regression:
-    """The factors of one prepared run, with its record."""
+    """The factors of one prepared run, with its record.
+
+    A low-pass filter makes neighbouring residuals alike: time blocks shorter than that would
+    not be independent, and their error bars too small.
+    """
+    cutoff = prepared.record.get("cutoff_hz")
     return compress(
         model,
         prepared.motion,
         prepared.measurements,
         base=base,
+        correlation_s=PERIODS_PER_BLOCK / cutoff if isinstance(cutoff, float) else 0.0,
         threads=threads,
         record=prepared.record,
     )

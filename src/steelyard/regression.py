@@ -118,6 +118,7 @@ def compress(
     *,
     base: BaseMap | None = None,
     block_s: float | None = None,
+    correlation_s: float = 0.0,
     threads: int = 1,
     record: Mapping[str, Any] | None = None,
 ) -> Regression:
@@ -125,10 +126,12 @@ def compress(
 
     block_s : length of the time blocks in s; by default the power of two (of seconds) that
         gives 32 to 64 blocks. Recordings to be merged may differ by powers of two.
+    correlation_s : time (s) over which residuals resemble each other, such as 1.5 periods of a
+        low-pass filter's cutoff: blocks are not made shorter, or they would not be independent.
     threads : blocks are independent, and the loops release the interpreter lock.
     """
     if block_s is None and len(motion) > 1:
-        block_s = block_length(float(motion.time[-1] - motion.time[0]))
+        block_s = block_length(float(motion.time[-1] - motion.time[0]), correlation_s)
     return compress_stream(
         model,
         [(motion, measurements)],
@@ -163,11 +166,12 @@ def compress_stream(
         return accumulator.finish(record or {})
 
 
-def block_length(duration_s: float) -> float:
-    """The power of two (s) that splits this duration into 32 to 64 blocks."""
-    if not duration_s > 0.0:
-        return 1.0
-    return float(2.0 ** np.ceil(np.log2(duration_s / MAX_BLOCKS)))
+def block_length(duration_s: float, correlation_s: float = 0.0) -> float:
+    """The power of two (s) that splits this duration into 32 to 64 blocks, or into fewer that
+    are no shorter than ``correlation_s``.
+    """
+    shortest = max(duration_s / MAX_BLOCKS, correlation_s)
+    return float(2.0 ** np.ceil(np.log2(shortest))) if shortest > 0.0 else 1.0
 
 
 def row_groups(model: Model, base: BaseMap) -> tuple[RowGroup, ...]:
