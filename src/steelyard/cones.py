@@ -21,6 +21,8 @@ from steelyard.inertia import pseudo_inertia
 
 Array = NDArray[np.float64]
 ConeKind = Literal["zero", "nonnegative", "second_order", "psd"]
+BAND = 1e-9
+"""Half the width (kg, kg m, kg m²) of the bands that stand for equations of several parameters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +34,8 @@ class Block:
         or "psd".
     columns : indices of the parameters that take part.
     A : (n_entries, n_columns), b : (n_entries,).
-    within : for a "zero" block of equations that decimals cannot meet to the last bit, how far
-        from zero each entry may be on the digits that are written; a solver sees the equations.
+    band : whether these are pairs of inequalities a hair apart, which stand for equations that
+        decimals cannot meet to the last bit; no slack can be asked of them.
     """
 
     name: str
@@ -41,7 +43,7 @@ class Block:
     columns: tuple[int, ...]
     A: Array
     b: Array
-    within: float = 0.0
+    band: bool = False
 
     @cached_property
     def size(self) -> int:
@@ -104,7 +106,7 @@ def with_slack(block: Block, scale: Array, slack: int) -> Block:
 
     scale : typical size of each parameter, so that masses and inertias give way alike.
     """
-    if block.kind == "zero":
+    if block.kind == "zero" or block.band:
         return block
     sizes = np.max(np.abs(block.A * scale[list(block.columns)]), axis=1)
     direction = inward(block) * (sizes.max() if block.kind == "second_order" else sizes)
@@ -126,6 +128,23 @@ def linear_block(
     """``A theta[columns] + b >= 0``, entry by entry (or in the cone ``kind``)."""
     A = np.atleast_2d(np.asarray(A, dtype=float))
     return Block(name, kind, tuple(columns), A, np.atleast_1d(np.asarray(b, dtype=float)))
+
+
+def equation_block(name: str, columns: Sequence[int], A: ArrayLike, b: ArrayLike) -> Block:
+    """``A theta[columns] + b = 0``, to within `BAND` where decimals cannot meet it exactly.
+
+    They can where an equation fixes one parameter, or makes two equal or opposite.
+    """
+    block = linear_block(name, columns, A, b, "zero")
+    used = [row[row != 0.0] for row in block.A]
+    if all(
+        len(row) == 1 or (len(row) == 2 and abs(row[0]) == abs(row[1]) and constant == 0.0)
+        for row, constant in zip(used, block.b, strict=True)
+    ):
+        return block
+    rows = np.vstack([block.A, -block.A])
+    ends = np.concatenate([block.b, -block.b]) + BAND
+    return Block(name, "nonnegative", block.columns, rows, ends, band=True)
 
 
 def full_consistency(name: str, first: int, margin: float = 0.0) -> Block:

@@ -23,7 +23,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.cones import Block, inward, linear_block
+from steelyard.cones import BAND, Block, inward, linear_block
 from steelyard.conflict_proof import ConflictProof, block_sizes, prove_conflict
 from steelyard.conic import conic_problem, solve
 from steelyard.constraints import Constraints, blocks
@@ -197,7 +197,8 @@ def _body_without_mass(
         local = [
             block
             for block in given
-            if own.issuperset(block.columns) and np.all(np.abs(block.b) <= constraints.margin)
+            if own.issuperset(block.columns)
+            and np.all(np.abs(block.b) <= max(constraints.margin, BAND if block.band else 0.0))
         ]
         if any(block.name == f"'{body.name}' is massless" for block in local):
             continue

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from steelyard.cones import (
     Block,
+    equation_block,
     full_consistency,
     linear_block,
     psd_block,
@@ -19,7 +20,6 @@ from steelyard.cones import (
 from steelyard.errors import ModelError
 from steelyard.inertia import pseudo_inertia, transform
 from steelyard.region_blocks import (
-    WITHIN,
     com_blocks,
     inside_block,
     mirror_signs,
@@ -144,15 +144,7 @@ def _range(
     row = np.ones(len(columns)) if weights is None else weights
     lower, upper = limits
     if lower is not None and lower == upper:
-        within = WITHIN if len(columns) > 1 else 0.0
-        yield Block(
-            f"{name} is {_shown(lower)}",
-            "zero",
-            tuple(columns),
-            row[None],
-            np.array([-lower]),
-            within,
-        )
+        yield equation_block(f"{name} is {_shown(lower)}", columns, row, [-lower])
         return
     if lower is not None:
         yield linear_block(f"{name} is at least {_shown(lower)}", columns, row, [-lower])
@@ -257,7 +249,7 @@ def _copy_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
         words = f"'{body[one]}' and '{body[other]}' are {same}"
         columns = [*range(one, one + 10), *range(other, other + 10)]
         A = np.hstack([np.eye(10), -np.diag(signs)])
-        yield linear_block(words, columns, A, np.zeros(10), "zero")
+        yield equation_block(words, columns, A, np.zeros(10))
 
 
 def _rest_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:

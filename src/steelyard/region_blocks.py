@@ -9,16 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.cones import Block, linear_block
+from steelyard.cones import Block, equation_block, linear_block
 from steelyard.inertia import pseudo_inertia
 from steelyard.regions import AXES, Box, Cylinder, Ellipsoid, Hull, Region, SymmetryPlane
 
 Array = NDArray[np.float64]
 PRODUCTS = {"x": (5, 7), "y": (5, 8), "z": (7, 8)}
 """Places in the ten parameters of the two products of inertia that an axis takes part in."""
-WITHIN = 1e-10
-"""How far (kg, kg m, kg m²) equations of several parameters may be from zero on the digits that
-are written: decimals cannot meet them to the last bit."""
 
 
 def com_blocks(name: str, first: int, region: Region, margin: float) -> list[Block]:
@@ -32,9 +29,7 @@ def com_blocks(name: str, first: int, region: Region, margin: float) -> list[Blo
             rows[0, 0], rows[0, 1 + k] = -region.lower[k], 1.0
             rows[1, 0], rows[1, 1 + k] = region.upper[k], -1.0
             if region.lower[k] == region.upper[k]:
-                flat = rows[:1] if region.lower[k] else rows[:1, 1:]
-                where = columns if region.lower[k] else columns[1:]
-                out.append(_equation(f"{words} box along {axis}", where, flat))
+                out.append(equation_block(f"{words} box along {axis}", columns, rows[:1], [0.0]))
                 continue
             out.append(linear_block(f"{words} box along {axis}", columns, rows, [-margin, -margin]))
         return out
@@ -114,7 +109,7 @@ def symmetry_block(name: str, first: int, plane: SymmetryPlane) -> Block:
         A[row, product] = 1.0  # the tensor entry, minus the integral of the product
         A[row, 1 + other] = plane.offset
     words = f"'{name}' is symmetric about {plane.axis} = {plane.offset:g}"
-    return _equation(words, range(first, first + 10), A)
+    return equation_block(words, range(first, first + 10), A, np.zeros(3))
 
 
 def mirror_signs(axis: str) -> Array:
@@ -122,9 +117,3 @@ def mirror_signs(axis: str) -> Array:
     signs = np.ones(10)
     signs[[1 + AXES.index(axis), *PRODUCTS[axis]]] = -1.0
     return signs
-
-
-def _equation(words: str, columns: range, A: Array) -> Block:
-    several = bool(np.any(np.count_nonzero(A, axis=1) > 1))
-    within = WITHIN if several else 0.0
-    return Block(words, "zero", tuple(columns), A, np.zeros(len(A)), within)
