@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -312,3 +313,15 @@ def test_boxes_of_real_robots():
                 )
     assert total > 20
     assert inside >= 0.8 * total
+
+
+def test_the_page_says_the_same_twice():
+    """The Python and the TOML on the documentation page are the same constraints."""
+    page = (Path(__file__).parents[1] / "docs" / "constraints.md").read_text(encoding="utf-8")
+    python = page.split("```python\n")[1].split("```")[0]
+    toml = page.split("```toml\n")[1].split("```")[0]
+    said: dict = {}
+    exec(python, said)
+    assert parse_overlay(toml).constraints == said["constraints"]
+    keys = [key for key in overlay_constraints._READERS if f"`{key}" not in page]
+    assert [key for key in keys if f"constraints.{key}" not in page] == []
