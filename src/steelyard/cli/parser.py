@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn
 
+import steelyard.cli.base as base
 import steelyard.cli.check as check
 import steelyard.cli.demo as demo
 import steelyard.cli.identify as identify
 import steelyard.cli.info as info
 import steelyard.cli.simulate as simulate
 import steelyard.cli.validate as validate
+import steelyard.cli.verify as verify
 from steelyard.errors import SteelyardError
 
 DESCRIPTION = """\
@@ -44,7 +46,7 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"steelyard {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (demo, check, identify, validate, simulate, info):
+    for module in (demo, check, identify, validate, simulate, base, verify, info):
         command = commands.add_parser(
             module.NAME, help=module.HELP, description=module.__doc__, allow_abbrev=False
         )

@@ -1,0 +1,91 @@
+"""Is the checker of certificates right? 5,000 honest ones and 5,000 damaged ones.
+
+Honest certificates of every kind, on random robots of one to three links, must be accepted. Damaged
+ones (pushed out of a cone by 1e-3 to 1e-9, or left just inside; blocks exchanged; stale duals;
+digits edited) must be accepted if and only if a second, independent exact implementation, kept in
+the tests, still calls them valid; where their hashes were left as they were, the mismatch must be
+named.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from contender import say
+from goals import Goal
+
+NAME = "certificates"
+DESCRIPTION = "5,000 honest and 5,000 damaged certificates against a second exact implementation"
+N = 5000
+GOALS = (
+    Goal("honest_accepted", ">=", N),
+    Goal("mutants_agree", ">=", N),
+    Goal("hash_mismatches_unreported", "<=", 0),
+    Goal("mutants_invalid", ">=", N // 4),
+    Goal("mutants_still_valid", ">=", N // 20),
+)
+
+
+def measure() -> dict[str, float | None]:
+    """How often both were right."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+    import numpy as np
+    from certificate_cases import mutant, with_others
+
+    from steelyard.verify import verify
+
+    rng = np.random.default_rng(0)
+    count: Counter[str] = Counter()
+    for k, (document, other) in enumerate(with_others(0)):
+        if k == N:
+            break
+        if k % 500 == 0:
+            say(f"{k} of {N}")
+        count["honest_accepted"] += verify(document).valid and second_opinion(document)
+        count[f"honest_{document['kind']}"] += 1
+        way, damaged = mutant(document, other, rng)
+        first, second = opinion(damaged), second_opinion(damaged)
+        count["mutants_agree"] += first == second
+        count["mutants_still_valid" if second else "mutants_invalid"] += 1
+        count[f"mutants_{way}"] += 1
+        count["hash_mismatches_unreported"] += unreported(damaged)
+    names = ("honest_accepted", "mutants_agree", "mutants_invalid", "mutants_still_valid",
+             "hash_mismatches_unreported")  # fmt: skip
+    return {name: count[name] for name in (*names, *sorted(set(count) - set(names)))}
+
+
+def opinion(document: dict[str, Any]) -> bool:
+    """Whether the checker accepts; what it cannot read is rejected."""
+    from steelyard.verify import CertificateError, verify
+
+    try:
+        return verify(document).valid
+    except CertificateError:
+        return False
+
+
+def second_opinion(document: dict[str, Any]) -> bool:
+    """Whether the second implementation accepts; numbers that make no sense are rejected."""
+    from exact_second import is_valid
+
+    try:
+        return bool(is_valid(document))
+    except (ValueError, ZeroDivisionError, IndexError):
+        return False
+
+
+def unreported(document: dict[str, Any]) -> int:
+    """Number of hashes that differ from the content without being named."""
+    from exact_second import seals
+
+    from steelyard.verify import CertificateError, verify
+
+    wrong = [name for name, value in seals(document).items() if document["hashes"][name] != value]
+    try:
+        problems = verify(document).details["problems"]
+    except CertificateError:
+        return 0  # what cannot be read has no verdict to name hashes in
+    return sum(f"the hash of the {name} does not match" not in problems for name in wrong)

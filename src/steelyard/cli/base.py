@@ -1,0 +1,202 @@
+"""Test or correct base parameters from elsewhere: can any physical robot have them?"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from steelyard.cli.output import Output, progress
+from steelyard.cli.processing import add_robot_arguments
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from steelyard.cones import Block
+    from steelyard.identifiability import BaseMap
+    from steelyard.model import Model
+
+    Array = NDArray[np.float64]
+
+NAME = "base"
+HELP = "can a physical robot have these base parameters? the closest that one can have"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``base test`` and ``base correct``."""
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
+    test = actions.add_parser(
+        "test",
+        help="feasible, infeasible or undecided, with proof",
+        description="Say whether any physical robot has these base parameters, and prove it.",
+        allow_abbrev=False,
+    )
+    correct = actions.add_parser(
+        "correct",
+        help="the closest base parameters that are feasible",
+        description="Find the closest base parameters that a physical robot can have.",
+        allow_abbrev=False,
+    )
+    for action in (test, correct):
+        action.add_argument(
+            "file", metavar="FILE", help="CSV of name,value lines, JSON of them, or result.json"
+        )
+        add_robot_arguments(action)
+        action.add_argument(
+            "--consistency",
+            choices=("full", "sousa"),
+            help="full: a mass density exists (default); sousa: the weaker 6×6 condition",
+        )
+        action.add_argument("--certificate", metavar="OUT", help="write the proof there (JSON)")
+        action.add_argument(
+            "--json",
+            action="store_true",
+            default=argparse.SUPPRESS,
+            help="print one JSON object on standard output",
+        )
+    correct.add_argument(
+        "-o", "--out", required=True, metavar="FILE", help="write name,value lines there"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Test or correct."""
+    with progress() as shown:
+        shown.step("finding the base parameters")
+        model, base, beta, blocks, notes = _problem(arguments)
+        shown.step("testing them" if arguments.action == "test" else "correcting them")
+        action = test if arguments.action == "test" else correct
+        code, lines, document = action(arguments, model, base, beta, blocks)
+    output = Output(arguments.json)
+    for line in (*lines, *(f"note: {note}" for note in notes)):
+        output.line(line)
+    output.document({**document, "model_hash": model.hash, "notes": list(notes)})
+    return code
+
+
+def _problem(
+    arguments: argparse.Namespace,
+) -> tuple[Model, BaseMap, Array, tuple[Block, ...], tuple[str, ...]]:
+    """The model, its base parameters and their values, and the conditions."""
+    from dataclasses import replace
+
+    from steelyard.base_values import is_result, read_base_values
+    from steelyard.constraints import blocks
+    from steelyard.identifiability import base_map
+    from steelyard.model import Model
+    from steelyard.overlay_constraints import constraints_from_overlay
+    from steelyard.overlay_terms import terms_from_overlay
+    from steelyard.result import read_result
+    from steelyard.robot.overlay import read_overlay
+    from steelyard.robot.reading import read_robot
+
+    overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
+    robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
+    if is_result(arguments.file):
+        model = read_result(arguments.file).model_for(robot)
+    else:
+        model = Model(robot, terms_from_overlay(robot, overlay))
+    base = base_map(model)
+    beta = read_base_values(arguments.file, base)
+    constraints, notes = constraints_from_overlay(model, overlay)
+    if arguments.consistency is not None:
+        constraints = replace(constraints, consistency=arguments.consistency)
+    return model, base, beta, blocks(model, constraints), notes
+
+
+WORDS = {
+    "feasible": "feasible: physical robots have these base parameters",
+    "infeasible": "infeasible: no physical robot has these base parameters",
+    "undecided": "undecided: they are so close to the edge that neither a witness nor a proof "
+    "was found",
+}
+
+
+def test(
+    arguments: argparse.Namespace,
+    model: Model,
+    base: BaseMap,
+    beta: Array,
+    blocks: tuple[Block, ...],
+) -> tuple[int, list[str], dict[str, Any]]:
+    """Verdict, with a certificate if asked; 0 only if feasible."""
+    from steelyard.base_feasibility import base_feasibility
+    from steelyard.certificate import certificate_of
+    from steelyard.scales import parameter_scale
+
+    answer = base_feasibility(base, beta, blocks, parameter_scale(model))
+    lines = [
+        f"{arguments.file}: {WORDS[answer.verdict]}",
+        f"largest margin that all {len(blocks)} conditions can have: {answer.margin:.4g} of "
+        "typical parameters",
+    ]
+    certificate = certificate_of(model, base, beta, blocks, answer)
+    lines += _write(arguments.certificate, certificate)
+    document = {
+        "verdict": answer.verdict,
+        "margin": answer.margin,
+        "n_base": base.rank,
+        "n_conditions": len(blocks),
+        "certificate": arguments.certificate if certificate is not None else None,
+    }
+    return 0 if answer.verdict == "feasible" else 1, lines, document
+
+
+def correct(
+    arguments: argparse.Namespace,
+    model: Model,
+    base: BaseMap,
+    beta: Array,
+    blocks: tuple[Block, ...],
+) -> tuple[int, list[str], dict[str, Any]]:
+    """The closest feasible base parameters, written so that their digits are feasible."""
+    import numpy as np
+
+    from steelyard.base_feasibility import base_feasibility, correct_base
+    from steelyard.base_values import write_base_values
+    from steelyard.certificate import feasible_certificate, provable_base
+    from steelyard.scales import parameter_scale
+
+    scale = parameter_scale(model)
+    before = base_feasibility(base, beta, blocks, scale)
+    if before.witness is not None:
+        corrected, witness = beta, before.witness
+    else:
+        closest = correct_base(base, beta, blocks, scale)
+        corrected, witness = provable_base(base, closest.theta, blocks, scale)
+    distance = float(np.linalg.norm(corrected - beta))
+    write_base_values(arguments.out, base.names, corrected)
+    certificate = feasible_certificate(model, blocks, witness, base=base, beta=corrected)
+    lines = [f"{arguments.file}: {WORDS[before.verdict]}"]
+    lines.append(f"distance to the closest feasible ones: {distance:.4g}")
+    changes = np.argsort(-np.abs(corrected - beta), kind="stable")
+    for k in changes[:5]:
+        if corrected[k] != beta[k]:
+            lines.append(f"  {base.names[k]}: {beta[k]:.6g} -> {corrected[k]:.6g} {base.units[k]}")
+    lines.append(f"wrote {arguments.out}")
+    lines += _write(arguments.certificate, certificate)
+    document = {
+        "verdict": before.verdict,
+        "margin": before.margin,
+        "distance": distance,
+        "parameters": [
+            {"name": name, "unit": unit, "given": float(given), "value": float(value)}
+            for name, unit, given, value in zip(
+                base.names, base.units, beta, corrected, strict=True
+            )
+        ],
+        "out": arguments.out,
+        "certificate": arguments.certificate,
+    }
+    return 0, lines, document
+
+
+def _write(path: str | None, certificate: dict[str, Any] | None) -> list[str]:
+    from steelyard.certificate import write_certificate
+
+    if path is None:
+        return []
+    if certificate is None:
+        return ["no certificate was written, since nothing is proven"]
+    write_certificate(path, certificate)
+    return [f"wrote {path}"]
