@@ -188,3 +188,34 @@ def test_too_few_samples_are_refused():
         wls(regression)
     with pytest.raises(EstimationError, match="12 torque values"):
         ols(regression)
+
+
+def test_impossible_values_are_named():
+    """A drive whose sign is wrong gives friction that no robot has, and the result says so."""
+    world = chain_experiment(1)
+    noise = 0.01 * np.random.default_rng(0).normal(size=world.tau.shape)
+    upright = wls(compress(world.model, world.motion, world.measured(noise)))
+    assert not [f for f in upright.findings if f.code == "impossible-values"]
+    flipped = Measurements(world.model.channels, (world.tau + noise) * [1.0, 1.0, -1.0])
+    estimate = wls(compress(world.model, world.motion, flipped))
+    words = [f.words for f in estimate.findings if f.code == "impossible-values"]
+    assert len(words) == 1
+    assert "joint_3.Ia" in words[0]
+
+
+def test_a_joint_that_never_reverses_is_named():
+    """Coulomb friction and offset cannot be told apart without a reversal."""
+    world = chain_experiment(2)
+    moving = world.motion
+    q, v, a = moving.q.copy(), moving.v.copy(), moving.a.copy()
+    v[:, 1] = 1.0 + 0.5 * np.sin(moving.time)
+    q[:, 1] = moving.time - 0.5 * np.cos(moving.time)
+    a[:, 1] = 0.5 * np.cos(moving.time)
+    tau = torque(world.model, world.theta, q, v, a)
+    motion = Motion(moving.time, q, v, a)
+    estimate = ols(compress(world.model, motion, Measurements(world.model.channels, tau)))
+    words = [f.words for f in estimate.findings if f.code == "not-excited"]
+    assert len(words) == 1
+    assert "1 direction open" in words[0]
+    assert "joint_2 moves in one direction only" in words[0]
+    assert estimate.condition < 1e6

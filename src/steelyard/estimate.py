@@ -69,6 +69,8 @@ class ChannelFit:
 class ParameterEstimate:
     """One base parameter.
 
+    sigma : classical standard deviation. sigma_cluster : the one from the time blocks.
+    relative_sigma_percent : of the one that the interval uses, in percent of the value.
     interval_kind : "confidence" (determined by data) or "undetermined".
     """
 
@@ -156,9 +158,11 @@ class Estimate:
         classical = self.spreads[0]
         cluster = self.spreads[1].sigma if len(self.spreads) > 1 else None
         half = self.spread.half_width(level)
+        used = self.spread.sigma
         out = []
         for k, name in enumerate(self.base.names):
             value, sigma = float(self.beta[k]), float(classical.sigma[k])
+            relative = 100.0 * float(used[k]) / abs(value) if value else float("inf")
             known = bool(self.determined[k])
             out.append(
                 ParameterEstimate(
@@ -167,7 +171,7 @@ class Estimate:
                     unit=self.base.units[k],
                     value=value if known else float("nan"),
                     sigma=sigma,
-                    relative_sigma_percent=100.0 * sigma / abs(value) if value else float("inf"),
+                    relative_sigma_percent=relative,
                     sigma_cluster=None if cluster is None else float(cluster[k]),
                     lower=value - float(half[k]),
                     upper=value + float(half[k]),

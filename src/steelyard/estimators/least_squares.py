@@ -6,7 +6,7 @@ j are divided by sigma_j, the residual's standard deviation in joint j's own lea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from steelyard.estimate import ChannelFit, Estimate, Spread
 from steelyard.estimators.cluster import cluster_spread, overconfidence
 from steelyard.findings import Finding
 from steelyard.regression import Regression
+from steelyard.wording import listed
 
 Array = NDArray[np.float64]
 
@@ -67,6 +68,7 @@ class Fit:
     beta : (n,) solution, of smallest column-scaled norm where it is not unique.
     inverse : (n, rank) with (RᵀR)⁺ = inverse inverseᵀ.
     determined : (n,) whether each entry of beta is unique.
+    condition, condition_scaled : over the directions that the data determine.
     """
 
     beta: Array
@@ -101,8 +103,8 @@ def triangular_fit(factor: Array) -> Fit:
         determined,
         rank,
         float(residual @ residual),
-        float(raw[0] / raw[-1]) if raw[-1] > 0 else float("inf"),
-        float(s[0] / s[-1]) if s[-1] > 0 else float("inf"),
+        float(raw[0] / raw[rank - 1]) if rank else float("inf"),
+        float(s[0] / s[rank - 1]) if rank else float("inf"),
     )
 
 
@@ -134,7 +136,7 @@ def solve(regression: Regression, weights: Array, method: str) -> Estimate:
         masked_cluster = masked(cluster, fit.determined)
         spreads.append(Spread("cluster", masked_cluster, len(regression.keys) - 1))
         findings.extend(overconfidence(classical, spreads[1]))
-    return Estimate(
+    estimate = Estimate(
         method=method,
         base=regression.base,
         beta=fit.beta,
@@ -146,9 +148,10 @@ def solve(regression: Regression, weights: Array, method: str) -> Estimate:
         condition_scaled=fit.condition_scaled,
         n_rows=regression.n_rows,
         n_blocks=len(regression.keys),
-        findings=tuple(findings),
         record=regression.record,
     )
+    findings.extend(impossible_findings(estimate))
+    return replace(estimate, findings=tuple(findings))
 
 
 def masked(covariance: Array, determined: NDArray[np.bool_]) -> Array:
@@ -195,12 +198,39 @@ def excitation_findings(regression: Regression, fit: Fit) -> tuple[Finding, ...]
     ]
     if not open_ones:
         return ()
+    n_open = regression.base.rank - fit.rank
+    advice = "record a motion that moves these joints together"
+    owners = {name.rpartition(".")[0] for name in open_ones}
+    if len(owners) == 1 and {name.rpartition(".")[2] for name in open_ones} <= {"fc", "fo"}:
+        advice = f"{owners.pop()} moves in one direction only: record a motion that reverses it"
     return (
         Finding(
             "warning",
             "not-excited",
-            f"the motion leaves {regression.base.rank - fit.rank} directions open, so "
+            f"the motion leaves {n_open} direction{'s' if n_open > 1 else ''} open, so "
             f"{len(open_ones)} of {regression.base.rank} base parameters cannot be told: "
-            f"{', '.join(open_ones)}; record a motion that moves these joints together",
+            f"{listed(open_ones)}; {advice}",
+        ),
+    )
+
+
+def impossible_findings(estimate: Estimate) -> tuple[Finding, ...]:
+    """Name parameters whose whole interval lies where no physical robot can be."""
+    base = estimate.base
+    signed = ("m", "Ixx", "Iyy", "Izz", "Ia", "fv", "fc")
+    names = []
+    for k, parameter in enumerate(estimate.parameters()):
+        alone = np.count_nonzero(base.K[k]) == 1
+        if alone and base.columns[base.independent[k]].symbol in signed and parameter.upper < 0.0:
+            names.append(f"{parameter.name} {parameter.value:.3g} {parameter.unit}")
+    if not names:
+        return ()
+    return (
+        Finding(
+            "warning",
+            "impossible-values",
+            f"{len(names)} parameters are negative with their whole interval, which no robot can "
+            f"have: {listed(names)}; look for a wrong sign, unit or term, or use a method that "
+            "keeps to what is physical",
         ),
     )
