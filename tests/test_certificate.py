@@ -26,6 +26,7 @@ from steelyard.base_feasibility import base_feasibility, correct_base
 from steelyard.certificate import (
     certificate_of,
     feasible_certificate,
+    fit_certificate,
     number_text,
     optimal_certificate,
     provable_base,
@@ -288,6 +289,19 @@ def test_random_feasible_points_are_never_below_the_bound():
             value = 0.5 * (np.sum((z - R @ base.K @ theta) ** 2) + rest)
             assert value >= float(proof.lower_bound) * (1 - 1e-12)
     assert n_inside > 20
+
+
+def test_a_fit_has_a_certificate():
+    """From the factors and the fit alone, with the data in the file."""
+    world = chain_experiment(5, 2, n_samples=300)
+    noise = 5.0 * np.random.default_rng(5).normal(size=world.tau.shape)
+    regression = compress(world.model, world.motion, world.measured(noise))
+    document = fit_certificate(world.model, regression, fit_feasible(world.model, regression))
+    verdict = verify(document, model=world.model.hash)
+    assert verdict.valid
+    gap, value = (number(document["numbers"][key]) for key in ("gap", "value"))
+    assert 0 <= gap / value < 1e-3
+    assert float(value) == pytest.approx(0.5 * (regression.n_rows - regression.base.rank), rel=0.05)
 
 
 def test_no_gap_is_proven_for_parameters_outside():

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,13 @@ from steelyard.files import write_text
 from steelyard.identifiability import BaseMap
 from steelyard.infeasibility import Infeasibility
 from steelyard.model import Model
-from steelyard.optimality import Optimality
+from steelyard.optimality import Optimality, prove_gap
+from steelyard.scales import parameter_scale
 from steelyard.verify import MAX_DIGITS, SCHEMA, CertificateError, hashes_of, verify
+
+if TYPE_CHECKING:
+    from steelyard.estimators.feasible import FeasibleFit
+    from steelyard.regression import Regression
 
 Array = NDArray[np.float64]
 Number = Fraction | float | int
@@ -94,6 +99,31 @@ def optimal_certificate(
         "gap": rounded_up(Fraction(value) - Fraction(lower)),
     }
     return _checked(_sealed("optimal", model, base, blocks, numbers))
+
+
+def fit_certificate(
+    model: Model, regression: Regression, fit: FeasibleFit
+) -> dict[str, Any] | None:
+    """The parameters of a constrained fit are within a proven gap of the optimum.
+
+    Values are half the sum of squared residuals, in units of the noise, that of what no
+    parameters explain included. None where no bound could be made exact.
+    """
+    factor = regression.system(fit.weights) / fit.sigma
+    R, z = factor[:-1, :-1], factor[:-1, -1]
+    proof = prove_gap(
+        regression.base,
+        R,
+        z,
+        fit.theta,
+        fit.blocks,
+        fit.solution.duals,
+        parameter_scale(model),
+        rest=float(factor[-1, -1] ** 2),
+    )
+    if proof is None:
+        return None
+    return optimal_certificate(model, regression.base, R, z, fit.blocks, proof)
 
 
 def certificate_of(
