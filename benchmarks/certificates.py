@@ -59,7 +59,8 @@ def measure() -> dict[str, float | None]:
 
 def opinion(document: dict[str, Any]) -> bool:
     """Whether the checker accepts; what it cannot read is rejected."""
-    from steelyard.verify import CertificateError, verify
+    from steelyard.exact_text import CertificateError
+    from steelyard.verify import verify
 
     try:
         return verify(document).valid
@@ -81,7 +82,8 @@ def unreported(document: dict[str, Any]) -> int:
     """Number of hashes that differ from the content without being named."""
     from exact_second import seals
 
-    from steelyard.verify import CertificateError, verify
+    from steelyard.exact_text import CertificateError
+    from steelyard.verify import verify
 
     wrong = [name for name, value in seals(document).items() if document["hashes"][name] != value]
     try:

@@ -12,23 +12,18 @@ import numpy as np
 from exact_second import resealed
 
 from steelyard.base_feasibility import base_feasibility, exact_witness
-from steelyard.certificate import (
-    certificate_of,
-    feasible_certificate,
-    number_text,
-    optimal_certificate,
-)
+from steelyard.certificate import certificate_of, feasible_certificate, optimal_certificate
 from steelyard.cones import Block, matrix_of
 from steelyard.conic import conic_problem, solve
 from steelyard.constraints import Box, Constraints, Ellipsoid, MassSum, blocks
 from steelyard.errors import EstimationError
+from steelyard.exact_text import number, number_text
 from steelyard.feasible_point import failing, inner_point, settle
 from steelyard.identifiability import BaseMap, base_map
 from steelyard.model import Model
 from steelyard.optimality import prove_gap
 from steelyard.scales import parameter_scale, typical_parameters
 from steelyard.testing import random_robot
-from steelyard.verify import number
 
 N_PROBLEMS = 24
 

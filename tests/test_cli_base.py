@@ -12,10 +12,11 @@ from small_arm import true_theta, write_arm, write_run
 from test_base_feasibility import BETA_T1, BETA_T2
 
 from steelyard.cli import main
+from steelyard.exact_text import number
 from steelyard.identifiability import base_map
 from steelyard.model import Model
 from steelyard.robot.tree import Robot
-from steelyard.verify import number, verify
+from steelyard.verify import verify
 
 # the three links of paper 000, Table 1: axes z, then across it, then parallel 1 m away
 TABLE_1_URDF = """<robot name="table 1"><link name="ground"/>

@@ -8,7 +8,6 @@ the functions here return.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -18,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.base_feasibility import BaseFeasibility, exact_witness
+from steelyard.certificate_file import SCHEMA, hashes_of
 from steelyard.cones import Block
 from steelyard.errors import EstimationError
+from steelyard.exact_text import Number, decimal, number_text, rounded_down, rounded_up, texts
 from steelyard.feasible_point import inner_point
 from steelyard.files import write_text
 from steelyard.identifiability import BaseMap
@@ -27,14 +28,13 @@ from steelyard.infeasibility import Infeasibility
 from steelyard.model import Model
 from steelyard.optimality import Optimality, prove_gap
 from steelyard.scales import parameter_scale
-from steelyard.verify import MAX_DIGITS, SCHEMA, CertificateError, hashes_of, verify
+from steelyard.verify import verify
 
 if TYPE_CHECKING:
     from steelyard.estimators.feasible import FeasibleFit
     from steelyard.regression import Regression
 
 Array = NDArray[np.float64]
-Number = Fraction | float | int
 
 
 def feasible_certificate(
@@ -54,7 +54,7 @@ def feasible_certificate(
     if base is not None and beta is not None:
         numbers |= {"K": sparse_texts(base.K), "beta": texts(beta)}
     exactly = texts(theta)
-    decimals = [_decimal(x) for x in theta]
+    decimals = [decimal(x) for x in theta]
     for candidate in (decimals, exactly):
         document = _sealed("feasible", model, base, blocks, {**numbers, "theta": candidate})
         verdict = verify(document)
@@ -221,56 +221,3 @@ def sparse_texts(K: Array) -> list[list[Any]]:
     return [
         [int(i), int(j), number_text(float(K[i, j]))] for i, j in zip(rows, columns, strict=True)
     ]
-
-
-def texts(values: Sequence[Number] | Array) -> list[str]:
-    """Exact texts of numbers."""
-    return [number_text(x) for x in values]
-
-
-def number_text(x: Number) -> str:
-    """A text that names exactly this number: a float as a short decimal or else in hex."""
-    if isinstance(x, int | Fraction):
-        value = Fraction(x)
-        below = "" if value.denominator == 1 else f"/{_digits(value.denominator)}"
-        sign = "-" if value < 0 else ""
-        return f"{sign}{_digits(abs(value.numerator))}{below}"
-    x = float(x)
-    if not math.isfinite(x):
-        raise EstimationError("a number of the certificate is not finite")
-    short = _decimal(x)
-    return short if Fraction(short) == Fraction(x) else x.hex()
-
-
-def _decimal(x: Number) -> str:
-    """The shortest decimal that names a float; the exact text of a rational."""
-    if isinstance(x, int | Fraction):
-        return number_text(x)
-    return repr(float(x) + 0.0).removesuffix(".0")
-
-
-def _digits(n: int) -> str:
-    """Decimal digits of a non-negative integer: Python's own writing stops at 4,300."""
-    if n.bit_length() > 3 * MAX_DIGITS:
-        raise CertificateError(f"a number of the certificate has more than {MAX_DIGITS} digits")
-    if n < 10**4000:
-        return str(n)
-    head, tail = divmod(n, 10**4000)
-    return _digits(head) + str(tail).zfill(4000)
-
-
-def rounded_down(x: Fraction, digits: int = 20) -> str:
-    """The largest decimal of about this many digits that is not above x."""
-    if x == 0:
-        return "0"
-    # decimal digits before the point, from the lengths in bits: log10 2 is near 3/10
-    size = 3 * (x.numerator.bit_length() - x.denominator.bit_length()) // 10
-    shift = digits - size
-    scaled = x * Fraction(10) ** shift
-    return f"{math.floor(scaled)}e{-shift}"
-
-
-def rounded_up(x: Fraction, digits: int = 20) -> str:
-    """The smallest decimal of about this many digits that is not below x."""
-    text = rounded_down(-x, digits)
-    return text.removeprefix("-") if text.startswith("-") else f"-{text}" if x else "0"

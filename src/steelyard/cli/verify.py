@@ -23,7 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check; 1 if a claim or a hash does not hold."""
-    from steelyard.verify import read_certificate, verify
+    from steelyard.certificate_file import read_certificate
+    from steelyard.verify import verify
 
     document = read_certificate(arguments.certificate)
     verdict = verify(document, model=arguments.model, constraints=arguments.constraints)
