@@ -65,7 +65,7 @@ def random_problem(seed: int) -> Problem:
     theta[terms] = rng.uniform(0.0, 1.0, size=sum(terms))
     if kind == "plain" and rng.random() < 0.15:
         kind = "impossible"
-        theta = theta + 0.7 * np.abs(theta).mean() * rng.normal(size=len(theta))
+        theta = theta + 2.0 * parameter_scale(model) * rng.normal(size=len(theta))
     n_samples = int(rng.integers(400, 1200))
     under = rng.random() < 0.3
     if under and rng.random() < 0.5:
@@ -95,20 +95,17 @@ def judge(problem: Problem) -> Judgement:
         explained = "record more samples" in str(refusal)
         return Judgement(0, int(not explained), 0, 1, 0.0, 0.0)
     bad = failing(fit.blocks, fit.theta)
-    # typical sizes of this prior, by body and kind of parameter
-    size = np.maximum(np.abs(prior), parameter_scale(model))
-    # what the data determine may be as large as the data say: only open directions can run away
-    open_columns = undetermined(problem)
-    over = np.abs(fit.theta) / size
-    largest = float(np.max(over[open_columns], initial=0.0))
+    largest = float(np.max(np.abs(drift(problem, fit.theta - prior)), initial=0.0))
     return Judgement(int(bool(bad)), 0, int(largest > 100.0), 0, largest, fit.settled.moved)
 
 
-def undetermined(problem: Problem) -> np.ndarray:
-    """Columns with a part that no data, or not these data, determine."""
+def drift(problem: Problem, step: np.ndarray) -> np.ndarray:
+    """The part of a step from the prior that lies in directions the data leave open, in units of
+    typical parameters.
+    """
     base = problem.regression.base
-    R = problem.regression.system()[:-1, :-1] @ base.K
     scale = parameter_scale(problem.model)
+    R = problem.regression.system()[:-1, :-1] @ base.K
     _, s, Vt = np.linalg.svd(R * scale)
     rank = int(np.count_nonzero(s > 1e-8 * s[0]))
-    return np.linalg.norm(Vt[rank:], axis=0) > 0.1
+    return Vt[rank:].T @ (Vt[rank:] @ (step / scale))

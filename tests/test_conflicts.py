@@ -230,7 +230,7 @@ CONFLICTS = {
         {"the unknown rest of 'l1' is physical", "the mass of 'l1' is at most 3"},
     ),
     "the bound on second moments": (
-        Constraints(mass={"l1": (2e4, None)}),
+        Constraints(mass={"l1": (2e4, None)}, second_moment=1e4),
         {
             "'l1' is physical",
             "the second moment of 'l1' is at most 10000",

@@ -276,6 +276,7 @@ def test_ranges_sums_and_values(model):
             mass_sums=(MassSum(("l1", "l2"), (3.0, None)),),
             fixed={"j1.fo": 0.25, "l2.Ixy": 0.0},
             bounds={"viscous": (0.1, 0.5), "j1.Ia": (None, 0.2)},
+            second_moment=1e4,
             second_moments={"l1": 3.0},
         ),
     )
@@ -542,3 +543,21 @@ def test_the_entries_of_a_block_are_those_of_its_matrix(model):
     theta[:10] = phi
     block = next(b for b in blocks(model, Constraints()) if b.name == "'l1' is physical")
     assert np.allclose(matrix_of(block.entries(theta)), pseudo_inertia(phi), atol=1e-15)
+
+
+def test_the_default_bound_is_generous_and_scales_with_the_robot():
+    """Fifty mean masses, at least 100 kg, ten tonnes where the file states no mass."""
+    from steelyard.scales import generous_bound
+
+    rng = np.random.default_rng(0)
+    model = Model(random_robot(rng, 3, chain=True))
+    masses = model.prior_theta()[list(model.first_column_of_body)]
+    assert generous_bound(model)[0] == pytest.approx(max(50.0 * masses.mean(), 100.0))
+    assert generous_bound(model)[1] >= 0.3
+    bare = Robot.from_dh([{}, {"a": 0.4}], convention="modified")
+    assert generous_bound(Model(bare))[0] == 1e4
+    theta = model.prior_theta()
+    bounds = [block for block in blocks(model, Constraints()) if "second moment" in block.name]
+    assert len(bounds) == 3
+    assert all(block.margin(theta) > 0 for block in bounds)
+    assert all(block.margin(1000.0 * theta) < 0 for block in bounds)

@@ -25,6 +25,7 @@ from steelyard.region_blocks import (
     mirror_signs,
     symmetry_block,
 )
+from steelyard.scales import generous_bound
 from steelyard.wording import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def _consistency_blocks(
 ) -> Iterable[Block]:
     for name in constraints.second_moments:
         names.body(name, "second_moments")
-    trace = np.array([np.trace(pseudo_inertia(unit)) for unit in np.eye(10)])
+    auto, length = generous_bound(names.model)
     for name, first in names.first.items():
         columns = range(first, first + 10)
         if name in massless:
@@ -168,7 +169,18 @@ def _consistency_blocks(
         elif constraints.consistency == "sousa":
             yield sousa_consistency(f"'{name}' is physical", first, constraints.margin)
         bound = constraints.second_moments.get(name, constraints.second_moment)
-        yield from _range(f"the second moment of '{name}'", columns, (None, bound), trace)
+        if bound == "auto":
+            words = f"the mass and the second moment over {length:.3g} m of '{name}' together"
+            yield from _range(words, columns, (None, auto), moment_weights(length))
+        else:
+            words = f"the second moment of '{name}'"
+            yield from _range(words, columns, (None, bound), moment_weights(1.0))
+
+
+def moment_weights(length_m: float) -> Array:
+    """Weights (10,) of m + trace(Sigma) / length² over a body's parameters."""
+    size = np.array([1.0 / length_m**2] * 3 + [1.0])
+    return np.array([size @ np.diag(pseudo_inertia(unit)) for unit in np.eye(10)])
 
 
 def _term_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:

@@ -87,9 +87,10 @@ class Constraints:
     known_part : a part (10,) of a body, in its frame, that is known to be right: the rest of the
         body is physical too. known_links : the same, for links as the robot file states them.
     nonnegative_terms : whether drive inertia and friction must not be negative.
-    second_moment : largest trace of a body's pseudo-inertia (kg + kg m²), for all bodies; a
-        bound that no real link comes near, which keeps what the data leave open from running
-        away and makes certificates finite. second_moments : the same for single bodies.
+    second_moment : largest trace of a body's pseudo-inertia (kg + kg m²), for all bodies; "auto"
+        for a bound that no real link comes near (see `steelyard.scales.generous_bound`), which
+        keeps what the data leave open from running away; None for none. second_moments : the
+        same for single bodies.
     """
 
     consistency: Consistency = "full"
@@ -105,7 +106,7 @@ class Constraints:
     bounds: Mapping[str, Range] = field(default_factory=dict)
     known_part: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     nonnegative_terms: bool = True
-    second_moment: float | None = 1e4
+    second_moment: float | Literal["auto"] | None = "auto"
     total_mass: Range | None = None
     mirrored: tuple[Mirrored, ...] = ()
     known_links: tuple[str, ...] = ()
@@ -122,7 +123,7 @@ class Constraints:
         self._set("margin", number(self.margin, "margin"))
         if self.margin < 0.0:
             raise ModelError(f"margin is {self.margin:g}; it must not be negative")
-        if self.second_moment is not None:
+        if self.second_moment is not None and self.second_moment != "auto":
             self._set("second_moment", positive(self.second_moment, "second_moment"))
         if self.total_mass is not None:
             self._set("total_mass", limits(self.total_mass, "total_mass"))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from steelyard import exact
 from steelyard.cones import Block, with_slack
 from steelyard.conic import conic_problem, solve
+from steelyard.equations import meet_equations
 from steelyard.errors import EstimationError
 
 Array = NDArray[np.float64]
@@ -79,7 +80,7 @@ def settle(
 
     Refuses where the blocks leave no interior.
     """
-    close = snapped(rounded(theta), blocks)
+    close = meet_equations(rounded(theta), blocks)
     if not failing(blocks, close):
         return Settled(close, _moved(close, theta, scale), 0.0)
     if inner is None:
@@ -91,29 +92,14 @@ def settle(
             )
     share = 1e-14
     while share <= 1.0:
-        moved = snapped(rounded((1.0 - share) * theta + share * inner), blocks)
+        moved = meet_equations(rounded((1.0 - share) * theta + share * inner), blocks)
         if not failing(blocks, moved):
             return Settled(moved, _moved(moved, theta, scale), share)
         share *= 4.0
     raise EstimationError(
         "no point between the answer and the inside satisfies all conditions exactly: "
-        + "; ".join(failing(blocks, snapped(rounded(inner), blocks))[:5])
+        + "; ".join(failing(blocks, meet_equations(rounded(inner), blocks))[:5])
     )
-
-
-def snapped(theta: Array, blocks: Sequence[Block]) -> Array:
-    """theta with equations of one parameter, or of two equal ones, met to the last bit."""
-    out = theta.copy()
-    for block in blocks:
-        if block.kind != "zero":
-            continue
-        for row, constant in zip(block.A, block.b, strict=True):
-            used = np.flatnonzero(row)
-            if len(used) == 1:
-                out[block.columns[used[0]]] = -constant / row[used[0]] + 0.0
-            elif len(used) == 2 and constant == 0.0 and row[used[0]] == -row[used[1]]:
-                out[block.columns[used[1]]] = out[block.columns[used[0]]]
-    return out
 
 
 def _moved(one: Array, other: Array, scale: Array) -> float:

@@ -55,3 +55,15 @@ def typical_parameters(model: Model) -> Array:
     for first in model.first_column_of_body:
         theta[first : first + 10] = ball
     return theta
+
+
+def generous_bound(model: Model) -> tuple[float, float]:
+    """A mass (kg) and a length (m) that bound every body: m + trace(Sigma) / length² <= mass.
+
+    Fifty times the mean mass that the file states, and at least 100 kg; 10 t where it states
+    none. The length is that between joints, and at least 0.3 m. No link comes near such a bound,
+    but a mass that acts on nothing could otherwise grow without limit to please the fit.
+    """
+    mass, length = typical_mass_and_length(model)
+    stated = bool(np.any(model.prior_theta()[list(model.first_column_of_body)] > 0.0))
+    return (max(50.0 * mass, 100.0) if stated else 1e4), max(length, 0.3)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from steelyard.cones import Block
 from steelyard.conic import ConicProblem, ConicSolution, conic_problem, solve
+from steelyard.conflicts import check_constraints
 from steelyard.constraints import Constraints, blocks
 from steelyard.errors import EstimationError
 from steelyard.estimate import Estimate, Spread, Standard
@@ -112,9 +113,10 @@ def fit_feasible(
     problem = fit_problem(factor, sigma, regression.base.K, given, scale, pull, towards)
     solution = solve(problem)
     if solution.status not in ("solved", "stalled"):
+        check_constraints(model, constraints or Constraints())  # names the culprits, if any
         raise EstimationError(
-            f"the constrained fit has no solution (the solver said {solution.said}): the "
-            "constraints may contradict each other"
+            f"the constrained fit has no solution (the solver said {solution.said}), although "
+            "the constraints do not contradict each other: check the units of the data"
         )
     settled = settle(solution.theta, given, scale)
     beta = regression.base.K @ settled.theta

@@ -3,7 +3,8 @@
 [constraints]
 consistency = "full"                  # or "sousa", "none"
 margin = 0.0                          # how far inside every condition must hold
-second_moment = 1e4                   # largest trace of J of any body, kg + kg m²; or inf
+second_moment = 1e4                   # largest trace of J of any body, kg + kg m²; or inf;
+                                      # left out: a bound that no real link comes near
 nonnegative_terms = true              # drive inertia and friction
 total_mass = [20.0, 27.0]             # kg, of all moving bodies; inf for no limit
 massless = ["tool_frame"]
