@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from clouds import in_ball, parameters, pendulums
 
+from steelyard import Robot
 from steelyard.cones import matrix_of
 from steelyard.conic import conic_problem, solve
 from steelyard.constraints import (
@@ -25,8 +26,8 @@ from steelyard.errors import ModelError
 from steelyard.feasible_point import failing, rounded
 from steelyard.inertia import from_pseudo_inertia, pseudo_inertia, transform
 from steelyard.model import Model
-from steelyard.scales import parameter_scale
-from steelyard.testing import random_pose, random_rotation
+from steelyard.scales import generous_bound, parameter_scale
+from steelyard.testing import random_pose, random_robot, random_rotation
 
 CUBE = tuple((x, y, z) for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0))
 
@@ -547,8 +548,6 @@ def test_the_entries_of_a_block_are_those_of_its_matrix(model):
 
 def test_the_default_bound_is_generous_and_scales_with_the_robot():
     """Fifty mean masses, at least 100 kg, ten tonnes where the file states no mass."""
-    from steelyard.scales import generous_bound
-
     rng = np.random.default_rng(0)
     model = Model(random_robot(rng, 3, chain=True))
     masses = model.prior_theta()[list(model.first_column_of_body)]
