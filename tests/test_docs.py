@@ -1,0 +1,169 @@
+"""The pages of the documentation: their examples run, and they name what there is.
+
+A ```python block whose first line is ``# runs`` is executed, the blocks of one page in order, in
+one folder; a ```text block right behind it is what it prints. A ```toml or ```xml block whose
+first line is a comment with a file name is that file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import re
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.cli.parser import build_parser
+from steelyard.errors import MissingDependencyError
+from steelyard.result import read_schema
+from steelyard.robot.overlay import LIMITS, TERMS
+from steelyard.robot.overlay_toml import COUPLING_KEYS, KEYS, parse_overlay
+from steelyard.signals import Processing
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE_NAME = re.compile(r"(?:#|<!--) (\w+\.(?:toml|urdf|xml))(?: -->)?$")
+OPTIONAL = ("jsonschema",)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page, and what stands between it and the one before."""
+
+    language: str
+    text: str
+    before: str
+
+    @property
+    def first_line(self) -> str:
+        return self.text.split("\n", 1)[0]
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """The fenced blocks of a page in order."""
+    text, end, found = page.read_text(encoding="utf-8"), 0, []
+    for match in BLOCK.finditer(text):
+        found.append(Block(match[1], match[2], text[end : match.start()]))
+        end = match.end()
+    return found
+
+
+def runs(block: Block) -> bool:
+    return block.language == "python" and block.first_line == "# runs"
+
+
+RUNNING = [page for page in PAGES if any(runs(block) for block in blocks_of(page))]
+OVERLAYS = [
+    pytest.param(block.text, id=f"{page.stem}-{number}")
+    for page in PAGES
+    for number, block in enumerate(blocks_of(page))
+    if block.language == "toml"
+]
+
+
+def test_there_is_something_to_run():
+    """The two lists below are not empty by mistake."""
+    assert {"overlay", "robots", "result"} <= {page.stem for page in RUNNING}
+    assert len(OVERLAYS) >= 6
+
+
+@pytest.mark.parametrize("text", OVERLAYS)
+def test_overlays_parse(text):
+    """Every TOML block of the documentation is an overlay that is read as it stands."""
+    parse_overlay(text)
+
+
+@pytest.mark.parametrize("page", RUNNING, ids=lambda page: page.stem)
+def test_page_runs(page, tmp_path, monkeypatch):
+    """The runnable blocks of a page run in order, and print what the page says they print."""
+    monkeypatch.chdir(tmp_path)
+    blocks = blocks_of(page)
+    for block in blocks:
+        name = FILE_NAME.match(block.first_line)
+        if name is not None:
+            Path(name[1]).write_text(block.text, encoding="utf-8")
+    names: dict[str, Any] = {"__name__": page.stem}
+    for block, after in zip(blocks, [*blocks[1:], Block("", "", "")], strict=True):
+        if not runs(block):
+            continue
+        for library in OPTIONAL:
+            if re.search(rf"^(import|from) {library}\b", block.text, re.MULTILINE):
+                pytest.importorskip(library)
+        printed = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(printed):
+                exec(compile(block.text, page.name, "exec"), names)
+        except MissingDependencyError as error:
+            pytest.skip(str(error))
+        if after.language == "text" and not after.before.strip():
+            assert printed.getvalue() == after.text
+
+
+def test_every_option_is_described():
+    """The page on the command line names every command and every option that there is."""
+    text = (DOCS / "cli.md").read_text(encoding="utf-8")
+    commands = subcommands(build_parser())
+    assert [name for name in commands if f"\n## {name}\n" not in text] == []
+    missing = [
+        f"{name} {option}"
+        for name, parser in commands.items()
+        for option in options(parser)
+        if not re.search(rf"(?<![\w-]){option}(?![\w-])", text)
+    ]
+    assert missing == []
+
+
+def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parsers of a parser's commands."""
+    found: dict[str, argparse.ArgumentParser] = {}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found.update(action.choices)
+    return found
+
+
+def options(parser: argparse.ArgumentParser) -> list[str]:
+    """Every option of a command, those of its own commands included."""
+    own = [option for action in parser._actions for option in action.option_strings]
+    return own + [option for child in subcommands(parser).values() for option in options(child)]
+
+
+def test_every_key_of_the_overlay_is_described():
+    """The page on overlays names every key and every term."""
+    text = (DOCS / "overlay.md").read_text(encoding="utf-8")
+    wanted = [*KEYS, *LIMITS, *TERMS, *COUPLING_KEYS]
+    assert [key for key in wanted if not re.search(rf"`[\w.]*\b{key}\b[^`]*`", text)] == []
+
+
+def test_every_field_of_a_result_is_described():
+    """The page on results names every field that the schema has."""
+    text = (DOCS / "result.md").read_text(encoding="utf-8")
+    missing = [field for field in sorted(field_names(read_schema())) if f"`{field}`" not in text]
+    assert not missing
+
+
+def field_names(schema: dict[str, Any]) -> set[str]:
+    """Names of the properties of a JSON schema, at any depth."""
+    names = set(schema.get("properties", {}))
+    for part in [*schema.get("properties", {}).values(), schema.get("items")]:
+        if isinstance(part, dict):
+            names |= field_names(part)
+    return names
+
+
+def test_every_choice_of_processing_is_described():
+    """The page on logs names every option of `Processing`."""
+    text = (DOCS / "logs.md").read_text(encoding="utf-8")
+    assert [entry.name for entry in fields(Processing) if f"`{entry.name}`" not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_page_is_in_the_contents(page):
+    """A page that the index does not list is never found."""
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert page.stem == "index" or f"\n{page.stem}\n" in index
