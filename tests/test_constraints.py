@@ -547,12 +547,11 @@ def test_the_entries_of_a_block_are_those_of_its_matrix(model):
 
 
 def test_the_default_bound_is_generous_and_scales_with_the_robot():
-    """Fifty mean masses, at least 100 kg, ten tonnes where the file states no mass."""
+    """Ninety mean masses; ten tonnes where the file states no mass."""
     rng = np.random.default_rng(0)
     model = Model(random_robot(rng, 3, chain=True))
     masses = model.prior_theta()[list(model.first_column_of_body)]
-    assert generous_bound(model)[0] == pytest.approx(max(50.0 * masses.mean(), 100.0))
-    assert generous_bound(model)[1] >= 0.3
+    assert generous_bound(model)[0] == pytest.approx(90.0 * masses.mean())
     bare = Robot.from_dh([{}, {"a": 0.4}], convention="modified")
     assert generous_bound(Model(bare))[0] == 1e4
     theta = model.prior_theta()

@@ -57,13 +57,17 @@ def typical_parameters(model: Model) -> Array:
     return theta
 
 
+GENEROUS = 90.0
+
+
 def generous_bound(model: Model) -> tuple[float, float]:
     """A mass (kg) and a length (m) that bound every body: m + trace(Sigma) / length² <= mass.
 
-    Fifty times the mean mass that the file states, and at least 100 kg; 10 t where it states
-    none. The length is that between joints, and at least 0.3 m. No link comes near such a bound,
-    but a mass that acts on nothing could otherwise grow without limit to please the fit.
+    Ninety times the mean mass that the file states, over the typical length between its joints;
+    10 t where it states no mass. No link comes near such a bound unless the masses of the file
+    are placeholders, but a mass that acts on nothing could otherwise grow without limit to please
+    the fit.
     """
     mass, length = typical_mass_and_length(model)
     stated = bool(np.any(model.prior_theta()[list(model.first_column_of_body)] > 0.0))
-    return (max(50.0 * mass, 100.0) if stated else 1e4), max(length, 0.3)
+    return (GENEROUS * mass if stated else 1e4), length

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.cones import Block
-from steelyard.conic import ConicProblem, ConicSolution, conic_problem, solve
 from steelyard.conflicts import check_constraints
+from steelyard.conic import ConicProblem, ConicSolution, conic_problem, solve
 from steelyard.constraints import Constraints, blocks
 from steelyard.errors import EstimationError
 from steelyard.estimate import Estimate, Spread, Standard
@@ -42,6 +42,7 @@ Array = NDArray[np.float64]
 Weighting = Literal["ols", "wls"]
 
 PULL = 1e-2
+GENEROUS_WORDS = "the mass and the second moment over"
 # A condition whose slack is below this share of its typical size is active.
 ACTIVE = 1e-6
 
@@ -228,14 +229,26 @@ def estimate_feasible(
 def edge_findings(fit: FeasibleFit) -> tuple[Finding, ...]:
     """Say what physics cost the fit, and which conditions it ended on."""
     active = fit.active()
-    if not active:
-        return ()
-    shown = "; ".join(active[:6]) + (f"; and {len(active) - 6} more" if len(active) > 6 else "")
-    return (
-        Finding(
-            "info",
-            "on-the-boundary",
-            f"{len(active)} conditions hold with no slack, so that intervals of the parameters "
-            f"they bind are one-sided at best: {shown}",
-        ),
-    )
+    findings = []
+    if active:
+        findings.append(
+            Finding(
+                "info",
+                "on-the-boundary",
+                f"{len(active)} conditions hold with no slack, so that intervals of the "
+                f"parameters they bind are one-sided at best: {'; '.join(active[:6])}"
+                + (f"; and {len(active) - 6} more" if len(active) > 6 else ""),
+            )
+        )
+    bounded = [name for name in active if name.startswith(GENEROUS_WORDS)]
+    if bounded:
+        findings.append(
+            Finding(
+                "warning",
+                "default-bound-active",
+                f"the fit ends on the default bound of {len(bounded)} bodies ({bounded[0]}): the "
+                "data leave their mass open, or the masses of the robot file are placeholders; "
+                "state what is known of them, or second_moment",
+            )
+        )
+    return tuple(findings)
