@@ -344,9 +344,10 @@ def test_identify_takes_its_options(capsys, files):
         interpolation="cubic",
         sample_rate_hz=100.0,
         still_joints="keep",
+        dead_band={"elbow": 0.1},
     )
     assert recorded["processing"] == expected.as_record()
-    assert recorded["friction_dead_band"]["asked"] == {"elbow": 0.1}
+    assert recorded["dead_band"]["speeds"] == {"elbow": 0.1}
     assert document["estimate"]["method"] == "ols"
     assert document["estimate"]["interval_level"] == 0.9
     assert document["robot"]["gravity"] == [0.0, -9.81, 0.0]
@@ -360,7 +361,8 @@ def test_a_preset_is_the_papers_processing(capsys, files):
     recorded = json.loads(out)["record"]["runs"][0]
     expected = {**Processing.sousa2014().as_record(), "trim_s": [1.0, 1.0]}
     assert recorded["processing"] == expected
-    assert recorded["friction_dead_band"]["asked"] == 0.0
+    assert recorded["dead_band"]["asked"] is None
+    assert set(recorded["dead_band"]["samples"].values()) == {0}
 
 
 def test_an_overlay_changes_terms(capsys, tmp_path, files):
@@ -425,7 +427,7 @@ def test_validate_processes_as_the_result_records(capsys, tmp_path, files):
 
 
 def test_a_result_worse_than_the_file_is_said(capsys, tmp_path, files):
-    """identify warns, in the result too, where held-out data speak for the file's model."""
+    """identify warns, and returns 1, where held-out data speak for the file's inertials."""
     wrong = tmp_path / "wrong.csv"
     rows = [line.split(",") for line in files["test"].read_text().splitlines()]
     for row in rows[1:]:
@@ -433,9 +435,83 @@ def test_a_result_worse_than_the_file_is_said(capsys, tmp_path, files):
     wrong.write_text("\n".join(",".join(row) for row in rows), encoding="utf-8")
     argv = ("identify", files["robot"], files["train"], "--validate-on", wrong, "--json")
     code, out, _ = run(capsys, *argv)
-    assert code == 0
+    assert code == 1
     codes = [finding["code"] for finding in json.loads(out)["findings"]]
     assert "worse-than-prior" in codes
+
+
+def test_the_same_log_twice_is_refused(capsys, tmp_path, files):
+    """Two files with the same data are named; a copy does not tighten any interval."""
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(files["train"].read_bytes())
+    message = refusal(capsys, "identify", files["robot"], files["train"], copy)
+    assert re.search(r"'train' \(.*train.csv\) and 'copy' \(.*copy.csv\) have the same", message)
+
+
+@pytest.mark.parametrize("command", ["validate", "identify"])
+def test_a_test_on_the_training_log_is_a_fit(capsys, files, command):
+    """A log that was used is not called data that was not used, in words and as data."""
+    argv = {
+        "validate": ("validate", files["robot"], files["result"], files["train"]),
+        "identify": ("identify", files["robot"], files["train"], "--validate-on", files["train"]),
+    }[command]
+    code, out, _ = run(capsys, *argv)
+    assert code == 0
+    assert "data that was not used" not in out
+    assert "log 'train' was used for the estimate: its error is a fit, not a test" in out
+    document = json.loads(run(capsys, *argv, "--json")[1])
+    validation = document if command == "validate" else document["validation"]
+    assert validation["runs"][0]["used_for_the_estimate"] is True
+    assert "used-for-the-estimate" in [finding["code"] for finding in document["findings"]]
+
+
+def test_the_report_does_not_call_training_data_held_out(capsys, tmp_path, files):
+    """Nor does the report."""
+    for log, words in ((files["train"], "a fit, not a test"), (files["test"], "was not used")):
+        argv = ("identify", files["robot"], files["train"], "--validate-on", log, "-o", tmp_path)
+        assert run(capsys, *argv)[0] == 0
+        text = (tmp_path / "report.html").read_text(encoding="utf-8")
+        assert ("not used for the estimate" in text) == (log == files["test"])
+        assert words in text
+
+
+def test_validate_says_what_was_done_to_the_signals(capsys, files):
+    """Each run has its record; the cutoff is the one that the estimate got, unless asked for."""
+    recorded = json.loads(files["result"].read_text())["record"]["runs"][0]
+    assert recorded["processing"]["cutoff_hz"] == "auto"
+    argv = ("validate", files["robot"], files["result"], files["test"], "--json")
+
+    def record(*options: str) -> dict[str, object]:
+        return json.loads(run(capsys, *argv, *options)[1])["runs"][0]["record"]
+
+    found = record()
+    assert found["cutoff_hz"] == recorded["cutoff_hz"]
+    assert found["cutoff_choice"] is None
+    assert found["samples_out"] > 0
+    assert set(found["dead_band"]["samples"]) == {"shoulder", "elbow"}
+    assert record("--cutoff-hz", "auto")["cutoff_choice"] is not None
+    assert record("--cutoff-hz", "9")["cutoff_hz"] == 9.0
+
+
+def test_a_test_is_the_same_in_both_commands(capsys, files):
+    """identify --validate-on and validate give the same errors on the same log."""
+    argv = ("identify", files["robot"], files["train"], "--validate-on", files["test"], "--json")
+    within = json.loads(run(capsys, *argv)[1])["validation"]
+    argv = ("validate", files["robot"], files["result"], files["test"], "--json")
+    assert json.loads(run(capsys, *argv)[1]) == within
+
+
+def test_a_result_with_a_locked_joint_needs_its_overlay(capsys, tmp_path, files):
+    """Without the overlay that locked a joint, the message says to give it."""
+    overlay = tmp_path / "arm.toml"
+    overlay.write_text("[locked]\nelbow = 0.5\n", encoding="utf-8")
+    argv = ("identify", files["robot"], files["train"], "--overlay", overlay, "-o", tmp_path)
+    code, out, _ = run(capsys, *argv)
+    assert code == 0
+    assert "warning: log 'train': joint 'elbow' is locked or fixed" in out
+    message = refusal(capsys, "validate", files["robot"], tmp_path / "result.json", files["test"])
+    assert "is for joints shoulder, but" in message
+    assert "give the same robot file and --overlay" in message
 
 
 # --- check ----------------------------------------------------------------------------------

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from small_arm import URDF, arm_log, true_theta
 
-from steelyard.deadband import apply_dead_band
-from steelyard.errors import EstimationError, LogError, ModelError, SignalError
+from steelyard.deadband import apply_dead_band, dead_bands
+from steelyard.errors import EstimationError, LogError, ModelError, SignalError, SteelyardError
 from steelyard.estimators import ols, wls
 from steelyard.excitation import multisine
+from steelyard.held_out import used_hashes, validate_logs
 from steelyard.identifiability import base_map
-from steelyard.identification import dead_bands, identify, model_of, prepare_run, with_unique_names
+from steelyard.identification import identify, model_of, prepare_run, with_unique_names
 from steelyard.kernels import torque
 from steelyard.logs import Log
 from steelyard.model import Model
@@ -110,7 +112,9 @@ def test_the_dead_band_keeps_friction_honest(arm, logs):
     truth = base_map(model).K @ true_theta(model)
     columns = [k for k, name in enumerate(base_map(model).names) if name.endswith((".fv", ".fc"))]
     error = {
-        band: np.abs(identify(arm, logs, dead_band=band).estimate.beta - truth)[columns].max()
+        band: np.abs(
+            identify(arm, logs, processing=Processing(dead_band=band)).estimate.beta - truth
+        )[columns].max()
         for band in ("auto", 0.0)
     }
     assert error["auto"] < 0.5 * error[0.0]
@@ -198,14 +202,14 @@ def test_a_locked_joint_has_no_terms(arm):
 def test_a_coupling_has_a_dead_band_of_its_own(arm, logs):
     """Rows are dropped exactly where a Coulomb term that acts on them is inside its band."""
     model = model_of(arm, overlay=parse_overlay(OVERLAY))
-    run = prepare_run(model, logs[0], Processing(), {"belt": 0.3, "shoulder": 0.2})
+    run = prepare_run(model, logs[0], Processing(dead_band={"belt": 0.3, "shoulder": 0.2}))
     v = run.motion.v
     slow_belt = np.abs(v[:, 0] - v[:, 1]) < 0.3
     slow_shoulder = np.abs(v[:, 0]) < 0.2
     np.testing.assert_array_equal(
         np.isnan(run.measurements.tau), np.column_stack([slow_belt | slow_shoulder, slow_belt])
     )
-    counts = run.record["friction_dead_band"]["samples"]
+    counts = run.record["dead_band"]["samples"]
     assert counts == {
         "shoulder": int((slow_belt | slow_shoulder).sum()),
         "elbow": int(slow_belt.sum()),
@@ -223,15 +227,15 @@ def test_the_automatic_band_is_a_tenth_of_the_speed(arm, logs):
 
 def test_what_was_done_is_recorded(arm, logs):
     """Each run's record names its log, its processing and its dead band."""
-    processing = Processing(cutoff_hz=20.0, decimate=2)
-    record = identify(arm, logs, processing=processing, dead_band=0.05).estimate.record
+    processing = Processing(cutoff_hz=20.0, decimate=2, dead_band=0.05)
+    record = identify(arm, logs, processing=processing).estimate.record
     assert [run["log"] for run in record["runs"]] == ["run_1", "run_2"]
     for run in record["runs"]:
         assert run["processing"] == processing.as_record()
         assert run["cutoff_hz"] == 20.0
         assert run["decimation"] == 2
-        assert run["friction_dead_band"]["asked"] == 0.05
-        assert run["friction_dead_band"]["speeds"] == {"shoulder": 0.05, "elbow": 0.05}
+        assert run["dead_band"]["asked"] == 0.05
+        assert run["dead_band"]["speeds"] == {"shoulder": 0.05, "elbow": 0.05}
 
 
 @pytest.mark.parametrize(
@@ -239,8 +243,11 @@ def test_what_was_done_is_recorded(arm, logs):
     [
         ({"method": "magic"}, EstimationError, "magic.*wls, ols"),
         ({"threads": 0}, EstimationError, "threads is 0"),
-        ({"dead_band": -1.0}, SignalError, "dead band of 'shoulder'"),
-        ({"dead_band": {"knee": 0.1}}, SignalError, "knee.*shoulder, elbow"),
+        (
+            {"processing": Processing(dead_band={"knee": 0.1})},
+            SignalError,
+            "knee.*shoulder, elbow",
+        ),
         (
             {"overlay": parse_overlay(OVERLAY), "terms": joint_terms(["elbow"])},
             ModelError,
@@ -259,3 +266,172 @@ def test_no_log_is_refused(arm):
     """An empty list of logs is no experiment."""
     with pytest.raises(LogError, match="no log"):
         identify(arm, [])
+
+
+# --- what the user should know ----------------------------------------------------------------
+
+
+def codes(found) -> list[str]:
+    return [finding.code for finding in found.estimate.findings]
+
+
+def words(found, code: str) -> str:
+    (finding,) = [f for f in found.estimate.findings if f.code == code]
+    return finding.words
+
+
+def test_the_same_log_twice_is_refused(arm, logs):
+    """A copy of a log, under another name and in another order of columns, is named and refused."""
+    copy = Log(logs[0].time, dict(reversed(logs[0].signals.items())), "copy", "elsewhere/copy.csv")
+    expected = r"'run_1' and 'copy' \(elsewhere/copy.csv\) have the same content"
+    with pytest.raises(LogError, match=expected):
+        identify(arm, [logs[0], logs[1], copy])
+    nearly = dict(logs[0].signals)
+    nearly["elbow", "torque"] = nearly["elbow", "torque"] + 1e-9
+    assert identify(arm, [logs[0], replace(logs[0], signals=nearly)]).estimate.n_rows
+
+
+def test_the_record_holds_the_content_of_each_log(arm, logs):
+    """The record names logs by their content, so that a later test can tell them."""
+    record = identify(arm, logs).estimate.record
+    assert [run["content_sha256"] for run in record["runs"]] == [log.content_hash for log in logs]
+    assert used_hashes(record) == {log.content_hash for log in logs}
+
+
+def test_a_test_on_the_training_log_is_called_a_fit(arm, logs):
+    """validate_logs tells logs that were used from those that were not."""
+    found = identify(arm, logs[:1])
+    estimate = found.estimate
+    arguments = (found.model, estimate.base, estimate.beta)
+    used = used_hashes(estimate.record)
+    both = validate_logs(*arguments, logs, Processing(), used)
+    assert both.used == ("run_1",)
+    assert "1 of which were used" in both.data
+    (finding,) = both.findings
+    assert finding.words == (
+        "log 'run_1' was used for the estimate: its error is a fit, not a test"
+    )
+    assert [run["used_for_the_estimate"] for run in both.to_dict()["runs"]] == [True, False]
+    fresh = validate_logs(*arguments, logs[1], Processing(), used)
+    assert (fresh.used, fresh.findings, fresh.data) == ((), (), "data that was not used")
+
+
+def with_signal(log: Log, joint: str, quantity: str, values: np.ndarray) -> Log:
+    return replace(log, signals={**log.signals, (joint, quantity): values})
+
+
+@pytest.mark.parametrize(
+    ("factor", "expected"),
+    [
+        (1.0, None),
+        (0.9, None),
+        (180.0 / np.pi, r"joint 'elbow' is 57\.\d times .* in deg/s"),
+        (-1.0, r"is -1\.0\d* times .*wrong sign"),
+        (0.5, r"is 0\.5\d* times"),
+    ],
+)
+def test_a_velocity_that_contradicts_the_position_is_found(arm, logs, factor, expected):
+    """Noisy velocities in other units are recognised by their factor; right ones are not."""
+    rng = np.random.default_rng(0)
+    log = logs[0]
+    v = np.gradient(log.signal("elbow", "position"), log.time)
+    noisy = factor * (v + rng.normal(scale=0.2 * np.std(v), size=len(v)))
+    found = identify(arm, with_signal(log, "elbow", "velocity", noisy))
+    if expected is None:
+        assert "velocity-factor" not in codes(found)
+    else:
+        assert re.search(expected, words(found, "velocity-factor"))
+    recorded = found.estimate.record["runs"][0]["velocity_factors"]
+    assert recorded == {"elbow": pytest.approx(factor, rel=0.05)}
+
+
+def test_a_good_log_raises_no_doubt(arm, logs):
+    """A clean experiment gives no warning about its data."""
+    doubts = {"few-samples", "trimmed-away", "mostly-slow", "velocity-factor", "locked-joint-moves"}
+    assert not doubts & set(codes(identify(arm, logs)))
+
+
+def test_few_samples_are_said_with_what_took_them(arm, logs):
+    """Where little is left, the finding names the joint, each step's share, and the options."""
+    few = identify(arm, logs[0], processing=Processing(cutoff_hz=15.0, decimate=30))
+    said = words(few, "few-samples")
+    assert re.search(r"shoulder \(\d+ for 1\d\)", said)
+    assert "decimation kept one sample in 30" in said
+    assert "--cutoff-hz" in said
+    assert "--dead-band" in said
+    cut = identify(arm, logs[0], processing=Processing(cutoff_hz=15.0, trim_s=(4.5, 4.0)))
+    assert re.search(r"trimming took 8.5 of 10 s \(85%\)", words(cut, "trimmed-away"))
+    v = np.abs(prepare(logs[0], arm).motion.v)
+    slow = Processing(dead_band={"elbow": float(np.quantile(v[:, 1], 0.9))})
+    said = words(identify(arm, logs[0], processing=slow), "mostly-slow")
+    assert re.search(r"most torques of elbow \(9\d%\)", said)
+
+
+def test_there_is_one_dead_band(arm, logs):
+    """A band in the processing takes the place of the automatic one, by the friction's speed."""
+    model = Model(arm)
+    found = identify(arm, logs[0], processing=Processing(dead_band=0.05))
+    run = prepare(logs[0], arm, Processing(dead_band=None))
+    kept = np.abs(run.motion.v) >= 0.05
+    assert found.estimate.n_rows == kept.sum()
+    record = found.estimate.record["runs"][0]
+    assert record["dead_band"]["samples"] == {
+        "shoulder": int((~kept[:, 0]).sum()),
+        "elbow": int((~kept[:, 1]).sum()),
+    }
+    assert record["processing"]["dead_band"] == 0.05
+    for none in (None, 0.0):
+        every = prepare_run(model, logs[0], Processing(dead_band=none))
+        assert not np.isnan(every.measurements.tau).any()
+    alone = prepare(logs[0], arm, Processing(dead_band="auto"))
+    assert not np.isnan(alone.measurements.tau).any()
+
+
+def test_a_locked_joint_that_moves_is_found(arm, logs):
+    """A joint that the overlay locks and the log moves is a warning with its range."""
+    overlay = parse_overlay("[locked]\nelbow = 0.5")
+    said = words(identify(arm, logs[0], overlay=overlay), "locked-joint-moves")
+    span = np.ptp(logs[0].signal("elbow", "position"))
+    assert "joint 'elbow' is locked or fixed in the robot" in said
+    assert f"moves by {span:.3g} rad" in said
+    held = with_signal(logs[0], "elbow", "position", np.full(len(logs[0]), 0.5))
+    assert "locked-joint-moves" not in codes(identify(arm, held, overlay=overlay))
+
+
+def test_links_that_are_no_bodies_are_repeated(arm, logs):
+    """identify says how many links of the file are not physical, and which."""
+    assert "unphysical-links" not in codes(identify(arm, logs[0]))
+    bad = parse_urdf(URDF.replace('izz="0.025"', 'izz="0.9"', 1))
+    found = identify(bad, logs[0])
+    assert words(found, "unphysical-links").startswith(
+        "1 of 3 links of the robot file are not physical: upper;"
+    )
+    (finding,) = [f for f in found.estimate.findings if f.code == "unphysical-links"]
+    assert finding.level == "info"
+
+
+@pytest.mark.parametrize(
+    ("robot", "given", "words"),
+    [
+        ("arm.urdf", [], r"robot is needed, not the str 'arm.urdf'; Robot.from_urdf\(path\)"),
+        (None, "run.csv", r"logs are needed, not the str 'run.csv'; read_log\(path\)"),
+        (None, ["run.csv"], r"log is needed, not the str 'run.csv'; read_log\(path\)"),
+        (None, 7, "logs are needed, not a int"),
+    ],
+)
+def test_misuse_says_what_to_pass(arm, robot, given, words):
+    """A path in the place of a robot or a log is refused with the call that reads it."""
+    with pytest.raises(SteelyardError, match=words):
+        identify(robot or arm, given)  # type: ignore[arg-type]
+
+
+def test_a_model_in_the_place_of_a_robot(arm, logs):
+    """Whoever has a model is told what to take from it."""
+    with pytest.raises(SteelyardError, match=r"pass model.robot, and terms=model.terms"):
+        identify(Model(arm), logs)  # type: ignore[arg-type]
+
+
+def test_one_log_is_enough(arm, logs):
+    """A single log needs no list around it."""
+    one, listed = identify(arm, logs[0]), identify(arm, logs[:1])
+    np.testing.assert_array_equal(one.estimate.beta, listed.estimate.beta)

@@ -84,7 +84,7 @@ def report_on(robot: Robot, **changes: object) -> Report:
     given_changes = {
         "run": TorqueRun("held-out run", True, time, torques, torques + 0.1),
         "errors": tuple(JointError(name, 0.05, 0.7) for name in model.channels),
-        "errors_held_out": True,
+        "errors_on": "data that was not used",
         "relative_error_held_out": 0.0123,
         "relative_error_prior": 0.456,
         **changes,

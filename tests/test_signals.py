@@ -565,9 +565,10 @@ def test_dead_band(band: float | dict[str, float]) -> None:
     assert 0 < slow[:, 1].sum() < len(slow)
     np.testing.assert_array_equal(np.isnan(done.measurements.tau), slow)
     assert np.isfinite(done.motion.q).all()
-    assert done.record["dead_band_samples"] == {
-        "j0": int(slow[:, 0].sum()),
-        "j1": int(slow[:, 1].sum()),
+    assert done.record["dead_band"] == {
+        "asked": band,
+        "speeds": {"j0": 0.0 if isinstance(band, dict) else 0.3, "j1": 0.3},
+        "samples": {"j0": int(slow[:, 0].sum()), "j1": int(slow[:, 1].sum())},
     }
     with pytest.raises(SignalError, match=r"names elbow, .*its joints are j0, j1"):
         prepare(log, robot, replace(RAW, dead_band={"elbow": 0.1}))

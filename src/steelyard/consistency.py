@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from steelyard.findings import Finding
 from steelyard.inertia import Violation, violations, violations_about_com
 from steelyard.robot.tree import Link, Robot
+from steelyard.wording import listed
 
 Verdict = Literal["physical", "massless", "no inertial", "not physical"]
 
@@ -50,3 +52,21 @@ def check_link(link: Link, tolerance: float = 0.0) -> LinkVerdict:
     if found:
         return LinkVerdict(link.name, "not physical", mass, found)
     return LinkVerdict(link.name, "physical" if mass > 0.0 else "massless", mass)
+
+
+def file_findings(robot: Robot) -> tuple[Finding, ...]:
+    """Notes of the reader, and how many links of the file are not physical."""
+    notes = [Finding("info", "robot-file", note) for note in robot.notes]
+    bad = [found.link for found in check_links(robot) if found.verdict == "not physical"]
+    if bad:
+        count = f"{len(bad)} of {len(robot.links)} links"
+        notes.append(
+            Finding(
+                "info",
+                "unphysical-links",
+                f"{count} of the robot file are not physical: {listed(bad)}; the estimate does "
+                "not use their inertials, but the comparison with the file does; "
+                "'steelyard check' says what is wrong with them",
+            )
+        )
+    return tuple(notes)

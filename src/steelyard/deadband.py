@@ -1,18 +1,70 @@
 """Leave out torques at speeds where Coulomb friction has no sign.
 
 Near standstill sign(v) chatters with the noise, and friction takes any value between its two
-signs. A torque row is dropped where a Coulomb term that acts on it has a speed inside the band.
+signs, while a filter smears the jump of the torque at a reversal: a few such rows bias friction
+and inertia by more than their error bars. A torque row is dropped where a Coulomb term that acts
+on it has a speed inside the band.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from steelyard.errors import SignalError
 from steelyard.model import Model
 from steelyard.motion import Measurements, Motion
+from steelyard.signals import DeadBand, Prepared
+from steelyard.signals.prepare import dead_band_record
+
+SHARE_OF_SPEED = 0.1
+"""Automatic dead band of a Coulomb term, as a share of the root mean square of its speed."""
+
+
+def leave_out_slow(model: Model, prepared: Prepared, dead_band: DeadBand) -> Prepared:
+    """A run that was prepared without a dead band, with this one.
+
+    The dead band belongs to the Coulomb terms of the model, which may act along a coupling;
+    ``"auto"`` is a tenth of the root mean square of the speed that each of them sees.
+    """
+    bands = dead_bands(model, prepared.motion, dead_band)
+    measurements = apply_dead_band(model, prepared.motion, prepared.measurements, bands)
+    before, after = (
+        np.isnan(given.tau).sum(axis=0) for given in (prepared.measurements, measurements)
+    )
+    entry = dead_band_record(dead_band, bands, measurements.channels, after - before)
+    choices = prepared.record.get("processing")
+    record = {
+        **prepared.record,
+        "processing": {
+            **(choices if isinstance(choices, Mapping) else {}),
+            "dead_band": entry["asked"],
+        },
+        "dead_band": entry,
+        "torque_samples_missing": {
+            name: int(count) for name, count in zip(measurements.channels, after, strict=True)
+        },
+    }
+    return replace(prepared, measurements=measurements, record=record)
+
+
+def dead_bands(model: Model, motion: Motion, dead_band: DeadBand) -> dict[str, float]:
+    """Dead band (rad/s or m/s) of each joint or coupling with Coulomb friction."""
+    coulomb = [term for term in model.terms if term.kind == "coulomb"]
+    if isinstance(dead_band, Mapping):
+        return {name: float(band) for name, band in dead_band.items()}
+    if dead_band != "auto":
+        return {term.owner: float(dead_band or 0.0) for term in coulomb}
+    rows = {name: row for row, name in enumerate(model.channels)}
+    bands = {}
+    for term in coulomb:
+        speed = np.zeros(len(motion))
+        for joint, weight in term.direction:
+            speed += weight * motion.v[:, rows[joint]]
+        bands[term.owner] = SHARE_OF_SPEED * float(np.sqrt(np.mean(speed**2)))
+    return bands
 
 
 def apply_dead_band(

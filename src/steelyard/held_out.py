@@ -1,17 +1,19 @@
-"""Validation on logs that were not used, each by itself and all together."""
+"""Validation on logs, those that were not used told from those that were."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steelyard.deadband import leave_out_slow
 from steelyard.errors import LogError
+from steelyard.findings import Finding
 from steelyard.identifiability import BaseMap
-from steelyard.identification import DeadBand, leave_out_slow, with_unique_names
+from steelyard.identification import with_unique_names
 from steelyard.logs import Log
 from steelyard.model import Model
 from steelyard.motion import Measurements, Motion
@@ -23,23 +25,47 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Errors on runs that were not used.
+    """Errors on runs that should not have been used.
 
     runs : one validation per run. overall : over all of them as if they were one.
     first, predicted : the first run with all of its torques, and those (n_samples, nv) that are
         predicted for it; NaN where they are not held against the measured ones.
+    records : what was done to the signals of each run.
+    used : names of runs that the estimate was made from after all.
+    findings : what the user should know about the runs.
     """
 
     runs: tuple[Validation, ...]
     overall: Validation
     first: Prepared
     predicted: Array
+    records: tuple[Mapping[str, Any], ...] = ()
+    used: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def data(self) -> str:
+        """On which data the errors are, in words."""
+        if not self.used:
+            return "data that was not used"
+        if len(self.used) == len(self.runs):
+            return "the data that was used for the estimate: a fit, not a test"
+        return f"{len(self.runs)} logs, {len(self.used)} of which were used for the estimate"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
+        records = self.records or ({},) * len(self.runs)
         return {
             "overall": self.overall.to_dict(),
-            "runs": [run.to_dict() for run in self.runs],
+            "runs": [
+                {
+                    **run.to_dict(),
+                    "used_for_the_estimate": run.run in self.used,
+                    "record": dict(record),
+                }
+                for run, record in zip(self.runs, records, strict=True)
+            ],
+            "findings": [vars(finding) for finding in self.findings],
         }
 
 
@@ -47,19 +73,21 @@ def validate_logs(
     model: Model,
     base: BaseMap,
     beta: ArrayLike,
-    logs: Iterable[Log],
+    logs: Log | Iterable[Log],
     processing: Processing,
-    dead_band: DeadBand = "auto",
+    used: Collection[str] = (),
 ) -> HeldOut:
     """Predict the torques of each log from base parameters beta (n_base,), and compare.
 
+    used : content hashes of the logs that the estimate was made from; see :func:`used_hashes`.
+
     A joint that never moves is no reason to refuse a log here: its torque can be predicted.
     """
-    processing = replace(processing, still_joints="keep")
-    whole = [prepare(log, model.robot, processing) for log in with_unique_names(logs)]
+    without = replace(processing, still_joints="keep", dead_band=None)
+    whole = [prepare(log, model.robot, without) for log in with_unique_names(logs)]
     if not whole:
         raise LogError("there is no log to validate on; give at least one")
-    prepared = [leave_out_slow(model, run, dead_band) for run in whole]
+    prepared = [leave_out_slow(model, run, processing.dead_band) for run in whole]
     predicted = [predict_base(model, base, beta, run.motion) for run in prepared]
     runs = tuple(
         validate(model, torques, run.motion, run.measurements)
@@ -69,7 +97,45 @@ def validate_logs(
     if len(runs) > 1:
         motion, measurements = one_run(prepared)
         overall = validate(model, np.concatenate(predicted), motion, measurements)
-    return HeldOut(runs, overall, whole[0], where_used(prepared[0], predicted[0]))
+    seen = tuple(run.motion.run for run in prepared if run.record["content_sha256"] in used)
+    return HeldOut(
+        runs,
+        overall,
+        whole[0],
+        where_used(prepared[0], predicted[0]),
+        tuple(run.record for run in prepared),
+        seen,
+        (*(_used_finding(name) for name in seen), *(f for run in prepared for f in run.findings)),
+    )
+
+
+def used_hashes(record: Mapping[str, Any]) -> frozenset[str]:
+    """Content hashes of the logs that an estimate's record names."""
+    runs = record.get("runs")
+    if not isinstance(runs, Sequence):
+        return frozenset()
+    hashes = (run.get("content_sha256") for run in runs if isinstance(run, Mapping))
+    return frozenset(found for found in hashes if isinstance(found, str))
+
+
+def processing_as_used(processing: Processing, record: Mapping[str, Any]) -> Processing:
+    """The processing with the cutoff that an estimate's first run got, if it was automatic.
+
+    So that the numbers of fit and test are about the same torques.
+    """
+    runs = record.get("runs")
+    if processing.cutoff_hz != "auto" or not isinstance(runs, Sequence) or not runs:
+        return processing
+    cutoff = runs[0].get("cutoff_hz") if isinstance(runs[0], Mapping) else None
+    return processing if cutoff is None else replace(processing, cutoff_hz=float(cutoff))
+
+
+def _used_finding(name: str) -> Finding:
+    return Finding(
+        "warning",
+        "used-for-the-estimate",
+        f"log '{name}' was used for the estimate: its error is a fit, not a test",
+    )
 
 
 def where_used(run: Prepared, predicted: Array) -> Array:

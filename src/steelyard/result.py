@@ -48,7 +48,7 @@ class Result:
         if robot.joint_names != self.joints:
             raise ResultError(
                 f"the result is for joints {', '.join(self.joints)}, but robot '{robot.name}' "
-                f"has {', '.join(robot.joint_names)}"
+                f"has {', '.join(robot.joint_names)}; give the same robot file and --overlay"
             )
         model = Model(robot, self.terms)
         if model.hash != self.model_hash:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.cli.output import Output, progress
-from steelyard.cli.processing import add_dead_band_argument, dead_band_from
+from steelyard.cli.processing import add_dead_band_argument, processing_from
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.builtin import builtin_arm, builtin_truth
     from steelyard.cli import result_files, results
     from steelyard.excitation import multisine
-    from steelyard.held_out import validate_logs
+    from steelyard.held_out import processing_as_used, used_hashes, validate_logs
     from steelyard.identification import identify
     from steelyard.logs import write_csv
     from steelyard.model import Model
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.signals import Processing
     from steelyard.simulation import Sensors, simulate
 
-    dead_band = dead_band_from(arguments, "auto")
+    processing = processing_from(arguments, Processing())
     folder = result_files.output_folder(arguments.out)
     output = Output(arguments.json)
     # where the package is installed says nothing about the arm
@@ -61,7 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
         torque_noise_bandwidth_hz=TORQUE_BANDWIDTH_HZ,
         encoder_step=ENCODER_STEP,
     )
-    processing = Processing()
     with progress() as shown:
         logs = []
         for k, name in enumerate(("log", "held_out")):
@@ -82,10 +81,15 @@ def run(arguments: argparse.Namespace) -> int:
             )
         write_csv(logs[0], folder / "log.csv")
         shown.step("identifying")
-        found = identify(robot, logs[:1], processing=processing, dead_band=dead_band)
+        found = identify(robot, logs[:1], processing=processing)
         estimate = found.estimate
         held_out = validate_logs(
-            found.model, estimate.base, estimate.beta, logs[1:], processing, dead_band
+            found.model,
+            estimate.base,
+            estimate.beta,
+            logs[1:],
+            processing_as_used(processing, estimate.record),
+            used_hashes(estimate.record),
         )
         found = results.with_validation(found, held_out)
         document = result_document(
@@ -104,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
     covered = coverage(estimate, true_beta)
     results.show_estimate(output, found, LEVEL)
     results.show_validation(output, held_out)
-    results.show_findings(output, found)
+    results.show_findings(output, found.estimate.findings)
     output.line(
         f"{covered['inside']} of {covered['total']} true base parameters lie inside their "
         f"{100 * LEVEL:g} % intervals."

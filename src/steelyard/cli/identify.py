@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from steelyard.cli.output import Output, progress
 from steelyard.cli.processing import (
     add_processing_arguments,
     add_robot_arguments,
-    dead_band_from,
     processing_from,
 )
 from steelyard.errors import EstimationError
@@ -51,9 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Identify, validate if asked, print, and write files if asked."""
+    """Identify, validate if asked, print, and write files if asked.
+
+    1 if the file's inertials predict the held-out logs better.
+    """
     from steelyard.cli import result_files, results
-    from steelyard.held_out import validate_logs
+    from steelyard.held_out import processing_as_used, used_hashes, validate_logs
     from steelyard.identification import identify
     from steelyard.overlay_terms import terms_from_overlay
     from steelyard.result import result_document
@@ -63,7 +66,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     level = checked_level(arguments.level)
     processing = processing_from(arguments, Processing())
-    dead_band = dead_band_from(arguments, "auto")
     overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
     robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
     folder = None if arguments.out is None else result_files.output_folder(arguments.out)
@@ -77,7 +79,6 @@ def run(arguments: argparse.Namespace) -> int:
             terms=terms_from_overlay(robot, overlay),
             method=arguments.method,
             processing=processing,
-            dead_band=dead_band,
             threads=arguments.threads,
         )
         held_out = None
@@ -87,8 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
                 found.estimate.base,
                 found.estimate.beta,
                 results.read_logs(arguments.validate_on, shown),
-                processing,
-                dead_band,
+                processing_as_used(processing, found.estimate.record),
+                used_hashes(found.estimate.record),
             )
         found = results.with_validation(found, held_out)
         document = result_document(
@@ -102,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
             shown.step("writing the report")
             training = None
             if first:
-                training = prepare(first[0], robot, processing)
+                training = prepare(first[0], robot, replace(processing, dead_band=None))
             files = result_files.write_outputs(
                 folder,
                 found,
@@ -110,17 +111,17 @@ def run(arguments: argparse.Namespace) -> int:
                 level=level,
                 held_out=held_out,
                 training=training,
-                dead_band=dead_band,
+                dead_band=processing.dead_band,
             )
     output = Output(arguments.json)
     results.show_estimate(output, found, level)
     if held_out is not None:
         results.show_validation(output, held_out)
-    results.show_findings(output, found)
+    results.show_findings(output, found.estimate.findings)
     for path in files.values():
         output.line(f"wrote {path}")
     output.document(document)
-    return 0
+    return 0 if held_out is None or held_out.overall.beats_prior else 1
 
 
 def keep_first(logs: Iterable[Log], kept: list[Log]) -> Iterator[Log]:

@@ -11,8 +11,7 @@ from steelyard.errors import ResultError, SignalError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from steelyard.identification import DeadBand
-    from steelyard.signals import Processing
+    from steelyard.signals import DeadBand, Processing
 
 PRESETS = ("sousa2014",)
 
@@ -65,7 +64,7 @@ def add_dead_band_argument(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--dead-band",
         action="append",
-        metavar="F|NAME=F|auto",
+        metavar="F|NAME=F|auto|none",
         help="leave out torques of joints slower than F (rad/s or m/s), where friction has no "
         "sign; NAME=F for one joint or coupling, may be repeated (default: auto)",
     )
@@ -75,12 +74,15 @@ def processing_from(arguments: argparse.Namespace, default: Processing) -> Proce
     """``default``, or the preset, with the options that were given in its place."""
     from steelyard.signals import Processing
 
-    processing = Processing.sousa2014() if arguments.preset == "sousa2014" else default
+    preset = getattr(arguments, "preset", None)
+    processing = Processing.sousa2014() if preset == "sousa2014" else default
     given: dict[str, Any] = {}
     for field in fields(Processing):
         value = getattr(arguments, field.name, None)
-        if value is not None and field.name != "dead_band":
+        if value is not None:
             given[field.name] = value
+    if "dead_band" in given:
+        given["dead_band"] = _dead_band(given["dead_band"])
     if given.get("cutoff_hz") == "none":
         given["cutoff_hz"] = None
     if "trim_s" in given:
@@ -88,24 +90,9 @@ def processing_from(arguments: argparse.Namespace, default: Processing) -> Proce
     return replace(processing, **given)
 
 
-def dead_band_from(arguments: argparse.Namespace, default: DeadBand) -> DeadBand:
-    """The dead band that was asked for; a preset knows none, and otherwise it is ``default``."""
-    if arguments.dead_band is not None:
-        return _dead_band(arguments.dead_band)
-    return default if getattr(arguments, "preset", None) is None else 0.0
-
-
-def recorded_dead_band(document: Mapping[str, Any]) -> DeadBand:
-    """The dead band that was asked for in the first run that a result records."""
-    try:
-        asked: DeadBand = document["record"]["runs"][0]["friction_dead_band"]["asked"]
-    except (KeyError, IndexError, TypeError):
-        return "auto"
-    return asked
-
-
 def recorded_processing(document: Mapping[str, Any]) -> Processing:
-    """The processing of the first run that a result records."""
+    """The processing of the first run that a result records, with the cutoff that it got."""
+    from steelyard.held_out import processing_as_used
     from steelyard.signals import Processing
 
     known = {field.name for field in fields(Processing)}
@@ -113,7 +100,8 @@ def recorded_processing(document: Mapping[str, Any]) -> Processing:
         recorded = dict(document["record"]["runs"][0]["processing"])
         if isinstance(recorded.get("trim_s"), list):
             recorded["trim_s"] = tuple(recorded["trim_s"])
-        return Processing(**{key: value for key, value in recorded.items() if key in known})
+        processing = Processing(**{k: value for k, value in recorded.items() if k in known})
+        return processing_as_used(processing, document["record"])
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as failure:
         raise ResultError(
             f"the result does not record how its signals were processed "
@@ -150,9 +138,9 @@ def _count_or(word: str) -> Any:
 
 
 def _dead_band(given: list[str]) -> DeadBand:
-    """One speed for all, speeds by name, or "auto"."""
-    if given == ["auto"]:
-        return "auto"
+    """One speed for all, speeds by name, "auto", or None."""
+    if given in (["auto"], ["none"]):
+        return "auto" if given == ["auto"] else None
     bands: dict[str, float] = {}
     for text in given:
         name, _, number = text.rpartition("=")
@@ -160,7 +148,7 @@ def _dead_band(given: list[str]) -> DeadBand:
             bands[name] = float(number)
         except ValueError:
             raise SignalError(
-                f"--dead-band is '{text}'; it must be a speed, NAME=SPEED or auto"
+                f"--dead-band is '{text}'; it must be a speed, NAME=SPEED, auto or none"
             ) from None
     if "" in bands and len(given) > 1:
         raise SignalError("--dead-band is given for all and more than once; give NAME=SPEED")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from steelyard.held_out import HeldOut
-    from steelyard.identification import DeadBand, Identification
+    from steelyard.identification import Identification
     from steelyard.report import JointError, Reference, Report
-    from steelyard.signals import Prepared
+    from steelyard.signals import DeadBand, Prepared
 
 CSV_COLUMNS = (
     "name",
@@ -79,8 +79,8 @@ def report_of(
     reference: Reference | None,
 ) -> Report:
     """The report, on held-out data where there is some, else on the run ``training``."""
+    from steelyard.deadband import leave_out_slow
     from steelyard.held_out import where_used
-    from steelyard.identification import leave_out_slow
     from steelyard.report import JointError, Report, TorqueRun
     from steelyard.validation import predict_base
 
@@ -93,7 +93,7 @@ def report_of(
             level,
             run=TorqueRun(
                 held_out.first.motion.run,
-                True,
+                held_out.first.motion.run not in held_out.used,
                 held_out.first.motion.time,
                 held_out.first.measurements.tau,
                 held_out.predicted,
@@ -104,7 +104,7 @@ def report_of(
                     overall.prediction.channels, overall.prior.channels, strict=True
                 )
             ),
-            errors_held_out=True,
+            errors_on=held_out.data,
             relative_error_held_out=overall.prediction.relative_error,
             relative_error_prior=overall.prior.relative_error,
             reference=reference,

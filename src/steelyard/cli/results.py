@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from steelyard.cli.output import Output, Progress
 from steelyard.report.numbers import percent, significant, with_half_width
 
 if TYPE_CHECKING:
+    from steelyard.findings import Finding
     from steelyard.held_out import HeldOut
     from steelyard.identification import Identification
     from steelyard.logs import Log
@@ -28,10 +29,11 @@ def read_logs(paths: list[str], progress: Progress) -> Iterator[Log]:
 
 
 def with_validation(found: Identification, held_out: HeldOut | None) -> Identification:
-    """The identification, with a finding for each run that the file's own model predicts better."""
+    """The identification, with what its validation found: runs that the file predicts better."""
     from steelyard.findings import Finding
 
-    runs = () if held_out is None else held_out.runs
+    if held_out is None:
+        return found
     worse = tuple(
         Finding(
             "warning",
@@ -39,10 +41,11 @@ def with_validation(found: Identification, held_out: HeldOut | None) -> Identifi
             f"on run '{run.run}', which was not used, the estimate {run.verdict}; record motions "
             "that are more alike or more varied, and look at the residuals before using it",
         )
-        for run in runs
-        if not run.beats_prior
+        for run in held_out.runs
+        if not run.beats_prior and run.run not in held_out.used
     )
-    estimate = replace(found.estimate, findings=(*found.estimate.findings, *worse))
+    known = found.estimate.findings
+    estimate = replace(found.estimate, findings=(*known, *held_out.findings, *worse))
     return replace(found, estimate=estimate)
 
 
@@ -94,9 +97,9 @@ def show_estimate(output: Output, found: Identification, level: float) -> None:
     )
 
 
-def show_findings(output: Output, found: Identification) -> None:
+def show_findings(output: Output, findings: Iterable[Finding]) -> None:
     """What the user should know about the result."""
-    for finding in found.estimate.findings:
+    for finding in findings:
         style = "yellow" if finding.level == "warning" else None
         output.line(f"{finding.level}: {finding.words}", style)
 
@@ -122,7 +125,7 @@ def show_validation(output: Output, held_out: HeldOut) -> None:
                 strict=True,
             )
         ],
-        title="Prediction of each joint (N m or N), on data that was not used",
+        title=f"Prediction of each joint (N m or N), on {held_out.data}",
         left=("joint",),
     )
     if len(held_out.runs) > 1:

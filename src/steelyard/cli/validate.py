@@ -1,4 +1,4 @@
-"""Predict the torques of logs that were not used, and compare with the file's own model."""
+"""Predict the torques of logs that were not used, and compare with the file's inertials."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from steelyard.cli.output import Output, progress
 from steelyard.cli.processing import (
     add_processing_arguments,
     add_robot_arguments,
-    dead_band_from,
     processing_from,
-    recorded_dead_band,
     recorded_processing,
 )
 from steelyard.errors import ResultError
@@ -28,9 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare; 1 if the file's own model predicts better."""
+    """Compare; 1 if the file's inertials predict better."""
     from steelyard.cli import results
-    from steelyard.held_out import validate_logs
+    from steelyard.held_out import used_hashes, validate_logs
     from steelyard.identifiability import base_map
     from steelyard.result import read_result
     from steelyard.robot.overlay import read_overlay
@@ -41,7 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
     result = read_result(arguments.result)
     model = result.model_for(robot)
     processing = processing_from(arguments, recorded_processing(result.document))
-    dead_band = dead_band_from(arguments, recorded_dead_band(result.document))
     base = base_map(model)
     if base.names != result.names:
         raise ResultError(
@@ -50,8 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
         )
     with progress() as shown:
         logs = results.read_logs(arguments.logs, shown)
-        held_out = validate_logs(model, base, result.beta, logs, processing, dead_band)
+        used = used_hashes(result.document["record"])
+        held_out = validate_logs(model, base, result.beta, logs, processing, used)
     output = Output(arguments.json)
     results.show_validation(output, held_out)
+    results.show_findings(output, held_out.findings)
     output.document(held_out.to_dict())
     return 0 if held_out.overall.beats_prior else 1

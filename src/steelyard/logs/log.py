@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -76,6 +78,18 @@ class Log:
         """Time from the first to the last sample (s)."""
         return float(self.time[-1] - self.time[0])
 
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256 of time and signals in SI units, whatever the log is called.
+
+        Two copies of a recording have the same one, also in files of different formats.
+        """
+        digest = hashlib.sha256(_bytes(self.time))
+        for (joint, quantity), values in sorted(self.signals.items(), key=lambda item: item[0]):
+            digest.update(f"\0{joint}\0{quantity}\0".encode("utf-8", "surrogatepass"))
+            digest.update(_bytes(values))
+        return digest.hexdigest()
+
     def quantities(self, joint: str) -> tuple[str, ...]:
         """What is recorded of this joint."""
         return tuple(quantity for name, quantity in self.signals if name == joint)
@@ -91,6 +105,12 @@ class Log:
             f"log '{self.name}': no {quantity} of joint '{joint}', which {has}; a column named "
             f"'{joint}.{quantity}' is needed{also}"
         )
+
+
+def _bytes(values: Array) -> bytes:
+    """The samples as bytes: one kind of NaN, one zero, the same on every machine."""
+    plain = np.where(np.isnan(values), np.nan, values + 0.0)
+    return plain.astype("<f8").tobytes()
 
 
 def _read_only(values: object, what: str) -> Array:

@@ -54,8 +54,9 @@ class Reference:
 class Report:
     """Everything that one report shows.
 
-    errors : per channel; ``errors_held_out`` says on which data.
-    relative_error_held_out, relative_error_prior : over all channels of the held-out runs.
+    errors : per channel; ``errors_on`` says on which data.
+    relative_error_held_out, relative_error_prior : over all channels of the held-out runs, which
+        is that data.
     """
 
     model: Model
@@ -63,7 +64,7 @@ class Report:
     level: float = 0.95
     run: TorqueRun | None = None
     errors: tuple[JointError, ...] = ()
-    errors_held_out: bool = False
+    errors_on: str = "the data that was used"
     relative_error_held_out: float | None = None
     relative_error_prior: float | None = None
     reference: Reference | None = None

@@ -65,7 +65,7 @@ def _time_base(time: Mapping[str, Any]) -> str:
 
 
 def _dead_band(run: Mapping[str, Any]) -> str:
-    band = run.get("friction_dead_band", {})
+    band = run.get("dead_band", {})
     speeds = {name: speed for name, speed in band.get("speeds", {}).items() if speed}
     if not speeds:
         return "none"

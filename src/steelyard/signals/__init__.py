@@ -3,10 +3,11 @@
 from steelyard.signals.cutoff import CutoffChoice, automatic_cutoff
 from steelyard.signals.matching import match_joints
 from steelyard.signals.prepare import Prepared, prepare
-from steelyard.signals.processing import Processing
+from steelyard.signals.processing import DeadBand, Processing
 
 __all__ = [
     "CutoffChoice",
+    "DeadBand",
     "Prepared",
     "Processing",
     "automatic_cutoff",

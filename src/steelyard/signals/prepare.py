@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import SignalError
+from steelyard.findings import Finding
 from steelyard.logs import Log
 from steelyard.motion import Measurements, Motion
 from steelyard.robot.tree import Robot
+from steelyard.signals.crosschecks import joints_that_should_rest, velocity_factors
 from steelyard.signals.cutoff import CutoffChoice, automatic_cutoff
 from steelyard.signals.derivatives import half_width
 from steelyard.signals.filters import settling_time_s
 from steelyard.signals.kinematics import kinematics, smooth
 from steelyard.signals.matching import match_joints, moving_joints, needed_signals, unwrap
 from steelyard.signals.missing import usable_rows
-from steelyard.signals.processing import Processing
+from steelyard.signals.processing import DeadBand, Processing
 from steelyard.signals.timebase import TimeBase, missing_on_grid, onto_grid, time_base
 
 Array = NDArray[np.float64]
@@ -33,11 +35,13 @@ class Prepared:
     """Motion and torques on one time base, joints in the order of ``Robot.joint_names``.
 
     record : what was found in the log and done to it, in plain values that JSON can hold.
+    findings : what the user should know about the log.
     """
 
     motion: Motion
     measurements: Measurements
     record: Mapping[str, object]
+    findings: tuple[Finding, ...] = ()
 
 
 def prepare(log: Log, robot: Robot, processing: Processing | None = None) -> Prepared:
@@ -56,6 +60,7 @@ def prepare(log: Log, robot: Robot, processing: Processing | None = None) -> Pre
             needed[joint, quantity], count = unwrap(values)
             if count:
                 jumps[joint] = count
+    factors, doubts = velocity_factors(log, joints, needed, processing)
     named = {f"{joint}.{quantity}": values for (joint, quantity), values in needed.items()}
     rows = usable_rows(log, named, processing.max_gap_s)
     base = time_base(log.time[rows], processing, log.name)
@@ -81,11 +86,12 @@ def prepare(log: Log, robot: Robot, processing: Processing | None = None) -> Pre
     keep = slice(first, behind, factor)
     motion = Motion(base.grid[keep], q[keep], v[keep], a[keep], log.name)
     tau = np.ascontiguousarray(tau[keep])
-    slow = _drop_slow(tau, motion.v, joints, processing)
+    dead_band = _drop_slow(tau, motion.v, joints, processing)
     tau.setflags(write=False)
     record: dict[str, object] = {
         "log": log.name,
         "source": log.source,
+        "content_sha256": log.content_hash,
         "processing": processing.as_record(),
         "samples_in": len(log),
         "duration_s": log.duration_s,
@@ -102,16 +108,18 @@ def prepare(log: Log, robot: Robot, processing: Processing | None = None) -> Pre
         "cutoff_hz": cutoff,
         "cutoff_choice": None if choice is None else _plain(choice),
         **origin,
+        "velocity_factors": factors,
         "trimmed_s": [first / base.rate_hz, (len(base.grid) - behind) / base.rate_hz],
         "decimation": factor,
         "rate_out_hz": base.rate_hz / factor,
         "samples_out": len(motion),
-        "dead_band_samples": slow,
+        "dead_band": dead_band,
         "torque_samples_missing": {
             joint: int(count) for joint, count in zip(joints, np.isnan(tau).sum(axis=0))
         },
     }
-    return Prepared(motion, Measurements(joints, tau), record)
+    findings = (*doubts, *joints_that_should_rest(log, robot))
+    return Prepared(motion, Measurements(joints, tau), record, findings)
 
 
 def _choose_cutoff(
@@ -157,9 +165,10 @@ def _decimation(base: TimeBase, cutoff: float | None, processing: Processing) ->
 
 def _drop_slow(
     tau: Array, v: Array, joints: tuple[str, ...], processing: Processing
-) -> dict[str, int]:
-    """Mark (in place) the torques of joints within their dead band; how many, per joint."""
-    band = processing.dead_band
+) -> dict[str, object]:
+    """Mark (in place) the torques of joints within their dead band; what and how many."""
+    asked = processing.dead_band
+    band = 0.0 if asked is None or asked == "auto" else asked
     if isinstance(band, Mapping):
         unknown = [joint for joint in band if joint not in joints]
         if unknown:
@@ -167,13 +176,28 @@ def _drop_slow(
                 f"dead_band names {', '.join(unknown)}, which the robot does not have; "
                 f"its joints are {', '.join(joints)}"
             )
-    dropped = {}
-    for column, joint in enumerate(joints):
-        width = band.get(joint, 0.0) if isinstance(band, Mapping) else band
-        slow = np.abs(v[:, column]) < width
-        tau[slow, column] = np.nan
-        dropped[joint] = int(slow.sum())
-    return dropped
+    speeds = {
+        joint: float(band.get(joint, 0.0) if isinstance(band, Mapping) else band)
+        for joint in joints
+    }
+    slow = np.abs(v) < np.array(list(speeds.values()))
+    dropped = slow & ~np.isnan(tau)
+    tau[slow] = np.nan
+    return dead_band_record(processing.dead_band, speeds, joints, dropped.sum(axis=0))
+
+
+def dead_band_record(
+    asked: DeadBand,
+    speeds: Mapping[str, float],
+    channels: Sequence[str],
+    samples: NDArray[np.int64],
+) -> dict[str, object]:
+    """What was asked for, the speeds (rad/s or m/s) by name, and torques left out by channel."""
+    return {
+        "asked": dict(asked) if isinstance(asked, Mapping) else asked,
+        "speeds": {name: float(speed) for name, speed in speeds.items()},
+        "samples": {name: int(n) for name, n in zip(channels, samples, strict=True)},
+    }
 
 
 def _plain(choice: CutoffChoice) -> dict[str, object]:

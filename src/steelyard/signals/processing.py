@@ -11,6 +11,7 @@ from steelyard.errors import SignalError
 
 Derivative = Literal["central3", "central5", "savgol"]
 Source = Literal["differentiate", "measured"]
+DeadBand = float | Mapping[str, float] | Literal["auto"] | None
 
 CHOICES = {
     "interpolation": ("linear", "cubic"),
@@ -47,8 +48,12 @@ class Processing:
         to settle.
     decimate : keep every so-many-th sample; ``"auto"`` keeps about ten samples per cutoff
         period.
-    dead_band : torque samples of a joint that is slower than this (rad/s or m/s) are not
-        used; one number, or one per joint name.
+    dead_band : torques at speeds (rad/s or m/s) below this are not used; one number, or one
+        per name. :func:`steelyard.identify` knows which speeds Coulomb friction sees: there
+        names are those of joints and couplings with Coulomb friction, and ``"auto"`` is a
+        tenth of the root mean square of each one's speed. :func:`steelyard.prepare` alone
+        goes by the speed of each joint, and takes ``"auto"`` as none. None or 0 uses every
+        torque.
     still_joints : ``"refuse"`` a log in which a joint never moves, or ``"keep"`` it, which
         suits logs that serve for prediction only.
     """
@@ -67,7 +72,7 @@ class Processing:
     acceleration: Source = "differentiate"
     trim_s: tuple[float, float] | Literal["auto"] = "auto"
     decimate: int | Literal["auto"] = "auto"
-    dead_band: float | Mapping[str, float] = 0.0
+    dead_band: DeadBand = "auto"
     still_joints: Literal["refuse", "keep"] = "refuse"
 
     def __post_init__(self) -> None:
@@ -110,7 +115,7 @@ class Processing:
             for joint, value in self.dead_band.items():
                 _check_number(f"dead_band of joint '{joint}'", value)
             object.__setattr__(self, "dead_band", dict(self.dead_band))
-        else:
+        elif self.dead_band is not None and self.dead_band != "auto":
             _check_number("dead_band", self.dead_band)
 
     @staticmethod
@@ -118,7 +123,8 @@ class Processing:
         """The processing of Sousa and Cortesão (IJRR 2014) for their WAM arm at 1 kHz.
 
         Butterworth of order 3 at 2.5 Hz, zero phase, on positions only; torque unfiltered;
-        five-point central differences; 3 s and 1 s cut at the ends; every sample kept.
+        five-point central differences; 3 s and 1 s cut at the ends; every sample kept, and no
+        dead band.
         """
         return Processing(
             cutoff_hz=2.5,
@@ -127,6 +133,7 @@ class Processing:
             derivative="central5",
             trim_s=(3.0, 1.0),
             decimate=1,
+            dead_band=None,
         )
 
     def as_record(self) -> dict[str, object]:

@@ -1,0 +1,114 @@
+"""What a log says twice, held against itself: velocity beside position, joints that should rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.findings import Finding
+from steelyard.logs import Log
+from steelyard.robot.tree import Robot
+from steelyard.signals.processing import Processing
+
+Array = NDArray[np.float64]
+
+SAME = (0.8, 1.25)
+"""A velocity within these factors of the position's derivative agrees with it."""
+NEAR = 0.03
+"""A factor is recognised if it is this near to a known one, relatively."""
+KNOWN_FACTORS = {
+    180.0 / math.pi: "the velocity seems to be in deg/s",
+    30.0 / math.pi: "the velocity seems to be in rpm",
+    1000.0: "one of them seems to be in milli-units",
+    math.pi / 180.0: "the position seems to be in degrees",
+    -1.0: "one of them has the wrong sign",
+}
+RESTS = {"m": 1e-3, "rad": 1e-2}
+"""A joint that is held may move by this much (m, rad) before it is said."""
+
+
+def velocity_factors(
+    log: Log,
+    joints: tuple[str, ...],
+    signals: Mapping[tuple[str, str], Array],
+    processing: Processing,
+) -> tuple[dict[str, float], tuple[Finding, ...]]:
+    """Measured velocity over the derivative of the position, per joint that has both.
+
+    signals : positions (n_samples,), unwrapped. The slope of a regression, on integrals: those
+    of the velocity on the position, lines in time removed. Integrating needs no filter, and
+    leaves an offset of the velocity out of the comparison.
+    """
+    factors: dict[str, float] = {}
+    findings = []
+    use = "used" if processing.velocity == "measured" else "not used, but the position is"
+    for joint in joints:
+        if (joint, "velocity") not in log.signals:
+            continue
+        factor = _slope(log.time, signals[joint, "position"], log.signals[joint, "velocity"])
+        if factor is None:
+            continue
+        factors[joint] = factor
+        if SAME[0] <= factor <= SAME[1]:
+            continue
+        guess = next(
+            (f": {words}" for known, words in KNOWN_FACTORS.items() if _near(factor, known)), ""
+        )
+        findings.append(
+            Finding(
+                "warning",
+                "velocity-factor",
+                f"log '{log.name}': the velocity of joint '{joint}' is {factor:.3g} times the "
+                f"derivative of its position{guess}; it is {use}; state the units in the names of "
+                f"the columns, such as {joint}.velocity[deg/s]",
+            )
+        )
+    return factors, tuple(findings)
+
+
+def joints_that_should_rest(log: Log, robot: Robot) -> tuple[Finding, ...]:
+    """A warning for each fixed or locked joint that the log shows moving."""
+    fixed = {joint.name for joint in robot.joints if not joint.moves}
+    findings = []
+    for joint in log.joints:
+        if joint not in fixed or (joint, "position") not in log.signals:
+            continue
+        q = log.signals[joint, "position"]
+        q = q[np.isfinite(q)]
+        span = float(np.ptp(q)) if len(q) else 0.0
+        unit = log.units.get((joint, "position"), "")
+        if span > RESTS.get(unit, RESTS["rad"]):
+            findings.append(
+                Finding(
+                    "warning",
+                    "locked-joint-moves",
+                    f"log '{log.name}': joint '{joint}' is locked or fixed in the robot, but its "
+                    f"position moves by {span:.3g} {unit or 'rad or m'} in the log; let it move "
+                    "in the model, or use the part of the log in which it rests",
+                )
+            )
+    return tuple(findings)
+
+
+def _slope(time: Array, q: Array, v: Array) -> float | None:
+    """Slope (n_samples,) of v on dq/dt; None where the joint rests or too much is missing."""
+    known = np.isfinite(q) & np.isfinite(v)
+    if known.sum() < max(8, 0.5 * len(time)):
+        return None
+    t, q, v = time[known] - time[known][0], q[known], v[known]
+    travelled = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t))])
+    line = np.column_stack([np.ones_like(t), t])
+    both = np.column_stack([q, travelled])
+    both -= line @ np.linalg.lstsq(line, both, rcond=None)[0]
+    size = float(both[:, 0] @ both[:, 0])
+    # below this the position is noise or a line, and the slope is none
+    if math.sqrt(size / len(t)) < 1e-3:
+        return None
+    return float(both[:, 1] @ both[:, 0]) / size
+
+
+def _near(factor: float, known: float) -> bool:
+    return abs(factor - known) <= NEAR * abs(known)
