@@ -39,7 +39,8 @@ def measure() -> dict[str, float | None]:
 
     rng = np.random.default_rng(0)
     count: Counter[str] = Counter()
-    for k, (document, other) in enumerate(with_others(0)):
+    refusals: list[str] = []
+    for k, (document, other) in enumerate(with_others(0, refusals)):
         if k == N:
             break
         if k % 500 == 0:
@@ -52,8 +53,9 @@ def measure() -> dict[str, float | None]:
         count["mutants_still_valid" if second else "mutants_invalid"] += 1
         count[f"mutants_{way}"] += 1
         count["hash_mismatches_unreported"] += unreported(damaged)
+    count["solver_refusals"] = len(refusals)  # problems for which there is nothing to check
     names = ("honest_accepted", "mutants_agree", "mutants_invalid", "mutants_still_valid",
-             "hash_mismatches_unreported")  # fmt: skip
+             "hash_mismatches_unreported", "solver_refusals")  # fmt: skip
     return {name: count[name] for name in (*names, *sorted(set(count) - set(names)))}
 
 

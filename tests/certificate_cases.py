@@ -64,12 +64,23 @@ def problem(seed: int) -> Problem:
     return Problem(model, base_map(model), given, scale, inner)
 
 
-def honest(seed: int) -> Iterator[dict]:
-    """Certificates without end, of every kind."""
+def honest(seed: int, refusals: list[str] | None = None) -> Iterator[dict]:
+    """Certificates without end, of every kind.
+
+    refusals : collects what the solver said where it gave no answer, and so no certificate.
+    """
     rng = np.random.default_rng(seed)
     makers = (plain, plain, plain, on_the_edge, with_base, infeasible, infeasible, optimal)
     while True:
-        found = makers[int(rng.integers(len(makers)))](problem(int(rng.integers(N_PROBLEMS))), rng)
+        make = makers[int(rng.integers(len(makers)))]
+        it = problem(int(rng.integers(N_PROBLEMS)))
+        try:
+            found = make(it, rng)
+        except EstimationError as error:
+            if refusals is None or "solver refused" not in str(error):
+                raise
+            refusals.append(str(error))
+            continue
         if found is not None:
             yield found
             if found["kind"] == "infeasible":
@@ -180,11 +191,11 @@ def optimal(it: Problem, rng: np.random.Generator) -> dict | None:
     return optimal_certificate(it.model, it.base, R, z, it.blocks, proof)
 
 
-def with_others(seed: int) -> Iterator[tuple[dict, dict]]:
+def with_others(seed: int, refusals: list[str] | None = None) -> Iterator[tuple[dict, dict]]:
     """Honest certificates, each with an earlier one, of the same kind and shape if there is one."""
     earlier: dict[tuple, dict] = {}
     before: dict | None = None
-    for document in honest(seed):
+    for document in honest(seed, refusals):
         shape = (document["kind"], *(len(document[k]) for k in ("parameters", "constraints")))
         if before is not None:
             yield document, earlier.get(shape, before)

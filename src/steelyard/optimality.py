@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from steelyard import exact
 from steelyard.cones import Block, entries_of, inward, matrix_of
 from steelyard.conic import adjoint, conic_problem, solve
+from steelyard.errors import EstimationError
 from steelyard.feasible_point import failing
 from steelyard.identifiability import BaseMap
 from steelyard.infeasibility import absorb, exact_adjoint, exact_pairing, meet
@@ -87,7 +88,10 @@ def prove_gap(
         problem = conic_problem(
             len(scale), blocks, scale, F=R @ base.K, g=z, pull=pull / scale**2, towards=theta
         )
-        solution = solve(problem)
+        try:
+            solution = solve(problem)
+        except EstimationError:  # the other starts may still prove a bound
+            continue
         if solution.status in ("solved", "stalled"):
             starts.append((z - R @ (base.K @ solution.theta), solution.duals))
     best: Optimality | None = None
