@@ -30,6 +30,7 @@ from steelyard.result import read_schema
 from steelyard.robot.tree import Robot
 from steelyard.signals import Processing
 
+BEATS = "beats the baseline (file's inertials, no friction)"
 SOURCE = Path(__file__).parents[1] / "src"
 
 
@@ -247,6 +248,7 @@ def test_a_joint_that_never_moves(capsys, tmp_path, files):
         (["simulate", "{robot}", "-o", "log.txt"], "written as .csv"),
         (["simulate", "{robot}", "-o", "no/such/folder/log.csv"], "cannot be written"),
         (["simulate", "{robot}", "-o", "x.csv", "--set", "elbow.fx=1"], "no column 'elbow.fx'"),
+        (["simulate", "{robot}", "-o", "x.csv", "--set", "elbo.fv=1"], "mean 'elbow.fv'.*shoulder"),
         (["simulate", "{robot}", "-o", "x.csv", "--set", "elbow.fv"], "NAME=VALUE"),
         (["simulate", "{robot}", "-o", "x.csv", "--friction", "-1", "0"], "shoulder.fv is -1"),
         (["simulate", "{robot}", "-o", "x.csv", "--rate-hz", "0"], "rate_hz is 0"),
@@ -313,7 +315,7 @@ def test_identify_shows_tables(capsys, files):
     document = json.loads(files["result"].read_text())
     for parameter in document["estimate"]["parameters"]:
         assert parameter["name"] in out
-    for words in ("shoulder", "elbow", "condition number", "beats the file's model"):
+    for words in ("shoulder", "elbow", "condition number", BEATS):
         assert words in out
 
 
@@ -379,10 +381,10 @@ def test_an_overlay_changes_terms(capsys, tmp_path, files):
 
 
 def test_validate_says_yes(capsys, files):
-    """A good result beats the file's own model: code 0, and errors per joint."""
+    """A good result beats the file's inertials: code 0, and errors per joint."""
     code, out, _ = run(capsys, "validate", files["robot"], files["result"], files["test"])
     assert code == 0
-    assert "beats the file's model" in out
+    assert BEATS in out
     code, out, err = run(
         capsys, "validate", files["robot"], files["result"], files["test"], files["train"], "--json"
     )
@@ -396,7 +398,7 @@ def test_validate_says_yes(capsys, files):
 
 
 def test_validate_says_no(capsys, tmp_path, files):
-    """Parameters that predict worse than the file's own model: code 1, in words and as data."""
+    """Parameters that predict worse than the file's inertials: code 1, in words and as data."""
     document = json.loads(files["result"].read_text())
     for parameter in document["estimate"]["parameters"]:
         parameter["predicts_with"] *= -3.0
@@ -404,7 +406,7 @@ def test_validate_says_no(capsys, tmp_path, files):
     worse.write_text(json.dumps(document), encoding="utf-8")
     code, out, _ = run(capsys, "validate", files["robot"], worse, files["test"])
     assert code == 1
-    assert "does not beat the file's model" in out
+    assert "does not beat the baseline (file's inertials, no friction)" in out
     code, out, _ = run(capsys, "validate", files["robot"], worse, files["test"], "--json")
     assert code == 1
     assert json.loads(out)["overall"]["beats_prior"] is False
@@ -512,6 +514,25 @@ def test_a_result_with_a_locked_joint_needs_its_overlay(capsys, tmp_path, files)
     message = refusal(capsys, "validate", files["robot"], tmp_path / "result.json", files["test"])
     assert "is for joints shoulder, but" in message
     assert "give the same robot file and --overlay" in message
+
+
+def test_errors_say_what_they_cover(capsys, tmp_path, files):
+    """The last line and the report say how torques were filtered and how many were left out."""
+    argv = ("--validate-on", files["test"], "--cutoff-hz", "9", "-o", tmp_path)
+    code, out, _ = run(capsys, "identify", files["robot"], files["train"], *argv)
+    assert code == 0
+    document = json.loads((tmp_path / "result.json").read_text())
+    (record,) = document["record"]["runs"]
+    left_out = sum(record["dead_band"]["samples"].values()) / (2 * record["samples_out"])
+    covered = f"torque low-passed at 9 Hz; {100 * left_out:.2g} % of torques left out near standst"
+    assert covered in out
+    report = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert covered in report
+    assert "measured, filtered" in report
+    argv = ("--torque-filter", "none", "--dead-band", "none", "-o", tmp_path)
+    code, out, _ = run(capsys, "identify", files["robot"], files["train"], *argv)
+    assert re.search(r"WLS: relative error \S+ % \(torque not filtered\),", out)
+    assert "measured, filtered" not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 # --- check ----------------------------------------------------------------------------------

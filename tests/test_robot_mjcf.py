@@ -477,3 +477,21 @@ def test_mujoco_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'steelyard\[mujoco\]'"):
         read_text(tmp_path, BODY.format(""))
+
+
+def test_dynamics_that_nothing_uses_are_noted(tmp_path):
+    """Armature, damping, friction loss and springs of joints are noted by joint, zeros are not."""
+    body = "<body><joint name='{0}' {1}/><geom size='.1' mass='1'/>{2}</body>"
+    inner = body.format("elbow", "damping='2' frictionloss='0.3'", "")
+    path = tmp_path / "arm.xml"
+    path.write_text(
+        "<mujoco><worldbody>"
+        + body.format("shoulder", "armature='0.1' damping='1'", inner)
+        + "</worldbody></mujoco>"
+    )
+    (note,) = Robot.from_mjcf(path).notes
+    assert "armature of shoulder; damping of shoulder, elbow; frictionloss of elbow" in note
+    path.write_text(
+        "<mujoco><worldbody>" + body.format("shoulder", "", "") + "</worldbody></mujoco>"
+    )
+    assert Robot.from_mjcf(path).notes == ()

@@ -510,3 +510,18 @@ def test_what_is_stated_twice_is_noted_and_the_first_counts() -> None:
     assert len(robot.notes) == 1
     assert "link 'arm' has 2 <inertial> elements" in robot.notes[0]
     assert parse_urdf(two_links()).notes == ()
+
+
+def test_dynamics_that_nothing_uses_are_noted():
+    """Damping or friction of a moving joint is noted by joint; zeros and fixed joints are not."""
+    one = '<robot name="r"><link name="a"/><link name="b"/><joint name="{0}" type="{1}">'
+    rest = '<parent link="a"/><child link="b"/><dynamics {2}/></joint></robot>'
+
+    def notes(kind: str, stated: str) -> tuple[str, ...]:
+        return parse_urdf((one + rest).format("elbow", kind, stated)).notes
+
+    (note,) = notes("continuous", 'damping="0.0" friction="1.5"')
+    assert "<dynamics> states damping or friction of elbow, which is not used" in note
+    assert len(notes("continuous", 'damping="some"')) == 1
+    assert notes("continuous", 'damping="0.0" friction="0"') == ()
+    assert notes("fixed", 'damping="1.0"') == ()

@@ -14,7 +14,7 @@ from oracles import (
 )
 
 from steelyard import kernels
-from steelyard.errors import SimulationError
+from steelyard.errors import ModelError, SimulationError
 from steelyard.excitation import FourierTrajectory, multisine
 from steelyard.inertia import from_com
 from steelyard.model import Model
@@ -567,7 +567,7 @@ def test_weak_controller_loses_the_reference():
     model, _, plan = small_case()
     theta = model.theta({"rail_0.fc": 5.0})
     soft = Controller("pd", stiffness=1e-3, leash={"rail_0": 0.02, "rail_1": 5.0})
-    with pytest.raises(SimulationError, match=r"'rail_0' .* more than 0.02 away"):
+    with pytest.raises(SimulationError, match=r"'rail_0' .* 0.02 m away.*--controller ideal"):
         simulate(model, theta, plan, duration_s=5.0, controller=soft)
 
 
@@ -630,3 +630,15 @@ def test_parameters_are_checked():
         Controller("mpc")
     with pytest.raises(SimulationError, match="torque_noise_bandwidth_hz is 0"):
         Sensors(torque_noise_bandwidth_hz=0.0)
+
+
+def test_misuse_says_what_to_pass():
+    """A mapping in the place of theta, or a robot in that of a model, says what to pass."""
+    robot = random_robot(np.random.default_rng(0), 2)
+    model, motion = Model(robot), multisine(robot)
+    with pytest.raises(ModelError, match=r"theta is a mapping; model.theta\({"):
+        simulate(model, {}, motion, duration_s=1.0)  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="theta is a str, not an array of"):
+        simulate(model, "true", motion, duration_s=1.0)  # type: ignore[arg-type]
+    with pytest.raises(SimulationError, match=r"not a Robot; try Model\(robot\)"):
+        simulate(robot, model.prior_theta(), motion, duration_s=1.0)  # type: ignore[arg-type]

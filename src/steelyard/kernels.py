@@ -8,6 +8,7 @@ tree of revolute and prismatic joints, with a fixed or a floating base.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -184,7 +185,17 @@ def state_arrays(
 
 def parameter_array(model: Model, theta: ArrayLike) -> Array:
     """theta as an array of one number per column."""
-    array = np.asarray(theta, dtype=float)
+    if isinstance(theta, Mapping):
+        raise ModelError(
+            "theta is a mapping; model.theta({'elbow.fv': 0.3, ...}) makes an array of values by "
+            "name, the rest from the robot's file"
+        )
+    try:
+        array = np.asarray(theta, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(
+            f"theta is a {type(theta).__name__}, not an array of {len(model.columns)} numbers"
+        ) from None
     if array.shape != (len(model.columns),):
         raise ModelError(
             f"theta has shape {array.shape}, but the model has {len(model.columns)} columns"

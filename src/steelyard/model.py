@@ -24,6 +24,7 @@ from steelyard.inertia import PARAMETER_UNITS, PARAMETERS
 from steelyard.mechanism import Mechanism, mechanism_of
 from steelyard.robot.tree import Robot
 from steelyard.terms import KINDS, Term
+from steelyard.wording import did_you_mean, listed, shown
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -182,7 +183,10 @@ class Model:
         index = {name: i for i, name in enumerate(self.column_names)}
         for name, value in values.items():
             if name not in index:
-                raise ModelError(f"there is no column '{name}'; the columns are {', '.join(index)}")
+                raise ModelError(
+                    f"there is no column {shown(name)}{did_you_mean(name, index)}; "
+                    f"{_similar_columns(name, self.columns)}"
+                )
             theta[index[name]] = value
         return theta
 
@@ -214,6 +218,18 @@ class Model:
             rounded = np.round(np.asarray(array, dtype=float), 12) + 0.0
             digest.update(rounded.tobytes())
         return digest.hexdigest()
+
+
+def _similar_columns(name: str, columns: tuple[Column, ...]) -> str:
+    """The columns that a wrong name may have meant: of its owner, else of its symbol, else all."""
+    owner, _, symbol = name.rpartition(".")
+    of_owner = [column.name for column in columns if column.owner == owner]
+    if of_owner:
+        return f"those of '{owner}' are {listed(of_owner)}"
+    of_symbol = [column.name for column in columns if column.symbol == symbol]
+    if of_symbol:
+        return f"those called {symbol} are {listed(of_symbol)}"
+    return f"the columns are {listed(column.name for column in columns)}"
 
 
 def check_joint_names(model: Model, names: Iterable[str], what: str) -> None:

@@ -39,6 +39,7 @@ CONTROLLERS = ("computed_torque", "pd", "ideal", "free")
 CONTROL_RATE_HZ = 1000.0
 MAX_TICKS = 20_000_000
 MOST_SUSPECTS = 4
+EXACTLY = "or let it follow exactly, with --controller ideal (Controller('ideal'))"
 
 
 class Trajectory(Protocol):
@@ -107,6 +108,8 @@ def simulate(
     step_s : longest step of integration.
     seed : of the sensors' noise; the same seed gives the same log.
     """
+    if not isinstance(model, Model):
+        raise SimulationError(f"a model is needed, not a {type(model).__name__}; try Model(robot)")
     controller, sensors = controller or Controller(), sensors or Sensors()
     theta = parameter_array(model, theta)
     check_simulable(model, theta, controller.kind)
@@ -202,15 +205,18 @@ def follow(
     if status == _rollout.NOT_POSITIVE:
         raise SimulationError(not_positive(model, theta, joints[joint], where, q[0]))
     if status == _rollout.LEFT_REFERENCE:
+        unit = "m" if model.robot.joint(joints[joint]).kind == "prismatic" else "rad"
         raise SimulationError(
-            f"{where} is more than {leash[joint]:g} away from its reference; if it lags, because "
-            "friction is large for its inertia: raise its stiffness or its drive inertia, or slow "
-            "the motion down; if it shakes: lower the stiffness, or raise the controller's rate_hz"
+            f"{where} is more than {leash[joint]:g} {unit} away from its reference; if it lags, "
+            "because friction is large for its inertia: raise its stiffness or its drive inertia, "
+            "or slow the motion down; if it shakes: lower the stiffness, or raise the controller's "
+            f"rate_hz; {EXACTLY}"
         )
     if status == _rollout.NOT_SOLVED:
         raise SimulationError(f"friction has no solution at {motion.time[tick]:.6g} s: raise slow")
     raise SimulationError(
-        f"{where} diverged; lower the stiffness, raise the controller's rate_hz, or shorten step_s"
+        f"{where} diverged; lower the stiffness (1/s²), raise the controller's rate_hz, or shorten "
+        f"step_s; {EXACTLY}"
     )
 
 

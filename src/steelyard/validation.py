@@ -1,7 +1,7 @@
 """How well a model predicts torques that it was not made from.
 
-A prediction is worth something when it beats what was there before: the model that the
-robot's file states (its inertials, no friction), and no model at all.
+A prediction is worth something when it beats what was there before: the inertials that the
+robot's file states, without friction and drive inertia, and no model at all.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from steelyard.model import Model, check_joint_names
 from steelyard.motion import Measurements, Motion
 
 Array = NDArray[np.float64]
+
+BASELINE = "file's inertials, no friction"
+"""What a prediction is compared with, in the words that people see."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Validation:
-    """A prediction beside the model of the robot's file and no model at all."""
+    """A prediction beside the inertials of the robot's file and no model at all."""
 
     run: str
     prediction: Score
@@ -63,7 +66,7 @@ class Validation:
 
     @property
     def beats_prior(self) -> bool:
-        """Whether the error over all channels is below that of the file's model."""
+        """Whether the error over all channels is below that of the file's inertials."""
         return self.prediction.rms < self.prior.rms
 
     @property
@@ -73,7 +76,7 @@ class Validation:
 
     @property
     def worse_channels(self) -> tuple[str, ...]:
-        """Channels in which the file's model predicts better."""
+        """Channels in which the file's inertials predict better."""
         pairs = zip(self.prediction.channels, self.prior.channels, strict=True)
         return tuple(ours.name for ours, prior in pairs if ours.rms > prior.rms)
 
@@ -81,10 +84,11 @@ class Validation:
     def verdict(self) -> str:
         """The comparison in one sentence."""
         own, prior = self.prediction.relative_error, self.prior.relative_error
+        errors = f"relative error {own:.2%} against {prior:.2%}"
         if not self.beats_prior:
-            return f"does not beat the file's model: relative error {own:.2%} against {prior:.2%}"
+            return f"does not beat the baseline ({BASELINE}): {errors}"
         exceptions = f", except in {', '.join(self.worse_channels)}" if self.worse_channels else ""
-        return f"beats the file's model: relative error {own:.2%} against {prior:.2%}{exceptions}"
+        return f"beats the baseline ({BASELINE}): {errors}{exceptions}"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values that JSON can hold; None for NaN."""

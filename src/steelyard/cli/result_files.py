@@ -82,6 +82,7 @@ def report_of(
     from steelyard.deadband import leave_out_slow
     from steelyard.held_out import where_used
     from steelyard.report import JointError, Report, TorqueRun
+    from steelyard.report.processing import covered, torque_is_filtered
     from steelyard.validation import predict_base
 
     model, estimate = found.model, found.estimate
@@ -97,6 +98,7 @@ def report_of(
                 held_out.first.motion.time,
                 held_out.first.measurements.tau,
                 held_out.predicted,
+                torque_is_filtered(held_out.first.record),
             ),
             errors=tuple(
                 JointError(own.name, own.relative_error, prior.relative_error)
@@ -107,6 +109,7 @@ def report_of(
             errors_on=held_out.data,
             relative_error_held_out=overall.prediction.relative_error,
             relative_error_prior=overall.prior.relative_error,
+            errors_cover=covered(held_out.records),
             reference=reference,
         )
     run = None
@@ -114,14 +117,15 @@ def report_of(
         motion, measured = training.motion, training.measurements.tau
         used = leave_out_slow(model, training, dead_band)
         predicted = where_used(used, predict_base(model, estimate.base, estimate.beta, motion))
-        run = TorqueRun(motion.run, False, motion.time, measured, predicted)
+        filtered = torque_is_filtered(training.record)
+        run = TorqueRun(motion.run, False, motion.time, measured, predicted, filtered)
     return Report(
         model, estimate, level, run=run, errors=training_errors(found), reference=reference
     )
 
 
 def training_errors(found: Identification) -> tuple[JointError, ...]:
-    """Errors on the data that was used, the file's model included, from the factors alone."""
+    """Errors on the data that was used, the file's inertials included, from the factors alone."""
     import numpy as np
 
     from steelyard.estimators.least_squares import channel_fits

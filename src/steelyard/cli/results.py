@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.cli.output import Output, Progress
 from steelyard.report.numbers import percent, significant, with_half_width
+from steelyard.report.processing import covered
 
 if TYPE_CHECKING:
     from steelyard.findings import Finding
@@ -90,7 +91,8 @@ def show_estimate(output: Output, found: Identification, level: float) -> None:
         left=("joint",),
     )
     output.line(
-        f"{estimate.method.upper()}: relative error {percent(estimate.relative_error)}, "
+        f"{estimate.method.upper()}: relative error {percent(estimate.relative_error)}"
+        f"{_in_brackets(covered(estimate.record.get('runs', [])))}, "
         f"{estimate.n_rows} torque values in {estimate.n_blocks} time blocks; condition number "
         f"{significant(estimate.condition)}, {significant(estimate.condition_scaled)} with "
         f"columns scaled to size one; {estimate.spread.kind} intervals"
@@ -105,10 +107,12 @@ def show_findings(output: Output, findings: Iterable[Finding]) -> None:
 
 
 def show_validation(output: Output, held_out: HeldOut) -> None:
-    """Errors per joint against the file's model and no model, then each run's verdict."""
+    """Errors per joint against the file's inertials and no model, then each run's verdict."""
+    from steelyard.validation import BASELINE
+
     overall = held_out.overall
     output.table(
-        ("joint", "rms", "relative error", "fit", "file's model", "zero model"),
+        ("joint", "rms", "relative error", "fit", BASELINE, "zero model"),
         [
             (
                 own.name,
@@ -131,4 +135,8 @@ def show_validation(output: Output, held_out: HeldOut) -> None:
     if len(held_out.runs) > 1:
         for run in held_out.runs:
             output.line(f"run {run.run}: {run.verdict}")
-    output.line(f"The estimate {overall.verdict}.")
+    output.line(f"The estimate {overall.verdict}{_in_brackets(covered(held_out.records))}.")
+
+
+def _in_brackets(words: str) -> str:
+    return f" ({words})" if words else ""

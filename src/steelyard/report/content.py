@@ -24,6 +24,7 @@ class TorqueRun:
 
     measured, predicted : (n_samples, nv) N m or N, columns as ``Model.channels``; NaN where a
         torque was not measured, or where the prediction is not held against it.
+    filtered : whether the measured torque went through a filter.
     """
 
     name: str
@@ -31,11 +32,12 @@ class TorqueRun:
     time: Array
     measured: Array
     predicted: Array
+    filtered: bool = False
 
 
 @dataclass(frozen=True)
 class JointError:
-    """|residual| / |torque| of one channel: the identified model, and the file's (or None)."""
+    """|residual| / |torque| of a channel: of the estimate, and of the file's inertials (or None)."""
 
     name: str
     identified: float
@@ -57,6 +59,7 @@ class Report:
     errors : per channel; ``errors_on`` says on which data.
     relative_error_held_out, relative_error_prior : over all channels of the held-out runs, which
         is that data.
+    errors_cover : what was done to the torques of that data, in words.
     """
 
     model: Model
@@ -67,6 +70,7 @@ class Report:
     errors_on: str = "the data that was used"
     relative_error_held_out: float | None = None
     relative_error_prior: float | None = None
+    errors_cover: str = ""
     reference: Reference | None = None
 
 

@@ -53,7 +53,7 @@ def torque_figure(title: str, unit: str, time: Array, measured: Array, predicted
 def error_figure(
     joints: Sequence[str], identified: Sequence[float], prior: Sequence[float | None]
 ) -> str:
-    """Relative error of each joint, of the identified and of the file's model, in per cent.
+    """Relative error of each joint, of the identified model and the file's inertials, in per cent.
 
     The model without any torque has 100 % by definition.
     """

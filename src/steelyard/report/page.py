@@ -23,7 +23,8 @@ from steelyard.report.content import (
     strengths,
 )
 from steelyard.report.numbers import duration, percent, significant
-from steelyard.report.processing import processing_rows
+from steelyard.report.processing import covered, processing_rows
+from steelyard.validation import BASELINE
 
 SECTIONS = ("summary", "findings", "torques", "errors", "parameters", "fates", "processing")
 
@@ -79,6 +80,8 @@ def _context(report: Report) -> dict[str, Any]:
         "error_figure": error_figure(report),
         "shown_s": shown_seconds(report),
         "units": channel_units(model),
+        "baseline": BASELINE,
+        "covered": covered(recorded),
     }
 
 

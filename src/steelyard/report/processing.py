@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.report.numbers import significant
@@ -20,8 +20,7 @@ def processing_rows(record: Mapping[str, Any]) -> list[tuple[str, list[tuple[str
                         f"{significant(run.get('duration_s'))} s"),
             ("time base", _time_base(time)),
             ("low-pass", _low_pass(run, choices)),
-            ("torque", "filtered like the positions"
-                       if choices.get("torque_filter") == "same" and run.get("cutoff_hz")
+            ("torque", "filtered like the positions" if torque_is_filtered(run)
                        else "not filtered"),
             ("derivative", str(choices.get("derivative"))),
             ("velocity", _shared(run.get("velocity_from", {}))),
@@ -39,6 +38,43 @@ def processing_rows(record: Mapping[str, Any]) -> list[tuple[str, list[tuple[str
         ]  # fmt: skip
         runs.append((str(run.get("log", "run")), pairs))
     return runs
+
+
+def covered(runs: Sequence[Mapping[str, Any]]) -> str:
+    """What an error over these runs is about: how torques were filtered, which were left out."""
+    words = list(dict.fromkeys(_torque_filter(run) for run in runs))
+    cutoffs = [float(run["cutoff_hz"]) for run in runs if _filtered_at_cutoff(run)]
+    if len(words) > 1 and len(cutoffs) == len(runs):
+        low, high = (significant(x, 2) for x in (min(cutoffs), max(cutoffs)))
+        words = [f"torque low-passed at {low} to {high} Hz"]
+    left_out = total = 0
+    for run in runs:
+        samples = run.get("dead_band", {}).get("samples", {})
+        left_out += sum(samples.values())
+        total += len(samples) * int(run.get("samples_out") or 0)
+    if left_out:
+        words.append(f"{100 * left_out / total:.2g} % of torques left out near standstill")
+    return "; ".join(words)
+
+
+def torque_is_filtered(run: Mapping[str, Any]) -> bool:
+    """Whether the torque of a recorded run went through a filter."""
+    choices = run.get("processing", {})
+    smoothed = choices.get("torque_filter") == "same" and choices.get("derivative") == "savgol"
+    return _filtered_at_cutoff(run) or smoothed
+
+
+def _filtered_at_cutoff(run: Mapping[str, Any]) -> bool:
+    same = run.get("processing", {}).get("torque_filter") == "same"
+    return same and run.get("cutoff_hz") is not None
+
+
+def _torque_filter(run: Mapping[str, Any]) -> str:
+    if _filtered_at_cutoff(run):
+        return f"torque low-passed at {significant(run['cutoff_hz'], 2)} Hz"
+    if torque_is_filtered(run):
+        return f"torque smoothed over {run['processing'].get('savgol_window')} samples"
+    return "torque not filtered"
 
 
 def _low_pass(run: Mapping[str, Any], choices: Mapping[str, Any]) -> str:

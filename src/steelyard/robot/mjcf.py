@@ -107,8 +107,35 @@ def _robot(model: Any, path: str) -> Robot:
         gravity=np.zeros(3) if off else np.array(model.opt.gravity),
         floating_base=root != 0,
         source=path,
+        notes=_unused_dynamics(model, joint_names),
     )
     return robot.lock(held) if held else robot
+
+
+def _unused_dynamics(model: Any, names: list[str]) -> tuple[str, ...]:
+    """A note on what the file states of the drives and friction of joints, which nothing uses."""
+    from mujoco import mjtJoint
+
+    stated: dict[str, list[str]] = {}
+    for index in range(model.njnt):
+        if model.jnt_type[index] == mjtJoint.mjJNT_FREE:
+            continue
+        dof = int(model.jnt_dofadr[index])
+        for what, value in (
+            ("armature", model.dof_armature[dof]),
+            ("damping", model.dof_damping[dof]),
+            ("frictionloss", model.dof_frictionloss[dof]),
+            ("stiffness", model.jnt_stiffness[index]),
+        ):
+            if np.any(value):
+                stated.setdefault(what, []).append(names[index])
+    if not stated:
+        return ()
+    words = "; ".join(f"{what} of {listed(joints)}" for what, joints in stated.items())
+    return (
+        f"the file states {words}, which is not used: drive inertia and friction are estimated "
+        "from logs, and the file's inertials are compared without them",
+    )
 
 
 def _names(given: list[str], kind: str) -> list[str]:

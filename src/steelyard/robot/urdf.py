@@ -5,7 +5,7 @@ origin, axis, limits and mimic, are read and every number is checked. A floating
 is read when it is the only joint of the root link: its child then becomes a floating
 base and the root link, which stood for the world, is left out. Planar joints are
 refused. Visuals, collisions, transmissions, sensors and Gazebo sections are not read,
-and no mesh is ever opened.
+and no mesh is ever opened. Damping and friction of <dynamics> are noted, and not used.
 
 Where a limit is not stated, or is infinite, it is ``None``. A revolute joint with
 neither ``lower`` nor ``upper`` has no position limits, although the URDF page lets both
@@ -19,7 +19,14 @@ from pathlib import Path
 from steelyard.errors import RobotError
 from steelyard.robot.mimics import resolve_mimics, without_mimics
 from steelyard.robot.tree import Link, Robot, gravity_vector
-from steelyard.robot.urdf_elements import end_of, name_of, read_joint, read_link, repeated_elements
+from steelyard.robot.urdf_elements import (
+    end_of,
+    name_of,
+    read_joint,
+    read_link,
+    repeated_elements,
+    unused_dynamics,
+)
 from steelyard.robot.xml import XmlElement, parse_xml, read_file
 from steelyard.wording import is_name, shown, shown_path
 
@@ -88,11 +95,14 @@ def _robot(
         gravity=gravity_vector(gravity),
         floating_base=floating_base or bool(floating),
         source=source,
-        notes=tuple(
-            note
-            for tag in ("link", "joint")
-            for element in root.all(tag)
-            for note in repeated_elements(element)
+        notes=(
+            *(
+                note
+                for tag in ("link", "joint")
+                for element in root.all(tag)
+                for note in repeated_elements(element)
+            ),
+            *unused_dynamics(elements),
         ),
     )
 

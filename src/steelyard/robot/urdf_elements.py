@@ -20,7 +20,7 @@ from steelyard.robot.tree import (
     Mimic,
     frozen_array,
 )
-from steelyard.robot.xml import XmlElement, attribute, number, numbers
+from steelyard.robot.xml import NUMBER, XmlElement, attribute, number, numbers
 from steelyard.wording import LONGEST_NAME, did_you_mean, is_name, listed, shown
 
 INERTIA_ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -161,6 +161,30 @@ def _mimic(element: XmlElement, owner: str) -> Mimic | None:
         number(stated.attributes.get("multiplier", "1"), f"{owner}: mimic multiplier"),
         number(stated.attributes.get("offset", "0"), f"{owner}: mimic offset"),
     )
+
+
+def unused_dynamics(joints: list[XmlElement]) -> tuple[str, ...]:
+    """A note on moving joints whose <dynamics> states damping or friction, which nothing uses."""
+    names = [
+        name_of(element)
+        for element in joints
+        if element.attributes.get("type") != "fixed" and _states_dynamics(element)
+    ]
+    if not names:
+        return ()
+    return (
+        f"<dynamics> states damping or friction of {listed(names)}, which is not used: friction "
+        "is estimated from logs, and the file's inertials are compared without it",
+    )
+
+
+def _states_dynamics(element: XmlElement) -> bool:
+    dynamics = element.first("dynamics")
+    if dynamics is None:
+        return False
+    stated = (dynamics.attributes.get(key, "").strip() for key in ("damping", "friction"))
+    # what is no number is not read here, so it is no reason to refuse the file
+    return any(text and not (NUMBER.fullmatch(text) and float(text) == 0.0) for text in stated)
 
 
 def repeated_elements(element: XmlElement) -> tuple[str, ...]:
