@@ -25,7 +25,6 @@ help:
 
 demo: $(VENV)/.have-runtime
 	$(BIN)/steelyard demo -o $(DEMO_OUT)
-	@echo "The report is $(abspath $(DEMO_OUT))/report.html"
 
 test: $(VENV)/.have-test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)

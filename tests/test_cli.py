@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -22,8 +23,9 @@ import pytest
 from robot_files import example_urdfs
 from small_arm import URDF, write_arm, write_run
 
-from steelyard.cli import main
+from steelyard.cli import demo, main
 from steelyard.cli.output import one_line
+from steelyard.cli.parser import build_parser
 from steelyard.identification import identify
 from steelyard.logs import read_log
 from steelyard.result import read_schema
@@ -730,6 +732,8 @@ def test_demo_goes_all_the_way(capsys, tmp_path):
     document = json.loads(out)
     jsonschema.validate(document["result"], read_schema())
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
+        "arm.urdf",
+        "held_out.csv",
         "log.csv",
         "parameters.csv",
         "report.html",
@@ -739,6 +743,52 @@ def test_demo_goes_all_the_way(capsys, tmp_path):
     assert coverage["total"] == len(document["result"]["estimate"]["parameters"])
     assert coverage["inside"] >= 0.9 * coverage["total"]
     assert document["result"]["validation"]["overall"]["beats_prior"] is True
+    again = ("identify", tmp_path / "demo" / "arm.urdf", tmp_path / "demo" / "log.csv")
+    code, out, _ = run(
+        capsys, *again, "--validate-on", tmp_path / "demo" / "held_out.csv", "--json"
+    )
+    assert code == 0
+    assert json.loads(out)["estimate"] == document["result"]["estimate"]
+    assert json.loads(out)["validation"]["overall"] == document["result"]["validation"]["overall"]
+
+
+@pytest.mark.parametrize(
+    ("called", "found", "words"),
+    [
+        (".venv/bin/steelyard", None, ".venv/bin/steelyard"),
+        (".venv/bin/steelyard", "/usr/bin/steelyard", ".venv/bin/steelyard"),
+        ("/opt/my tools/steelyard", None, "'/opt/my tools/steelyard'"),
+        ("/usr/bin/steelyard", "/usr/bin/steelyard", "steelyard"),
+        ("/x/steelyard/__main__.py", None, f"{shlex.quote(sys.executable)} -m steelyard"),
+    ],
+)
+def test_the_demo_ends_with_a_command_that_can_be_pasted(monkeypatch, called, found, words):
+    """The next command names the program as the shell finds it, and the files of the demo."""
+    monkeypatch.setattr(sys, "argv", [called, "demo"])
+    monkeypatch.setattr(demo.shutil, "which", lambda name: found)
+    names = {"robot": "arm.urdf", "log": "log.csv", "held_out": "held_out.csv"}
+    inputs = {kind: Path("demo") / name for kind, name in names.items()}
+    assert demo.next_command(inputs) == (
+        f"{words} identify demo/arm.urdf demo/log.csv --validate-on demo/held_out.csv -o out"
+    )
+    argv = shlex.split(demo.next_command(inputs))
+    build_parser().parse_args(argv[argv.index("identify") :])
+
+
+def test_a_narrow_terminal_gets_a_narrow_table(capsys, monkeypatch, files):
+    """Below 120 columns combinations stand on lines of their own; COLUMNS counts when piped."""
+    combined = json.loads(files["result"].read_text())["estimate"]["parameters"]
+    longest = max((p["combination"] for p in combined), key=len)
+    for columns, wide in (("80", False), ("200", True)):
+        monkeypatch.setenv("COLUMNS", columns)
+        code, out, _ = run(capsys, "identify", files["robot"], files["train"])
+        assert code == 0
+        lines = out.splitlines()
+        (head,) = [line for line in lines if line.split()[:2] == ["parameter", "value"]]
+        assert ("combination" in head) == wide
+        assert len(head) <= int(columns)
+        assert ("Those that are combinations:" in out) != wide
+        assert longest in " ".join(out.split())
 
 
 def test_info_tells_versions_without_compiling(capsys):

@@ -37,6 +37,11 @@ SHIFT_M = 0.015  # of the centre of mass, along each axis, at most
 STRETCH = 0.08  # of the body, at most, along and between its axes
 
 
+def arm_urdf() -> str:
+    """The text of the built-in arm's URDF."""
+    return (files("steelyard") / "data" / "arm7.urdf").read_text(encoding="utf-8")
+
+
 def builtin_arm() -> Robot:
     """The built-in arm, "steelyard_arm": seven joints, a flange and a tool."""
     with as_file(files("steelyard") / "data" / "arm7.urdf") as path:

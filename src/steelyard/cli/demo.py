@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import shutil
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.cli.output import Output, progress
 from steelyard.cli.processing import add_dead_band_argument, processing_from
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from steelyard.estimate import Estimate
@@ -28,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         default="steelyard-demo",
         metavar="FOLDER",
-        help="where to write result.json, report.html, parameters.csv and log.csv "
-        "(default: steelyard-demo)",
+        help="where to write arm.urdf, log.csv, held_out.csv, result.json, report.html and "
+        "parameters.csv (default: steelyard-demo)",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of motion and noise")
     add_dead_band_argument(parser)
@@ -37,9 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate, identify, validate, report."""
-    from steelyard.builtin import builtin_arm, builtin_truth
+    from steelyard.builtin import arm_urdf, builtin_arm, builtin_truth
     from steelyard.cli import result_files, results
+    from steelyard.errors import RobotError
     from steelyard.excitation import multisine
+    from steelyard.files import write_text
     from steelyard.held_out import processing_as_used, used_hashes, validate_logs
     from steelyard.identification import identify
     from steelyard.logs import write_csv
@@ -79,7 +87,11 @@ def run(arguments: argparse.Namespace) -> int:
                     name=name,
                 )
             )
-        write_csv(logs[0], folder / "log.csv")
+        inputs = {"robot": folder / "arm.urdf"}
+        write_text(inputs["robot"], arm_urdf(), RobotError)
+        for log in logs:
+            inputs[log.name] = folder / f"{log.name}.csv"
+            write_csv(log, inputs[log.name])
         shown.step("identifying")
         found = identify(robot, logs[:1], processing=processing)
         estimate = found.estimate
@@ -114,14 +126,34 @@ def run(arguments: argparse.Namespace) -> int:
         f"{100 * LEVEL:g} % intervals."
     )
     output.line(f"The report is {files['report']}", "bold")
+    output.line("Next, the same from files, as with a robot of your own:")
+    output.line(next_command(inputs))
     output.document(
         {
             "coverage": covered,
-            "files": {**files, "log": str(folder / "log.csv")},
+            "files": {**files, **{kind: str(path) for kind, path in inputs.items()}},
             "result": document,
         }
     )
     return 0
+
+
+def next_command(inputs: Mapping[str, Path]) -> str:
+    """A command that can be pasted: identify the arm from the files that were written."""
+    robot, log, held_out = (str(inputs[kind]) for kind in ("robot", "log", "held_out"))
+    words = [*program(), "identify", robot, log, "--validate-on", held_out, "-o", "out"]
+    return shlex.join(words)
+
+
+def program() -> list[str]:
+    """How this program was called: by name if the shell finds it, else by path or as a module."""
+    called = Path(sys.argv[0])
+    if called.stem != "steelyard":
+        return [sys.executable, "-m", "steelyard"]
+    found = shutil.which("steelyard")
+    if found is not None and Path(found).resolve() == called.resolve():
+        return ["steelyard"]
+    return [str(called)]
 
 
 def coverage(estimate: Estimate, true_beta: NDArray[Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -95,6 +96,16 @@ def cache_folder() -> Path | None:
         if existing.is_dir() and os.access(existing, os.W_OK):
             return folder
     return None
+
+
+def compiled_before() -> bool:
+    """Whether compiled loops for this Python are kept in one of Numba's places."""
+    index = f"_loops.*py{sys.version_info.major}{sys.version_info.minor}*.nbi"
+    return any(
+        next(folder.glob(pattern), None) is not None
+        for folder in _cache_folders()
+        for pattern in (index, f"*/{index}")
+    )
 
 
 def _cache_folders() -> Iterator[Path]:

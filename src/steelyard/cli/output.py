@@ -7,6 +7,7 @@ characters that would move a terminal's cursor are shown as escapes.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PIPE_WIDTH = 160
+"""Columns where standard output is no terminal and COLUMNS does not say."""
 
 
 def one_line(text: str) -> str:
@@ -38,10 +40,23 @@ class Output:
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
 
+    @property
+    def width(self) -> int:
+        """Columns that there are for a table."""
+        return _console(sys.stdout).width
+
     def line(self, text: str = "", style: str | None = None) -> None:
         """A line for people."""
         if not self.as_json:
             _console(sys.stdout).print(_text(text, style), soft_wrap=True)
+
+    def indented(self, text: str) -> None:
+        """Lines for people, indented and wrapped between words."""
+        if self.as_json:
+            return
+        from rich.padding import Padding
+
+        _console(sys.stdout).print(Padding(_text(text), (0, 0, 0, 4), expand=False))
 
     def table(
         self,
@@ -95,6 +110,10 @@ def progress() -> Iterator[Progress]:
     from rich.progress import Progress as Bar
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from steelyard.cli.info import compiled_before
+
+    if not compiled_before():
+        print("compiling, once: the first run takes longer", file=sys.stderr)
     words = TextColumn("{task.description}", markup=False)
     with Bar(
         SpinnerColumn(), words, TimeElapsedColumn(), console=_console(sys.stderr), transient=True
@@ -111,7 +130,9 @@ def _console(stream: IO[str]) -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    width = None if stream.isatty() else PIPE_WIDTH
+    # on a terminal, and where COLUMNS is set, Rich finds the width by itself
+    known = stream.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    width = None if known else PIPE_WIDTH
     return OurConsole(file=stream, width=width, markup=False, highlight=False, emoji=False)
 
 

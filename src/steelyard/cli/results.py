@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from steelyard.logs import Log
 
 
+WIDE = 120
+"""A table with combinations needs this many columns; below, they stand on lines of their own."""
+
+
 def read_logs(paths: list[str], progress: Progress) -> Iterator[Log]:
     """The logs one after the other; each is read when the one before is done with."""
     from steelyard.logs import read_log
@@ -53,7 +57,8 @@ def with_validation(found: Identification, held_out: HeldOut | None) -> Identifi
 def show_estimate(output: Output, found: Identification, level: float) -> None:
     """Base parameters, fit per joint, condition, findings."""
     estimate = found.estimate
-    rows = []
+    wide = output.width >= WIDE
+    rows, combinations = [], []
     for parameter in estimate.parameters(level):
         half = 0.5 * (parameter.upper - parameter.lower)
         value, shown_half = with_half_width(parameter.value, half)
@@ -66,15 +71,23 @@ def show_estimate(output: Output, found: Identification, level: float) -> None:
                 shown_half,
                 parameter.unit,
                 percent(relative),
-                parameter.combination,
+                *((parameter.combination,) if wide else ()),
             )
         )
+        if not wide and parameter.combination != parameter.name:
+            combinations.append(parameter)
+    columns = ("parameter", "value", f"± {100 * level:g} %", "unit", "sigma")
     output.table(
-        ("parameter", "value", f"± {100 * level:g} %", "unit", "sigma", "combination"),
+        (*columns, "combination") if wide else columns,
         rows,
         title="Base parameters",
         left=("parameter", "unit", "combination"),
     )
+    if combinations:
+        output.line("Those that are combinations:", "bold")
+    for parameter in combinations:
+        output.line(f"{parameter.name}:")
+        output.indented(parameter.combination)
     output.table(
         ("joint", "torque values", "residual rms", "torque rms", "relative error"),
         [

@@ -37,7 +37,7 @@ class TorqueRun:
 
 @dataclass(frozen=True)
 class JointError:
-    """|residual| / |torque| of a channel: of the estimate, and of the file's inertials (or None)."""
+    """|residual| / |torque| of a channel: of the estimate and of the file's inertials (or None)."""
 
     name: str
     identified: float
