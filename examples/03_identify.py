@@ -18,7 +18,8 @@ train, test = (
     for seed in (1, 2)
 )
 
-# near standstill friction has no sign: torques at less than 0.05 rad/s are left out
+# near standstill friction has no sign: torques at less than 0.05 rad/s are left out, in the place
+# of the automatic band, which is a tenth of each joint's speed
 processing = Processing(dead_band=0.05)
 found = identify(robot, [train], processing=processing)
 estimate = found.estimate
