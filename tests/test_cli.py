@@ -533,7 +533,7 @@ def test_errors_say_what_they_cover(capsys, tmp_path, files):
     assert "measured, filtered" in report
     argv = ("--torque-filter", "none", "--dead-band", "none", "-o", tmp_path)
     code, out, _ = run(capsys, "identify", files["robot"], files["train"], *argv)
-    assert re.search(r"WLS: relative error \S+ % \(torque not filtered\),", out)
+    assert re.search(r"FEASIBLE: relative error \S+ % \(torque not filtered\),", out)
     assert "measured, filtered" not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
@@ -891,3 +891,42 @@ def test_an_interrupt_is_one_line(capsys, monkeypatch, files):
 def test_what_is_not_visible_is_escaped():
     """An error is one line without control characters, whatever a file is called."""
     assert one_line("a\nb\x1b[2Jc\u202ed") == "a b\\x1b[2Jc\\u202ed"
+
+
+def test_outputs_do_not_overwrite_inputs(tmp_path, capsys):
+    """A motion that is also the output, and a robot named like a result, are refused."""
+    urdf = tmp_path / "result.json"
+    urdf.write_text(URDF)
+    log = tmp_path / "log.csv"
+    assert main(["simulate", str(urdf), "-o", str(log), "--duration-s", "3"]) == 0
+    before = log.read_bytes()
+    assert main(["simulate", str(urdf), str(log), "-o", str(log)]) == 2
+    assert "would overwrite an input" in capsys.readouterr().err
+    assert log.read_bytes() == before
+    assert main(["identify", str(urdf), str(log), "-o", str(tmp_path)]) == 2
+    assert urdf.read_text() == URDF
+
+
+def test_a_fifo_is_no_result(tmp_path, capsys):
+    """A pipe given as a result is refused, not waited for."""
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(URDF)
+    assert main(["validate", str(urdf), str(pipe), "log.csv"]) == 2
+    assert "not a regular file" in capsys.readouterr().err
+
+
+def test_a_defect_is_one_line_too(monkeypatch, capsys):
+    """What nobody foresaw is still one line, one object and code 2."""
+    import steelyard.cli.info as info
+
+    def broken(arguments):
+        raise ZeroDivisionError("by surprise")
+
+    monkeypatch.setattr(info, "run", broken)
+    monkeypatch.delenv("STEELYARD_TRACEBACK", raising=False)
+    assert main(["info", "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert "should not have happened (ZeroDivisionError: by surprise)" in err
+    assert "error" in json.loads(out)

@@ -16,6 +16,7 @@ from steelyard.excitation import multisine
 from steelyard.held_out import used_hashes, validate_logs
 from steelyard.identifiability import base_map
 from steelyard.identification import identify, model_of, prepare_run, with_unique_names
+from steelyard.inertia import is_physical
 from steelyard.kernels import torque
 from steelyard.logs import Log
 from steelyard.model import Model
@@ -435,3 +436,62 @@ def test_one_log_is_enough(arm, logs):
     """A single log needs no list around it."""
     one, listed = identify(arm, logs[0]), identify(arm, logs[:1])
     np.testing.assert_array_equal(one.estimate.beta, listed.estimate.beta)
+
+
+def test_feasible_is_the_default_and_gives_standard_parameters():
+    """Every body of the default result is physical, exactly, with labelled intervals."""
+    robot, log = pendulum_log(0)
+    found = identify(robot, [log], n_resamples=40)
+    assert found.estimate.method == "feasible"
+    assert found.estimate.spread.kind == "resampling"
+    assert is_physical(found.estimate.standard.theta[:10])
+    kinds = {p.interval_kind for p in found.estimate.standard_parameters()}
+    assert kinds <= {"confidence", "feasible range", "prior only"}
+
+
+def pendulum_log(seed, *, noise=1e-3):
+    """A pendulum with friction whose positions are noisy, so that the automatic filter is slow."""
+    robot = Robot.from_dh([{"alpha": np.pi / 2, "name": "j"}], convention="modified")
+    rng = np.random.default_rng(seed)
+    time = np.arange(6000) / 200
+    q, v, a = (np.zeros(len(time)) for _ in range(3))
+    for k in range(1, 6):
+        w, size, phase = 0.2 * np.pi * k, 0.5 * rng.normal(), rng.uniform(0, 6.3)
+        q = q + size * np.sin(w * time + phase)
+        v = v + size * w * np.cos(w * time + phase)
+        a = a - size * w * w * np.sin(w * time + phase)
+    tau = 0.35 * a + 7.8 * np.cos(q) + 0.5 * v + 0.8 * np.sign(v)
+    signals = {
+        ("j", "position"): q + noise * rng.normal(size=len(time)),
+        ("j", "torque"): tau + 0.05 * rng.normal(size=len(time)),
+    }
+    return robot, Log(time, signals)
+
+
+def test_smeared_friction_is_said():
+    """A slow filter biases friction by more than its error bars, and the result says so."""
+    robot, log = pendulum_log(1)
+    codes = [f.code for f in identify(robot, [log], method="wls").estimate.findings]
+    assert "friction-smeared" in codes
+    raw = Processing(torque_filter="none")
+    codes = [f.code for f in identify(robot, [log], method="wls", processing=raw).estimate.findings]
+    assert "friction-smeared" not in codes
+
+
+def test_a_torque_of_zeros_is_refused_by_name():
+    """An unmeasured torque written as zeros is no measurement."""
+    robot, log = pendulum_log(2)
+    zero = Log(log.time, {**log.signals, ("j", "torque"): np.zeros(len(log.time))})
+    for method in ("wls", "ols", "feasible"):
+        with pytest.raises(EstimationError, match="torque of 'j' is zero in all"):
+            identify(robot, [zero], method=method)
+
+
+def test_a_spike_beyond_arithmetic_is_refused():
+    """One torque of 1e300 is named, not turned into a misleading answer."""
+    robot, log = pendulum_log(3)
+    tau = np.array(log.signals["j", "torque"])
+    tau[1000] = 1e300
+    spiked = Log(log.time, {**log.signals, ("j", "torque"): tau})
+    with pytest.raises(SteelyardError, match="'j'"):
+        identify(robot, [spiked], processing=Processing(torque_filter="none", cutoff_hz=5.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -38,7 +38,8 @@ def whole_file(path: str | Path, error: type[SteelyardError]) -> Iterator[Binary
 def write_text(path: str | Path, text: str, error: type[SteelyardError]) -> None:
     """Write a text file (UTF-8), whole or not at all."""
     with whole_file(path, error) as stream:
-        stream.write(text.encode())
+        # a file name that is no UTF-8 may stand in a record: escaped rather than refused
+        stream.write(text.encode(errors="backslashreplace"))
 
 
 def read_capped(path: str | Path, max_bytes: int, error: type[SteelyardError]) -> bytes:
@@ -47,6 +48,8 @@ def read_capped(path: str | Path, max_bytes: int, error: type[SteelyardError]) -
     try:
         if path.is_dir():
             raise error(f"'{path}': is a folder, not a file")
+        if path.exists() and not path.is_file():
+            raise error(f"'{path}': is not a regular file")
         with path.open("rb") as stream:
             data = stream.read(max_bytes + 1)
     except FileNotFoundError:
@@ -57,6 +60,17 @@ def read_capped(path: str | Path, max_bytes: int, error: type[SteelyardError]) -
     if len(data) > max_bytes:
         raise error(f"'{path}': is larger than {max_bytes / 2**20:g} MiB")
     return data
+
+
+def refuse_overwriting(
+    outputs: Iterable[str | Path], inputs: Iterable[str | Path], error: type[SteelyardError]
+) -> None:
+    """Refuse an output that is one of the inputs, under whatever name."""
+    given = [Path(path) for path in inputs]
+    for output in map(Path, outputs):
+        for path in given:
+            if output.exists() and path.exists() and output.samefile(path):
+                raise error(f"'{output}': would overwrite an input; choose another name or folder")
 
 
 def _umask() -> int:

@@ -10,30 +10,34 @@ why.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from steelyard.consistency import file_findings
-from steelyard.deadband import leave_out_slow
+from steelyard.constraints import Constraints
+from steelyard.deadband import leave_out_slow, smear_findings
 from steelyard.errors import EstimationError, LogError, ModelError, RobotError
 from steelyard.estimate import Estimate
 from steelyard.estimators import ols, wls
+from steelyard.estimators.feasible import estimate_feasible
 from steelyard.findings import Finding
 from steelyard.identifiability import BaseMap, base_map
 from steelyard.logs import Log
 from steelyard.model import Model
+from steelyard.overlay_constraints import constraints_from_overlay
 from steelyard.overlay_terms import terms_from_overlay
 from steelyard.regression import Regression, compress, merge
 from steelyard.robot.overlay import Overlay, apply_overlay
 from steelyard.robot.tree import Robot
+from steelyard.scales import known_parameters
 from steelyard.shortage import shortage_findings
 from steelyard.signals import Prepared, Processing, prepare
 from steelyard.terms import Term
 from steelyard.wording import shown
 
-Method = Literal["wls", "ols"]
-METHODS = {"wls": wls, "ols": ols}
+Method = Literal["feasible", "wls", "ols"]
+METHODS = get_args(Method)
 
 PERIODS_PER_BLOCK = 1.5
 """Shortest time block, in periods of the low-pass filter's cutoff."""
@@ -58,19 +62,29 @@ def identify(
     *,
     terms: Iterable[Term] | None = None,
     overlay: Overlay | None = None,
-    method: Method = "wls",
+    method: Method = "feasible",
+    constraints: Constraints | None = None,
+    n_resamples: int = 200,
+    ranges: bool = True,
     processing: Processing | None = None,
     threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Identification:
-    """Base parameters of ``robot`` from logs of its motion and torques.
+    """Parameters of ``robot`` from logs of its motion and torques.
 
     logs : one or several, taken one at a time, and forgotten before the next; each only once.
     terms : what joint torque is made of besides the rigid bodies; by default drive inertia,
         viscous and Coulomb friction and an offset for each joint.
-    overlay : changes the robot and names its terms; see :mod:`steelyard.robot.overlay`.
-    method : "wls" weighs each joint by its own noise, "ols" does not.
+    overlay : changes the robot, names its terms and states constraints; see
+        :mod:`steelyard.robot.overlay`.
+    method : "feasible" keeps to what is physically possible, with each joint weighed by its own
+        noise; "wls" only weighs, "ols" does not even that: both may return what no robot has.
+    constraints : what is known besides physics, for "feasible"; in place of the overlay's.
+    n_resamples, ranges : for "feasible", how its intervals are found; see
+        :func:`steelyard.estimators.feasible.estimate_feasible`.
     processing : how logs become motion and torques, dead band included; the same for all.
     threads : by default as many as the machine offers; the result does not depend on it.
+    progress : called with how many of how many conic problems are done, for "feasible".
     """
     check_robot(robot)
     if method not in METHODS:
@@ -78,25 +92,45 @@ def identify(
     threads = available_threads() if threads is None else threads
     if threads < 1:
         raise EstimationError(f"threads is {threads}; at least one is needed")
-    model = model_of(robot, terms=terms, overlay=overlay)
-    processing = processing or Processing()
-    base = base_map(model)
-    parts: list[Regression] = []
-    findings: list[Finding] = []
-    seen: dict[str, str] = {}
-    for log in with_unique_names(logs):
-        refuse_twins(log, seen)
-        prepared = prepare_run(model, log, processing)
-        findings.extend(prepared.findings)
-        parts.append(compress_run(model, base, prepared, threads))
-    if not parts:
-        raise LogError("there is no log to identify from; give at least one")
-    record = {"runs": [dict(part.record) for part in parts]}
-    regression = replace(merge(parts), record=record)
-    estimate = METHODS[method](regression)
-    findings += [*shortage_findings(regression), *file_findings(model.robot)]
-    estimate = replace(estimate, findings=(*estimate.findings, *findings))
-    return Identification(model, estimate, regression)
+    from threadpoolctl import threadpool_limits
+
+    # matrices are small: LAPACK's own threads would only get in each other's way, and change
+    # the last digits
+    with threadpool_limits(limits=1, user_api="blas"):
+        model = model_of(robot, terms=terms, overlay=overlay)
+        processing = processing or Processing()
+        base = base_map(model)
+        parts: list[Regression] = []
+        findings: list[Finding] = []
+        seen: dict[str, str] = {}
+        for log in with_unique_names(logs):
+            refuse_twins(log, seen)
+            prepared = prepare_run(model, log, processing)
+            findings.extend((*prepared.findings, *smear_findings(model, prepared)))
+            parts.append(compress_run(model, base, prepared, threads))
+        if not parts:
+            raise LogError("there is no log to identify from; give at least one")
+        record = {"runs": [dict(part.record) for part in parts]}
+        regression = replace(merge(parts), record=record)
+        if method == "feasible":
+            given = constraints
+            if given is None:
+                given, notes = constraints_from_overlay(model, overlay)
+                findings += [Finding("info", "constraints", note) for note in notes]
+            estimate = estimate_feasible(
+                model,
+                regression,
+                given,
+                prior=known_parameters(model),
+                n_resamples=n_resamples,
+                ranges=ranges,
+                progress=progress,
+            )
+        else:
+            estimate = wls(regression) if method == "wls" else ols(regression)
+        findings += [*shortage_findings(regression), *file_findings(model.robot)]
+        estimate = replace(estimate, findings=(*estimate.findings, *findings))
+        return Identification(model, estimate, regression)
 
 
 def model_of(

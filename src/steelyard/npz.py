@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 import struct
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO
 
 import numpy as np
@@ -21,10 +23,13 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from steelyard.errors import SteelyardError
-from steelyard.wording import shown, size_words
+from steelyard.wording import one_line, shown, size_words
 
 HEADER_READERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], bool, np.dtype]]]
 HEADER_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+# NumPy evaluates the header as a Python literal; a hostile one fails in many ways
+HEADER_FAILURES = (ValueError, TypeError, KeyError, SyntaxError, TokenError, RecursionError)
 
 MAX_ARRAYS = 10_000
 MAX_ARRAY_BYTES = 4 * 2**30
@@ -129,9 +134,10 @@ def _header(
             reader = HEADER_READERS.get(version)
             if reader is None:
                 raise error(f"{where}: has npy version {version}, which is not read")
-            shape, fortran_order, dtype = reader(stream)
-        except ValueError as failure:
-            reason = str(failure).splitlines()[0]
+            with warnings.catch_warnings(action="ignore"):
+                shape, fortran_order, dtype = reader(stream)
+        except HEADER_FAILURES as failure:
+            reason = one_line(failure)
             raise error(f"{where}: is not a NumPy array ({reason})") from None
         offset = stream.tell()
     member = Member(info, info.filename.removesuffix(".npy"), shape, dtype, fortran_order, offset)

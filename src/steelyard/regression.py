@@ -268,6 +268,7 @@ class Accumulator:
         )
         counts = np.array([self.blocks[key].counts for key in keys])
         check_rows(self.groups, counts)
+        check_finite(self.groups, factors)
         return Regression(self.base, self.groups, self.block_s, keys, factors, counts, dict(record))
 
     def coarsen(self) -> None:
@@ -384,6 +385,18 @@ def check_rows(groups: tuple[RowGroup, ...], counts: IntArray) -> None:
     if counts.sum() == 0:
         names = ", ".join(group.name for group in groups)
         raise RegressionError(f"no torque value of {names} can be used: all are missing")
+
+
+def check_finite(groups: tuple[RowGroup, ...], factors: tuple[Array, ...]) -> None:
+    """Refuse numbers so large that their squares are not numbers any more."""
+    for group, blocks in zip(groups, factors, strict=True):
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(np.sum(blocks**2))
+        if not finite:
+            raise RegressionError(
+                f"the torque or the motion of '{group.name}' is too large to work with (its "
+                "squares overflow): look for a spike or a wrong unit in the log"
+            )
 
 
 def merge(regressions: Iterable[Regression]) -> Regression:

@@ -106,12 +106,24 @@ def result_document(
                 for channel in estimate.channels
             ],
         },
+        "standard": standard_document(estimate, level),
         "fates": [asdict(fate) for fate in estimate.fates()],
         "findings": [asdict(finding) for finding in estimate.findings],
         "record": dict(estimate.record),
         "validation": validation,
     }
     return finite(document)  # type: ignore[no-any-return]
+
+
+def standard_document(estimate: Estimate, level: float) -> dict[str, Any] | None:
+    """The standard parameters, where the method gives them."""
+    if estimate.standard is None:
+        return None
+    return {
+        "parameters": [asdict(parameter) for parameter in estimate.standard_parameters(level)],
+        "active": list(estimate.standard.active),
+        "moved_inside": estimate.standard.moved,
+    }
 
 
 def finite(value: Any) -> Any:
@@ -150,7 +162,7 @@ def read_result(path: str | Path) -> Result:
         )
     try:
         return _parse(document)
-    except (KeyError, TypeError, ValueError, AttributeError) as failure:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as failure:
         raise ResultError(f"'{path}': is damaged; {type(failure).__name__}: {failure}") from None
 
 

@@ -57,6 +57,15 @@ def typical_parameters(model: Model) -> Array:
     return theta
 
 
+def known_parameters(model: Model) -> Array:
+    """The file's inertials, and typical bodies where it states no mass; terms 0."""
+    theta, typical = model.prior_theta(), typical_parameters(model)
+    for first in model.first_column_of_body:
+        if theta[first] <= 0.0:
+            theta[first : first + 10] = typical[first : first + 10]
+    return theta
+
+
 GENEROUS = 90.0
 
 

@@ -51,6 +51,15 @@ def run(argv: Sequence[str]) -> int:
         return refuse(f"{where}{error.strerror or error}", as_json)
     except MemoryError:
         return refuse("there is not enough memory for this input", as_json)
+    except Exception as failure:
+        # the last resort: a defect of ours, but never a traceback for the user's input
+        if os.environ.get("STEELYARD_TRACEBACK"):
+            raise
+        return refuse(
+            f"this should not have happened ({type(failure).__name__}: {failure}); please report "
+            "it; STEELYARD_TRACEBACK=1 shows where",
+            as_json,
+        )
 
 
 def refuse(message: str, as_json: bool) -> int:

@@ -13,13 +13,15 @@ from steelyard.cli.processing import (
     add_robot_arguments,
     processing_from,
 )
-from steelyard.errors import EstimationError
+from steelyard.errors import EstimationError, ResultError
+from steelyard.files import refuse_overwriting
 
 if TYPE_CHECKING:
     from steelyard.logs import Log
 
 NAME = "identify"
-HELP = "base parameters with error bars, from a robot file and logs"
+HELP = "parameters with error bars, from a robot file and logs"
+OUTPUTS = ("result.json", "report.html", "parameters.csv")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +35,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write result.json, report.html and parameters.csv there",
     )
     parser.add_argument(
-        "--method", choices=("wls", "ols"), default="wls", help="least squares (default: wls)"
+        "--method",
+        choices=("feasible", "wls", "ols"),
+        default="feasible",
+        help="feasible keeps to what is physical (default); wls and ols are plain least squares",
+    )
+    parser.add_argument(
+        "--resamples",
+        type=int,
+        default=200,
+        metavar="N",
+        help="draws of the time blocks for intervals of the feasible method (default: 200)",
+    )
+    parser.add_argument(
+        "--no-ranges",
+        action="store_true",
+        help="do not look for the range of each standard parameter (feasible method)",
     )
     parser.add_argument(
         "--validate-on",
@@ -57,7 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from steelyard.cli import result_files, results
     from steelyard.held_out import processing_as_used, used_hashes, validate_logs
-    from steelyard.identification import identify
+    from steelyard.identification import identify, model_of
+    from steelyard.overlay_constraints import constraints_from_overlay
     from steelyard.overlay_terms import terms_from_overlay
     from steelyard.result import result_document
     from steelyard.robot.overlay import read_overlay
@@ -69,15 +87,24 @@ def run(arguments: argparse.Namespace) -> int:
     overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
     robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
     folder = None if arguments.out is None else result_files.output_folder(arguments.out)
+    if folder is not None:
+        inputs = [arguments.robot, *arguments.logs, *arguments.validate_on]
+        refuse_overwriting([folder / name for name in OUTPUTS], inputs, ResultError)
     first: list[Log] = []
+    terms = terms_from_overlay(robot, overlay)
+    constraints, notes = constraints_from_overlay(model_of(robot, terms=terms), overlay)
     with progress() as shown:
         logs = results.read_logs(arguments.logs, shown)
         found = identify(
             robot,
             # without held-out data the report shows the first run, which is otherwise forgotten
             logs if folder is None or arguments.validate_on else keep_first(logs, first),
-            terms=terms_from_overlay(robot, overlay),
+            terms=terms,
             method=arguments.method,
+            constraints=constraints,
+            n_resamples=checked_resamples(arguments.resamples),
+            ranges=not arguments.no_ranges,
+            progress=lambda done, total: shown.step(f"intervals: {done} of {total}"),
             processing=processing,
             threads=arguments.threads,
         )
@@ -118,6 +145,8 @@ def run(arguments: argparse.Namespace) -> int:
     if held_out is not None:
         results.show_validation(output, held_out)
     results.show_findings(output, found.estimate.findings)
+    for note in notes:
+        output.line(f"note: {note}")
     for path in files.values():
         output.line(f"wrote {path}")
     output.document(document)
@@ -137,3 +166,10 @@ def checked_level(level: float) -> float:
     if not 0.0 < level < 1.0:
         raise EstimationError(f"--level is {level:g}; it must be between 0 and 1, such as 0.95")
     return level
+
+
+def checked_resamples(count: int) -> int:
+    """A number of resamples: none, or enough to say something."""
+    if count != 0 and not 20 <= count <= 100_000:
+        raise EstimationError(f"--resamples is {count}; it must be 0, or 20 to 100000")
+    return count

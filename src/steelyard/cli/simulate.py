@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.cli.output import Output, progress
 from steelyard.cli.processing import add_robot_arguments
 from steelyard.errors import LogError, ModelError
+from steelyard.files import refuse_overwriting
 
 if TYPE_CHECKING:
     from steelyard.model import Model
@@ -67,6 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if not arguments.out.lower().endswith((".csv", ".csv.gz")):
         raise LogError(f"'{arguments.out}': a log is written as .csv or .csv.gz")
+    inputs = [path for path in (arguments.robot, arguments.motion) if path is not None]
+    refuse_overwriting([arguments.out], inputs, LogError)
     overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
     robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
     model = model_of(robot, terms=terms_from_overlay(robot, overlay))

@@ -40,6 +40,7 @@ def joint_noise(regression: Regression) -> Array:
 
     A joint without rows gets one: it has nothing to weigh.
     """
+    check_torques(regression)
     sigma = np.ones(len(regression.groups))
     for g, (group, factor) in enumerate(
         zip(regression.groups, regression.group_factors, strict=True)
@@ -108,8 +109,22 @@ def triangular_fit(factor: Array) -> Fit:
     )
 
 
+def check_torques(regression: Regression) -> None:
+    """Refuse a joint whose torque is zero throughout: it was not measured."""
+    for g, (group, factor) in enumerate(
+        zip(regression.groups, regression.group_factors, strict=True)
+    ):
+        n_rows = int(regression.counts[:, g].sum())
+        if n_rows and not np.linalg.norm(factor[:, -1]) > 1e-150:
+            raise EstimationError(
+                f"the torque of '{group.name}' is zero in all {n_rows} rows, which would count as "
+                "a measurement: leave its column out of the log, or mark it missing"
+            )
+
+
 def solve(regression: Regression, weights: Array, method: str) -> Estimate:
     """Least squares with these weights per row group, in 1/(N m) or 1/N."""
+    check_torques(regression)
     fit = triangular_fit(regression.system(weights))
     freedom = regression.n_rows - fit.rank
     if freedom <= 0:
