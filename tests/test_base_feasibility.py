@@ -121,3 +121,14 @@ def test_true_robots_are_feasible_and_broken_ones_are_not(seed):
     found = base_feasibility(base, base.K @ broken, given, scale)
     assert found.verdict == "infeasible"
     assert found.proof.value < 0
+
+
+def test_a_fixed_value_that_contradicts_beta_is_infeasible_not_a_failure():
+    """Equations that cannot hold with beta make it infeasible, with a proof."""
+    rng = np.random.default_rng(0)
+    model = Model(random_robot(rng, 2, chain=True, fixed=0.0, prismatic=0.0))
+    base = base_map(model)
+    theta = model.prior_theta()
+    given = blocks(model, Constraints(fixed={"joint_1.fv": 2.0}))
+    found = base_feasibility(base, base.K @ theta, given, parameter_scale(model))
+    assert found.verdict == "infeasible"

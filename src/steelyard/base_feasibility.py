@@ -96,6 +96,8 @@ def widest_margin(
     pull = np.append(1e-9 / scale**2, 0.0)  # keeps undetermined directions from running away
     problem = conic_problem(n + 1, [*widened, equation, cap], np.append(scale, 1.0), c=c, pull=pull)
     solution = solve(problem)
+    if solution.status == "infeasible":  # equations alone contradict beta: no slack can help
+        return np.zeros(n), -1.0
     if solution.status not in ("solved", "stalled"):
         raise EstimationError(
             f"the feasibility test failed numerically ({solution.said}); check the units of the "

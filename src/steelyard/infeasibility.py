@@ -154,7 +154,9 @@ class DualSearch:
         for k, block in enumerate(self.blocks):
             weights = np.array(exact_weights(block), dtype=float)
             c[self.starts[k] : self.starts[k + 1]] = weights * block.b
-        values = self._solve(self._cones(faces, floor), c)
+        # duals of equations are free: without a bound the value could run to minus infinity
+        enough = Block("enough", "nonnegative", tuple(range(self.n)), c[None, :], np.ones(1))
+        values = self._solve([*self._cones(faces, floor), enough], c)
         return None if values is None else self._split(values)
 
     def _split(self, values: Array) -> list[Array]:

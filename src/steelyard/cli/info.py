@@ -16,7 +16,7 @@ from steelyard.cli.output import Output
 NAME = "info"
 HELP = "versions and self-diagnosis"
 
-NEEDED = ("numpy", "scipy", "numba", "threadpoolctl", "rich", "matplotlib", "jinja2")
+NEEDED = ("numpy", "scipy", "numba", "clarabel", "threadpoolctl", "rich", "matplotlib", "jinja2")
 OPTIONAL = {"mujoco": "reads MJCF files", "pin": "Pinocchio, not needed by any command"}
 
 
