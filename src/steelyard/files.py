@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from steelyard.errors import SteelyardError
+from steelyard.wording import shown_path, size_words
 
 
 @contextmanager
@@ -43,22 +44,23 @@ def write_text(path: str | Path, text: str, error: type[SteelyardError]) -> None
 
 
 def read_capped(path: str | Path, max_bytes: int, error: type[SteelyardError]) -> bytes:
-    """The content of a regular file that is not larger than ``max_bytes``."""
-    path = Path(path)
+    """The content of a regular file of at most ``max_bytes``, or a one-line refusal."""
+    where = shown_path(path)
     try:
+        path = Path(path)
         if path.is_dir():
-            raise error(f"'{path}': is a folder, not a file")
+            raise error(f"{where} is a folder, not a file")
         if path.exists() and not path.is_file():
-            raise error(f"'{path}': is not a regular file")
+            raise error(f"{where} is not a regular file")
         with path.open("rb") as stream:
             data = stream.read(max_bytes + 1)
     except FileNotFoundError:
-        raise error(f"'{path}': there is no such file") from None
-    except OSError as failure:
-        reason = failure.strerror or str(failure)
-        raise error(f"'{path}': cannot be read ({reason})") from None
+        raise error(f"{where} does not exist: there is no such file") from None
+    except (OSError, ValueError) as failure:
+        reason = getattr(failure, "strerror", None) or str(failure)
+        raise error(f"{where} cannot be read: {reason}") from None
     if len(data) > max_bytes:
-        raise error(f"'{path}': is larger than {max_bytes / 2**20:g} MiB")
+        raise error(f"{where} is larger than {size_words(max_bytes)}, the most that is read")
     return data
 
 

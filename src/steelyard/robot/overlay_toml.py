@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from steelyard.errors import OverlayError
+from steelyard.files import read_capped
 from steelyard.robot.overlay import LIMITS, TERMS, Coupling, Overlay
 from steelyard.robot.overlay_constraints import com_boxes_of, constraints_of
 from steelyard.robot.overlay_values import (
@@ -31,23 +32,7 @@ NOT_NEGATIVE = ("velocity", "effort", "acceleration")
 def read_toml_text(path: str | Path) -> str:
     """The text of a TOML file of at most ``MAX_BYTES``, or a one-line refusal."""
     where = shown_path(path)
-    try:
-        path = Path(path)
-        if path.is_dir():
-            raise OverlayError(f"{where} is a folder; give a TOML file")
-        if path.exists() and not path.is_file():
-            raise OverlayError(f"{where} is not a regular file")
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise OverlayError(f"{where} does not exist") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise OverlayError(f"{where} cannot be read: {reason}") from None
-    if len(data) > MAX_BYTES:
-        raise OverlayError(
-            f"{where} is larger than {MAX_BYTES // 2**20} MiB, the most that is read"
-        )
+    data = read_capped(path, MAX_BYTES, OverlayError)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

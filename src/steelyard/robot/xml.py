@@ -18,6 +18,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from steelyard.errors import RobotError
+from steelyard.files import read_capped
 from steelyard.wording import one_line, shown, shown_path
 
 MAX_BYTES = 64 * 2**20
@@ -61,25 +62,10 @@ class XmlElement:
 
 
 def read_file(path: str | Path) -> bytes:
-    """The bytes of a file of at most ``MAX_BYTES``, or a one-line refusal."""
-    where = shown_path(path)
-    try:
-        path = Path(path)
-        if path.is_dir():
-            raise RobotError(f"{where} is a folder; give a robot file")
-        if path.exists() and not path.is_file():
-            raise RobotError(f"{where} is not a regular file")
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise RobotError(f"{where} does not exist") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise RobotError(f"{where} cannot be read: {reason}") from None
-    if len(data) > MAX_BYTES:
-        raise RobotError(f"{where} is larger than {MAX_BYTES // 2**20} MiB, the most that is read")
+    """The bytes of a robot file of at most ``MAX_BYTES``, or a one-line refusal."""
+    data = read_capped(path, MAX_BYTES, RobotError)
     if not data.strip():
-        raise RobotError(f"{where} is empty")
+        raise RobotError(f"{shown_path(path)} is empty")
     return data
 
 
