@@ -930,3 +930,18 @@ def test_a_defect_is_one_line_too(monkeypatch, capsys):
     out, err = capsys.readouterr()
     assert "should not have happened (ZeroDivisionError: by surprise)" in err
     assert "error" in json.loads(out)
+
+
+def test_constraints_on_the_command_line(capsys, tmp_path):
+    """Masses and their total are kept to, and contradictions are named."""
+    files = {"robot": write_arm(tmp_path), "train": write_run(tmp_path, 1, "train.csv")}
+    argv = ["identify", files["robot"], files["train"], "--resamples", "0", "--no-ranges", "--json"]
+    code, out, _ = run(capsys, *argv, "--mass", "fore=1.9:2", "--total-mass", "3", "4")
+    assert code == 0
+    values = {p["name"]: p["value"] for p in json.loads(out)["standard"]["parameters"]}
+    assert 1.9 <= values["fore.m"] <= 2.0
+    assert 3.0 <= values["fore.m"] + values["upper.m"] <= 4.0
+    code, _, err = run(capsys, *argv, "--mass", "fore=5:6", "--total-mass", "3", "4")
+    assert code == 2
+    assert "fore" in err
+    assert run(capsys, *argv, "--mass", "fore")[0] == 2

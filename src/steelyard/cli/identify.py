@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from steelyard.cli.constraints import add_constraint_arguments, constraints_from
 from steelyard.cli.output import Output, progress
 from steelyard.cli.processing import (
     add_processing_arguments,
@@ -52,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do not look for the range of each standard parameter (feasible method)",
     )
+    add_constraint_arguments(parser)
     parser.add_argument(
         "--validate-on",
         nargs="+",
@@ -92,7 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
         refuse_overwriting([folder / name for name in OUTPUTS], inputs, ResultError)
     first: list[Log] = []
     terms = terms_from_overlay(robot, overlay)
-    constraints, notes = constraints_from_overlay(model_of(robot, terms=terms), overlay)
+    stated, notes = constraints_from_overlay(model_of(robot, terms=terms), overlay)
+    constraints = constraints_from(arguments, stated)
     with progress() as shown:
         logs = results.read_logs(arguments.logs, shown)
         found = identify(

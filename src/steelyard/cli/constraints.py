@@ -1,0 +1,62 @@
+"""The most common constraints as options; the overlay has all of them."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from steelyard.errors import ModelError
+from steelyard.wording import shown
+
+if TYPE_CHECKING:
+    from steelyard.constraints import Constraints
+
+
+def add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options that state what is known of the robot."""
+    parser.add_argument(
+        "--consistency",
+        choices=("full", "sousa"),
+        help="a mass density exists (full, the default), or the weaker 6×6 condition of paper 000",
+    )
+    parser.add_argument(
+        "--total-mass",
+        nargs=2,
+        type=float,
+        metavar=("MIN", "MAX"),
+        help="of all moving bodies together, kg",
+    )
+    parser.add_argument(
+        "--mass",
+        action="append",
+        default=[],
+        metavar="LINK=MIN:MAX",
+        help="mass of a body, kg; may be repeated",
+    )
+
+
+def constraints_from(arguments: argparse.Namespace, given: Constraints) -> Constraints:
+    """``given``, with what the options state in its place."""
+    if arguments.consistency is not None:
+        given = replace(given, consistency=arguments.consistency)
+    if arguments.total_mass is not None:
+        low, high = arguments.total_mass
+        given = replace(given, total_mass=(low, high))
+    masses = dict(given.mass)
+    for text in arguments.mass:
+        name, low, high = mass_range(text)
+        masses[name] = (low, high)
+    return replace(given, mass=masses)
+
+
+def mass_range(text: str) -> tuple[str, float, float]:
+    """Name and range of ``LINK=MIN:MAX``."""
+    name, equals, limits = text.rpartition("=")
+    low, colon, high = limits.partition(":")
+    try:
+        if not (equals and colon and name):
+            raise ValueError(text)
+        return name, float(low), float(high)
+    except ValueError:
+        raise ModelError(f"--mass is {shown(text)}; it must be like forearm=1.5:3") from None
