@@ -19,6 +19,7 @@ from steelyard.signals import Processing, automatic_cutoff, match_joints, prepar
 from steelyard.signals.derivatives import differentiate, half_width
 from steelyard.signals.filters import gain, low_pass, samples_needed, settling_time_s
 from steelyard.signals.matching import unwrap
+from steelyard.signals.timebase import time_base
 
 Array = NDArray[np.float64]
 RAW = Processing(cutoff_hz=None, decimate=1, trim_s=(0.0, 0.0))
@@ -261,7 +262,7 @@ def test_automatic_cutoff_refuses() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cutoff_hz": 0.0}, "cutoff_hz is 0.0; it must be a positive number"),
+        ({"cutoff_hz": 0.0}, "cutoff_hz is 0.0; it must be a number from 1e-9 to 1e9"),
         ({"cutoff_hz": "low"}, "cutoff_hz is 'low'"),
         ({"cutoff_hz": math.nan}, "cutoff_hz is nan"),
         ({"cutoff_hz": True}, "cutoff_hz is True"),
@@ -701,3 +702,26 @@ def test_the_record_tells_everything() -> None:
     assert (record["samples_in"], record["samples_out"]) == (2000, len(done.motion))
     assert done.motion.run == "run"
     assert set(Processing.__dataclass_fields__) == set(record["processing"])
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"sample_rate_hz": 1e300},
+        {"cutoff_hz": 1e-320},
+        {"cutoff_hz": 10**400},
+        {"trim_s": (1e308, 0.0)},
+        {"max_gap_s": 1e12},
+    ],
+)
+def test_absurd_numbers_are_refused_when_they_are_given(choice):
+    """No choice is too large or too small to be refused in one line."""
+    with pytest.raises(SignalError, match="must be a number from"):
+        Processing(**choice)
+
+
+def test_a_grid_beyond_reason_is_refused_before_it_is_made():
+    """A rate that would need billions of samples is named with the number."""
+    time = np.arange(500) * 0.1
+    with pytest.raises(SignalError, match="samples; at most 10000000 are made"):
+        time_base(time, Processing(sample_rate_hz=1e8), "log")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Literal
@@ -148,13 +147,11 @@ class Processing:
 
 
 def _check_number(name: str, value: object, positive: bool = False) -> None:
-    need = "a positive number" if positive else "a number that is not negative"
+    need = "from 1e-9 to 1e9" if positive else "from 0 to 1e9"
     good = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if good:
-        number = float(value)  # type: ignore[arg-type]
-        good = math.isfinite(number) and (number > 0 if positive else number >= 0)
-    if not good:
-        raise SignalError(f"{name} is {value!r}; it must be {need}")
+    # compared before it is converted: a whole number may be too large for a float
+    if not (good and (1e-9 if positive else 0) <= value <= 1e9):  # type: ignore[operator]
+        raise SignalError(f"{name} is {value!r:.60}; it must be a number {need}")
 
 
 def _check_count(name: str, value: object, least: int, most: int) -> None:

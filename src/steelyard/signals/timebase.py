@@ -15,6 +15,9 @@ Mask = NDArray[np.bool_]
 
 UNIFORM = 1e-3
 """Stamps are uniform if none is further from an even grid than this part of the period."""
+MAX_SAMPLES = 10_000_000
+"""Most samples of a uniform grid: an hour at 2.7 kHz."""
+
 HOLE_PERIODS = 3.0
 """Stamps further apart than this many periods leave a hole, in which torque is not used."""
 LONGEST_HOLE_PERIODS = 20.0
@@ -117,7 +120,13 @@ def time_base(time: Array, processing: Processing, name: str) -> TimeBase:
     # a rate that agrees to the last sample of the log asks for no other grid
     if uniform and abs(rate / recorded_rate - 1.0) * len(time) <= 0.01:
         return TimeBase(time, time, recorded_rate, recorded_rate, np.zeros(len(time), bool))
-    n = int(np.floor((time[-1] - time[0]) * rate * (1.0 + 1e-12))) + 1
+    wanted = float(time[-1] - time[0]) * rate * (1.0 + 1e-12)
+    if not wanted <= MAX_SAMPLES:
+        raise SignalError(
+            f"log '{name}': {time[-1] - time[0]:g} s at {rate:g} Hz would be {wanted:.3g} samples; "
+            f"at most {MAX_SAMPLES} are made: choose a lower sample_rate_hz, or cut the log"
+        )
+    n = int(np.floor(wanted)) + 1
     if n < 2:
         raise SignalError(
             f"log '{name}': lasts {time[-1] - time[0]:g} s, less than one period of "
