@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import struct
 import sys
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from poses import link_poses, random_positions
+from robot_files import example_urdfs
 
 from steelyard.errors import MissingDependencyError, RobotError
 from steelyard.inertia import to_com
@@ -246,10 +246,6 @@ def test_floating_base(tmp_path: Path) -> None:
 
 def test_real_robots(tmp_path: Path) -> None:
     """Robots of example-robot-data that MuJoCo writes as MJCF come back with its poses."""
-    try:
-        package = distribution("example-robot-data")
-    except PackageNotFoundError:
-        pytest.skip("example-robot-data is not installed")
     names = (
         "ur5_robot",
         "anymal",
@@ -259,11 +255,11 @@ def test_real_robots(tmp_path: Path) -> None:
         "allegro_left_hand",
     )
     n_robots = 0
-    for file in package.files or ():
-        if not str(file).endswith(tuple(f"/{name}.urdf" for name in names)):
+    for file in example_urdfs():
+        if file.stem not in names:
             continue
         # MuJoCo opens meshes, drops links' names when it fuses, and balks at unphysical ones.
-        root = ElementTree.parse(str(package.locate_file(file))).getroot()
+        root = ElementTree.parse(file).getroot()
         for link in root.iter("link"):
             for tag in ("visual", "collision"):
                 for shape in link.findall(tag):

@@ -85,11 +85,6 @@ def symmetric(entries: Sequence[Fraction]) -> Matrix:
     return M
 
 
-def fractions(values: Sequence[float | str | int]) -> Vector:
-    """Exact rationals of floats or decimal texts."""
-    return [Fraction(value) for value in values]
-
-
 def affine(A: Sequence[Sequence[float]], b: Sequence[float], x: Sequence[Fraction]) -> Vector:
     """A x + b, exactly."""
     out = []

@@ -167,7 +167,6 @@ def estimate_feasible(
     weighting: Weighting = "wls",
     n_resamples: int = 200,
     ranges: bool = True,
-    threads: int = 1,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Estimate:
@@ -190,7 +189,7 @@ def estimate_feasible(
             progress(count, total)
 
     if n_resamples:
-        drawn = resample(model, regression, fit, n_resamples, threads, seed, done)
+        drawn = resample(regression, fit, n_resamples, seed, done)
         if drawn is None:
             findings.append(
                 Finding(
@@ -205,9 +204,7 @@ def estimate_feasible(
     findings.extend(edge_findings(fit))
     limits = None
     if ranges:
-        limits = feasible_ranges(
-            regression, fit, spreads, threads, lambda count: done(n_resamples + count)
-        )
+        limits = feasible_ranges(fit, spreads, lambda count: done(n_resamples + count))
     return Estimate(
         method="feasible",
         base=regression.base,

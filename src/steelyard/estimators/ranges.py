@@ -10,7 +10,6 @@ base parameter, times how much wider the error bars from the time blocks are tha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 from steelyard.cones import Block
 from steelyard.conic import conic_problem, solve
 from steelyard.estimate import Spread
-from steelyard.regression import Regression
 
 if TYPE_CHECKING:
     from steelyard.estimators.feasible import FeasibleFit
@@ -40,10 +38,8 @@ def fit_threshold(fit: FeasibleFit, spreads: Sequence[Spread], level: float = 0.
 
 
 def feasible_ranges(
-    regression: Regression,
     fit: FeasibleFit,
     spreads: Sequence[Spread],
-    threads: int,
     done: Callable[[int], None],
 ) -> Array:
     """(n_columns, 2) smallest and largest value of every standard parameter.
@@ -74,8 +70,7 @@ def feasible_ranges(
 
     tasks = [(column, sign) for column in range(n) for sign in (1.0, -1.0)]
     out = []
-    with ThreadPoolExecutor(threads) as pool:
-        for count, value in enumerate(pool.map(extreme, tasks), start=1):
-            out.append(value)
-            done(count)
+    for count, task in enumerate(tasks, start=1):
+        out.append(extreme(task))
+        done(count)
     return np.array(out).reshape(n, 2)

@@ -8,7 +8,6 @@ the estimate, whatever dependence there is within a block.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from steelyard.conic import solve
 from steelyard.estimate import Spread
 from steelyard.estimators.cluster import MIN_BLOCKS
-from steelyard.model import Model
 from steelyard.regression import Regression, triangle
 
 if TYPE_CHECKING:
@@ -27,11 +25,9 @@ Array = NDArray[np.float64]
 
 
 def resample(
-    model: Model,
     regression: Regression,
     fit: FeasibleFit,
     n_resamples: int,
-    threads: int,
     seed: int,
     done: Callable[[int], None],
 ) -> Spread | None:
@@ -62,8 +58,10 @@ def resample(
         return K @ solution.theta if solution.status in ("solved", "stalled") else None
 
     drawn = []
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        for count, value in enumerate(pool.map(beta, counts), start=1):
+    # one after another: the solver holds the interpreter lock, so that threads gain nothing
+    with threadpool_limits(limits=1, user_api="blas"):
+        for count, draw in enumerate(counts, start=1):
+            value = beta(draw)
             done(count)
             if value is not None:
                 drawn.append(value)
