@@ -20,7 +20,7 @@ from steelyard.deadband import leave_out_slow, smear_findings
 from steelyard.errors import EstimationError, LogError, ModelError, RobotError
 from steelyard.estimate import Estimate
 from steelyard.estimators import ols, wls
-from steelyard.estimators.feasible import estimate_feasible
+from steelyard.estimators.feasible import FeasibleFit, fit_feasible, with_intervals
 from steelyard.findings import Finding
 from steelyard.identifiability import BaseMap, base_map
 from steelyard.logs import Log
@@ -49,11 +49,14 @@ class Identification:
 
     estimate : parameters with intervals; its record says what was done to each run.
     regression : the compressed data, for another estimator or for merging with more runs.
+    fit : the constrained fit, of which :func:`steelyard.certificate.fit_certificate` makes a proof;
+        None for the other methods.
     """
 
     model: Model
     estimate: Estimate
     regression: Regression
+    fit: FeasibleFit | None = None
 
 
 def identify(
@@ -81,7 +84,7 @@ def identify(
         noise; "wls" only weighs, "ols" does not even that: both may return what no robot has.
     constraints : what is known besides physics, for "feasible"; in place of the overlay's.
     n_resamples, ranges : for "feasible", how its intervals are found; see
-        :func:`steelyard.estimators.feasible.estimate_feasible`.
+        :func:`steelyard.estimators.feasible.with_intervals`.
     processing : how logs become motion and torques, dead band included; the same for all.
     threads : by default as many as the machine offers; the result does not depend on it.
     progress : called with how many of how many conic problems are done, for "feasible".
@@ -112,25 +115,26 @@ def identify(
             raise LogError("there is no log to identify from; give at least one")
         record = {"runs": [dict(part.record) for part in parts]}
         regression = replace(merge(parts), record=record)
+        fit = None
         if method == "feasible":
             given = constraints
             if given is None:
                 given, notes = constraints_from_overlay(model, overlay)
                 findings += [Finding("info", "constraints", note) for note in notes]
-            estimate = estimate_feasible(
-                model,
+            fit = fit_feasible(model, regression, given, prior=known_parameters(model))
+            estimate = with_intervals(
                 regression,
-                given,
-                prior=known_parameters(model),
+                fit,
                 n_resamples=n_resamples,
                 ranges=ranges,
+                threads=threads,
                 progress=progress,
             )
         else:
             estimate = wls(regression) if method == "wls" else ols(regression)
         findings += [*shortage_findings(regression), *file_findings(model.robot)]
         estimate = replace(estimate, findings=(*estimate.findings, *findings))
-        return Identification(model, estimate, regression)
+        return Identification(model, estimate, regression, fit)
 
 
 def model_of(

@@ -30,7 +30,7 @@ from steelyard.estimators.least_squares import (
     relative_error,
     triangular_fit,
 )
-from steelyard.estimators.ranges import feasible_ranges
+from steelyard.estimators.ranges import feasible_ranges, open_columns
 from steelyard.estimators.resampling import resample
 from steelyard.feasible_point import Settled, settle
 from steelyard.findings import Finding
@@ -168,28 +168,53 @@ def estimate_feasible(
     n_resamples: int = 200,
     ranges: bool = True,
     seed: int = 0,
+    threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Estimate:
-    """Physically consistent parameters with intervals.
+    """Physically consistent parameters with intervals: `fit_feasible`, then `with_intervals`."""
+    fit = fit_feasible(model, regression, constraints, prior=prior, weighting=weighting)
+    return with_intervals(
+        regression,
+        fit,
+        n_resamples=n_resamples,
+        ranges=ranges,
+        seed=seed,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def with_intervals(
+    regression: Regression,
+    fit: FeasibleFit,
+    *,
+    n_resamples: int = 200,
+    ranges: bool = True,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Estimate:
+    """The estimate of a constrained fit.
 
     n_resamples : how often the time blocks are drawn anew for the confidence intervals; 0 for
         none. ranges : whether to compute, for each standard parameter that the data do not
         determine alone, the smallest and largest value that constraints and fit allow.
+    threads : how many conic problems are solved at once; the result does not depend on it.
     progress : called with how many of how many conic problems are done.
     """
-    fit = fit_feasible(model, regression, constraints, prior=prior, weighting=weighting)
     spreads, findings = [], list(excitation_findings(regression, fit.free))
     freedom = max(regression.n_rows - fit.free.rank, 1)
     classical = fit.sigma**2 * fit.free.inverse @ fit.free.inverse.T
     spreads.append(Spread("classical", classical, freedom))
-    total = n_resamples + (2 * len(model.columns) if ranges else 0)
+    wanted = open_columns(regression.base, fit.free.determined) if ranges else ()
+    total = n_resamples + 2 * len(wanted)
 
     def done(count: int) -> None:
         if progress is not None:
             progress(count, total)
 
     if n_resamples:
-        drawn = resample(regression, fit, n_resamples, seed, done)
+        drawn = resample(regression, fit, n_resamples, seed, done, threads)
         if drawn is None:
             findings.append(
                 Finding(
@@ -204,7 +229,9 @@ def estimate_feasible(
     findings.extend(edge_findings(fit))
     limits = None
     if ranges:
-        limits = feasible_ranges(fit, spreads, lambda count: done(n_resamples + count))
+        limits = feasible_ranges(
+            fit, spreads, wanted, lambda count: done(n_resamples + count), threads
+        )
     return Estimate(
         method="feasible",
         base=regression.base,

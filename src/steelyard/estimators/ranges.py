@@ -18,11 +18,21 @@ from numpy.typing import NDArray
 from steelyard.cones import Block
 from steelyard.conic import conic_problem, solve
 from steelyard.estimate import Spread
+from steelyard.identifiability import BaseMap
 
 if TYPE_CHECKING:
     from steelyard.estimators.feasible import FeasibleFit
 
 Array = NDArray[np.float64]
+
+
+def open_columns(base: BaseMap, determined: NDArray[np.bool_]) -> tuple[int, ...]:
+    """The columns that the data do not determine alone."""
+    return tuple(
+        i
+        for i, fate in enumerate(base.fates())
+        if fate.kind != "alone" or not determined[base.K[:, i] != 0.0].all()
+    )
 
 
 def fit_threshold(fit: FeasibleFit, spreads: Sequence[Spread], level: float = 0.95) -> float:
@@ -40,11 +50,13 @@ def fit_threshold(fit: FeasibleFit, spreads: Sequence[Spread], level: float = 0.
 def feasible_ranges(
     fit: FeasibleFit,
     spreads: Sequence[Spread],
+    columns: Sequence[int],
     done: Callable[[int], None],
+    threads: int = 1,
 ) -> Array:
-    """(n_columns, 2) smallest and largest value of every standard parameter.
+    """(n_columns, 2) smallest and largest value of the standard parameters in ``columns``.
 
-    NaN where the solver could not settle one side.
+    NaN for the others, and where the solver could not settle one side.
     """
     problem = fit.problem
     n = len(problem.scale)
@@ -68,9 +80,11 @@ def feasible_ranges(
             return float("nan")
         return float(solution.theta[column])
 
-    tasks = [(column, sign) for column in range(n) for sign in (1.0, -1.0)]
+    tasks = [(column, sign) for column in columns for sign in (1.0, -1.0)]
     out = []
     for count, task in enumerate(tasks, start=1):
         out.append(extreme(task))
         done(count)
-    return np.array(out).reshape(n, 2)
+    limits = np.full((n, 2), np.nan)
+    limits[list(columns)] = np.reshape(out, (len(columns), 2))
+    return limits

@@ -30,6 +30,7 @@ def resample(
     n_resamples: int,
     seed: int,
     done: Callable[[int], None],
+    threads: int = 1,
 ) -> Spread | None:
     """Covariance of the base parameters over resampled blocks; None with too few blocks."""
     from threadpoolctl import threadpool_limits
