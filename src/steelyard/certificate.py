@@ -91,7 +91,7 @@ def optimal_certificate(
         "R": [texts(row[i:]) for i, row in enumerate(np.asarray(R))],
         "z": texts(z),
         "rest": number_text(proof.rest),
-        "theta": texts(proof.theta),
+        "theta": [_short(x) for x in proof.theta],
         "u": texts(proof.u),
         "duals": [texts(dual) for dual in proof.duals],
         "value": value,
@@ -195,6 +195,12 @@ def _sealed(
         "numbers": dict(numbers),
     }
     return {**document, "hashes": {"model": model.hash, **hashes_of(document)}}
+
+
+def _short(x: Fraction) -> str:
+    """A number by the decimal of its float where that is exact, else as it is."""
+    short = decimal(float(x))
+    return short if Fraction(short) == x else number_text(float(x) if float(x) == x else x)
 
 
 def _checked(document: dict[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from steelyard import exact
 from steelyard.cones import Block, entries_of, inward, matrix_of
 from steelyard.conic import adjoint, conic_problem, solve
 from steelyard.errors import EstimationError
+from steelyard.exact_text import decimal
 from steelyard.feasible_point import failing
 from steelyard.identifiability import BaseMap
 from steelyard.infeasibility import absorb, exact_adjoint, exact_pairing, meet
@@ -36,7 +37,7 @@ ROOM = 1e-12  # of what is summed up: how far from zero one-sided duals are kept
 class Optimality:
     """Exact numbers that bound how much better any other parameters could be.
 
-    theta : the parameters, exact floats. u : (n_base,) and duals: see the module's equation.
+    theta : the parameters. u : (n_base,) and duals: see the module's equation.
     value : ½|z - R K theta|² + ½ rest. lower_bound : no feasible parameters have less.
     """
 
@@ -74,10 +75,15 @@ def prove_gap(
     R : (n_base, n_base) upper triangular and z : (n_base,) as in the fit. theta : (n_columns,)
     parameters that meet every block exactly. rest : squares that no parameters change, so that
     the gap can be seen relative to the whole. None where no bound could be made exact.
+
+    The proof is about the decimals that name the floats of theta, as files have them; about the
+    floats themselves where only these meet every block.
     """
     if failing(blocks, theta):
         return None
-    x = tuple(Fraction(float(value)) for value in theta)
+    x = tuple(Fraction(decimal(value)) for value in theta)
+    if not _meets(blocks, x):
+        x = tuple(Fraction(float(value)) for value in theta)
     value = Fraction(float(rest)) / 2 + _half_squares(_residual(R, z, _image(base.K, x)))
     starts: list[tuple[Array, Sequence[Array]]] = []
     if duals is not None:
@@ -104,6 +110,17 @@ def prove_gap(
         if best is None or bound > best.lower_bound:
             best = Optimality(x, u_exact, z_exact, Fraction(float(rest)), value, bound)
     return best
+
+
+def _meets(blocks: Sequence[Block], x: Sequence[Fraction]) -> bool:
+    """Whether every condition holds."""
+    return all(
+        exact.in_cone(
+            block.kind,
+            exact.affine(block.A.tolist(), block.b.tolist(), [x[c] for c in block.columns]),
+        )
+        for block in blocks
+    )
 
 
 def _exact_bound(
