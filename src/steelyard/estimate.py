@@ -15,6 +15,7 @@ from steelyard.identifiability import BaseMap, Fate
 
 Array = NDArray[np.float64]
 CovarianceKind = Literal["classical", "cluster", "resampling"]
+StandardKind = Literal["confidence", "feasible range", "closest to prior", "prior only"]
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ class ParameterEstimate:
 
     sigma : classical standard deviation. sigma_cluster : the one from the time blocks.
     relative_sigma_percent : of the one that the interval uses, in percent of the value.
-    interval_kind : "confidence" (determined by data) or "undetermined".
+    interval_kind : "confidence" (determined by data), "undetermined", or "held": not estimated
+        but held at its value, by a selection of what is worth estimating.
     """
 
     name: str
@@ -83,14 +85,16 @@ class ParameterEstimate:
     sigma_cluster: float | None
     lower: float
     upper: float
-    interval_kind: Literal["confidence", "undetermined"]
+    interval_kind: Literal["confidence", "undetermined", "held"]
 
 
 @dataclass(frozen=True, eq=False)
 class Standard:
-    """Standard parameters of a constrained estimate.
+    """Standard parameters, where the method gives them.
 
-    theta : (n_columns,) values that satisfy every constraint exactly, on these digits.
+    theta : (n_columns,) values with K theta = beta.
+    feasible : whether theta satisfies every constraint exactly, on these digits. False where the
+        method does not look at physics: then theta may be what no robot can have.
     active : the conditions that hold with no slack.
     moved : how far, in units of typical parameters, the solver's answer was moved inside.
     ranges : (n_columns, 2) smallest and largest value that constraints and fit allow.
@@ -100,6 +104,7 @@ class Standard:
     active: tuple[str, ...]
     moved: float
     ranges: Array | None = None
+    feasible: bool = True
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,9 @@ class StandardEstimate:
     """One standard parameter.
 
     interval_kind : "confidence" where the data determine it alone, "feasible range" where they
-        determine a combination, "prior only" where no torque shows it.
+        determine a combination and constraints limit it, "closest to prior" where only a
+        combination is determined and the value is the choice nearest to known ones, "prior only"
+        where no torque shows it or it was not estimated.
     at_boundary : whether a condition on its body or joint holds with no slack.
     """
 
@@ -116,7 +123,7 @@ class StandardEstimate:
     value: float
     lower: float | None
     upper: float | None
-    interval_kind: Literal["confidence", "feasible range", "prior only"]
+    interval_kind: StandardKind
     at_boundary: bool
 
 
@@ -131,6 +138,9 @@ class Estimate:
     condition, condition_scaled : of the weighted regressor, raw and with columns of size one.
     relative_error : |residual| / |torque| over all channels, unweighted.
     standard : the standard parameters, where the method gives them.
+    held : base parameters (by index) that were not estimated but held at their value in beta:
+        at zero by a selection, or at a prior's value. They have no interval, and the intervals
+        of the others are given these values.
     """
 
     method: str
@@ -147,6 +157,7 @@ class Estimate:
     findings: tuple[Finding, ...] = ()
     record: Mapping[str, Any] = field(default_factory=dict)
     standard: Standard | None = None
+    held: tuple[int, ...] = ()
 
     @property
     def spread(self) -> Spread:
@@ -159,11 +170,15 @@ class Estimate:
         cluster = self.spreads[1].sigma if len(self.spreads) > 1 else None
         half = self.spread.half_width(level)
         used = self.spread.sigma
+        held = set(self.held)
         out = []
         for k, name in enumerate(self.base.names):
             value, sigma = float(self.beta[k]), float(classical.sigma[k])
             relative = 100.0 * float(used[k]) / abs(value) if value else float("inf")
-            known = bool(self.determined[k])
+            known = bool(self.determined[k]) or k in held
+            kind: Literal["confidence", "undetermined", "held"] = "undetermined"
+            if known:
+                kind = "held" if k in held else "confidence"
             out.append(
                 ParameterEstimate(
                     name=name,
@@ -175,7 +190,7 @@ class Estimate:
                     sigma_cluster=None if cluster is None else float(cluster[k]),
                     lower=value - float(half[k]),
                     upper=value + float(half[k]),
-                    interval_kind="confidence" if known else "undetermined",
+                    interval_kind=kind,
                 )
             )
         return tuple(out)
@@ -200,12 +215,16 @@ class Estimate:
         alone = {fate.name for fate in self.fates() if fate.kind == "alone"}
         bound = {word for name in self.standard.active for word in name.split("'")[1::2]}
         row_of = {name: row for row, name in enumerate(self.base.names)}
+        held = {self.base.names[row] for row in self.held}
+        between: StandardKind = "feasible range" if self.standard.feasible else "closest to prior"
         out = []
         for i, column in enumerate(self.base.columns):
             value = float(self.standard.theta[i])
             lower = upper = None
-            kind: Literal["confidence", "feasible range", "prior only"] = "feasible range"
-            if column.name in alone and column.name in row_of:
+            kind = between
+            if column.name in held:
+                kind = "prior only"
+            elif column.name in alone and column.name in row_of:
                 kind = "confidence"
                 lower = value - float(half[row_of[column.name]])
                 upper = value + float(half[row_of[column.name]])

@@ -123,6 +123,7 @@ def standard_document(estimate: Estimate, level: float) -> dict[str, Any] | None
         "parameters": [asdict(parameter) for parameter in estimate.standard_parameters(level)],
         "active": list(estimate.standard.active),
         "moved_inside": estimate.standard.moved,
+        "feasible": estimate.standard.feasible,
     }
 
 
