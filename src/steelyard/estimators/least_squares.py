@@ -6,6 +6,7 @@ j are divided by sigma_j, the residual's standard deviation in joint j's own lea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -122,23 +123,45 @@ def check_torques(regression: Regression) -> None:
             )
 
 
-def solve(regression: Regression, weights: Array, method: str) -> Estimate:
-    """Least squares with these weights per row group, in 1/(N m) or 1/N."""
+def solve(
+    regression: Regression,
+    weights: Array,
+    method: str,
+    *,
+    moving: Sequence[int] | None = None,
+    fixed: Array | None = None,
+) -> Estimate:
+    """Least squares with these weights per row group, in 1/(N m) or 1/N.
+
+    moving : the base parameters (by index) to estimate, all if None; the others are held at
+        their values in ``fixed`` (n_base,), zero if None, and covariances take these as given.
+    """
     check_torques(regression)
-    fit = triangular_fit(regression.system(weights))
+    n = regression.base.rank
+    chosen = list(range(n)) if moving is None else list(moving)
+    held = tuple(sorted(set(range(n)) - set(chosen)))
+    factor = regression.system(weights)
+    beta = np.zeros(n) if fixed is None else np.array(fixed, dtype=float)
+    beta[chosen] = 0.0
+    target = factor[:, -1] - factor[:, :-1] @ beta if held else factor[:, -1]
+    fit = triangular_fit(np.column_stack([factor[:, chosen], target]))
+    beta[chosen] = fit.beta
     freedom = regression.n_rows - fit.rank
     if freedom <= 0:
         raise EstimationError(
-            f"{regression.n_rows} torque values cannot give {regression.base.rank} base "
+            f"{regression.n_rows} torque values cannot give {len(chosen)} base "
             "parameters and their noise: record more samples"
         )
+    inverse = np.zeros((n, fit.rank))
+    inverse[chosen] = fit.inverse
+    known = np.zeros(n, dtype=bool)
+    known[chosen] = fit.determined
     variance = fit.residual_square / freedom
-    classical = Spread(
-        "classical", masked(variance * fit.inverse @ fit.inverse.T, fit.determined), freedom
-    )
+    classical = Spread("classical", masked(variance * inverse @ inverse.T, known), freedom)
     spreads = [classical]
-    findings = list(excitation_findings(regression, fit))
-    cluster, why_not = cluster_spread(regression, weights, fit.beta, fit.inverse)
+    whole = triangular_fit(factor) if held else fit
+    findings = list(excitation_findings(regression, whole))
+    cluster, why_not = cluster_spread(regression, weights, beta, inverse)
     if cluster is None:
         findings.append(
             Finding(
@@ -148,22 +171,22 @@ def solve(regression: Regression, weights: Array, method: str) -> Estimate:
             )
         )
     else:
-        masked_cluster = masked(cluster, fit.determined)
-        spreads.append(Spread("cluster", masked_cluster, len(regression.keys) - 1))
+        spreads.append(Spread("cluster", masked(cluster, known), len(regression.keys) - 1))
         findings.extend(overconfidence(classical, spreads[1]))
     estimate = Estimate(
         method=method,
         base=regression.base,
-        beta=fit.beta,
-        determined=fit.determined,
+        beta=beta,
+        determined=whole.determined,
         spreads=tuple(spreads),
-        channels=channel_fits(regression, fit.beta, weights),
-        relative_error=relative_error(regression, fit.beta),
+        channels=channel_fits(regression, beta, weights),
+        relative_error=relative_error(regression, beta),
         condition=fit.condition,
         condition_scaled=fit.condition_scaled,
         n_rows=regression.n_rows,
         n_blocks=len(regression.keys),
         record=regression.record,
+        held=held,
     )
     findings.extend(impossible_findings(estimate))
     return replace(estimate, findings=tuple(findings))
