@@ -1,0 +1,282 @@
+"""Standard parameters closest to a priori values, by SVD: paper 001, section IV.
+
+Of all parameters that fit the torques equally well, take those closest to known ones (CAD):
+
+    theta = prior + V1 S1⁻¹ U1ᵀ (Y - W prior)             W = U1 S1 V1ᵀ        (eqs 26-30)
+
+and, with S = diag(chi_e) of the essential parameters, chi_e zero at all other columns,
+
+    theta = prior + S V1e S1e⁻¹ U1eᵀ (Y - W prior)        W S = U1e S1e V1eᵀ    (eqs 31-33)
+
+Both are one computation on the triangular factor R of the base columns, since W = Q R K: the
+change of the base parameters, delta = beta - K prior, is a least-squares fit, and what is left
+to choose is which standard parameters carry it (``columns``):
+
+    "all"          theta = prior + Kᵀ (K Kᵀ)⁻¹ delta: eq 30, the change of smallest norm
+    "independent"  the base columns carry it and all others stay at the prior: what the paper's
+                   Table II shows
+
+Rank truncation (eq 15) is done where it is exact: K holds the structural dependencies of the
+columns, so that no singular value has to be called zero for them. Beyond that, singular values
+of R K (of R, for "independent") below ``RANK_TOLERANCE`` of the largest are directions which
+the data do not excite; the prior stays there.
+
+The norm is the paper's: plain numbers in SI units. It depends on units and on link frames, as
+does which columns are base columns. Nothing here looks at physics: the result may be what no
+robot can have, and says so (``Standard.feasible`` is False). :mod:`steelyard.consistency_report`
+counts how many links are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.consistency_report import consistency_of
+from steelyard.errors import EstimationError
+from steelyard.estimate import Estimate, Standard
+from steelyard.estimators.essential import (
+    CEILING,
+    MULTIPLE,
+    SIGNIFICANCE,
+    EssentialPath,
+    essential_path,
+    selection_findings,
+)
+from steelyard.estimators.least_squares import (
+    channel_fits,
+    joint_noise,
+    relative_error,
+    solve,
+    wls,
+)
+from steelyard.findings import Finding
+from steelyard.model import Model
+from steelyard.regression import Regression
+
+Array = NDArray[np.float64]
+Columns = Literal["all", "independent"]
+COLUMN_CHOICES = ("all", "independent")
+
+RANK_TOLERANCE = 1e-9
+"""Singular values below this share of the largest say that the data leave a direction open."""
+
+DRIVE_KINDS = ("drive_inertia", "viscous", "coulomb")
+
+
+@dataclass(frozen=True, eq=False)
+class Closest:
+    """Standard parameters closest to a prior.
+
+    theta : (n_columns,). prior : (n_columns,) what they are close to.
+    rank : directions in which the data moved them, of ``n_moving`` that could have moved.
+    distance : |theta - prior| / |prior|, as below the paper's Table II; infinite where the
+        prior is zero.
+    """
+
+    theta: Array
+    prior: Array
+    rank: int
+    n_moving: int
+
+    @property
+    def distance(self) -> float:
+        """|theta - prior| / |prior|, plain numbers in SI units."""
+        return relative_distance(self.theta, self.prior)
+
+
+def relative_distance(theta: ArrayLike, prior: ArrayLike) -> float:
+    """|theta - prior| / |prior|; infinite where the prior is zero."""
+    known = np.asarray(prior, dtype=float)
+    size = float(np.linalg.norm(known))
+    away = float(np.linalg.norm(np.asarray(theta, dtype=float) - known))
+    return away / size if size > 0.0 else float("inf")
+
+
+def closest_to_prior(
+    regression: Regression,
+    prior: ArrayLike,
+    *,
+    columns: Columns = "all",
+    essential: Sequence[int] | None = None,
+    weights: ArrayLike | None = None,
+) -> Closest:
+    """Eq 30, or eq 32 where ``essential`` names the base parameters (by index) that may move.
+
+    prior : (n_columns,) a priori values. columns : which standard parameters carry the change.
+    weights : (n_groups,) of the torque rows, 1/(N m); by default those of IDIM-WLS.
+
+    With "all", the other base parameters keep the prior's values as well: the change of the
+    essential ones is spread over all columns such that no other base parameter notices. For
+    "independent" this is eq 32 as it stands, in which diag(chi_e) cancels, the columns being
+    independent.
+    """
+    _check_columns(columns)
+    known = checked_prior(prior, len(regression.base.columns))
+    given = 1.0 / joint_noise(regression) if weights is None else np.asarray(weights, dtype=float)
+    factor, K = regression.system(given), regression.base.K
+    R = factor[:, :-1]
+    misfit = factor[:, -1] - R @ (K @ known)
+    independent = list(regression.base.independent)
+    theta = known.copy()
+    if essential is None and columns == "all":
+        change, rank = least_change(R @ K, misfit)
+        return Closest(theta + change, known, rank, K.shape[1])
+    moving = list(range(R.shape[1]) if essential is None else essential)
+    change, rank = least_change(R[:, moving], misfit)
+    if columns == "independent":
+        theta[[independent[k] for k in moving]] += change
+        return Closest(theta, known, rank, len(moving))
+    of_base = np.zeros(R.shape[1])
+    of_base[moving] = change
+    spread, _ = least_change(K, of_base)
+    return Closest(theta + spread, known, rank, K.shape[1])
+
+
+def least_change(A: Array, b: Array) -> tuple[Array, int]:
+    """The x of smallest norm that minimises |b - A x|, and the rank that was used."""
+    if A.shape[1] == 0:
+        return np.zeros(0), 0
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    rank = int(np.count_nonzero(s > RANK_TOLERANCE * s[0])) if s[0] > 0.0 else 0
+    return Vt[:rank].T @ ((U[:, :rank].T @ b) / s[:rank]), rank
+
+
+def closest_weighted(A: Array, b: Array, scale: ArrayLike) -> Array:
+    """Eq 32 as the paper writes it: S (A S)⁺ b with S = diag(scale), zeros keep a column still.
+
+    A : (n_rows, n) regressor. b : (n_rows,) torque that the prior does not explain.
+    """
+    S = np.asarray(scale, dtype=float)
+    change, _ = least_change(A * S, b)
+    return np.asarray(S * change)
+
+
+def drive_terms_from_fit(model: Model, regression: Regression, prior: ArrayLike) -> Array:
+    """The prior (n_columns,) with drive inertia and friction of a first IDIM-WLS (section V-B).
+
+    Makers of robots state neither. Taken are those terms that the torques tell alone, from the
+    fit of all base parameters; a negative one counts as zero. The others (a drive inertia that
+    acts only together with its link's) and offsets stay as they were.
+    """
+    estimate = wls(regression)
+    known = checked_prior(prior, len(regression.base.columns)).copy()
+    alone = {fate.name for fate in estimate.fates() if fate.kind == "alone"}
+    for value, column in zip(estimate.beta, regression.base.independent, strict=True):
+        stated = model.columns[column]
+        if stated.kind in DRIVE_KINDS and stated.name in alone:
+            known[column] = max(float(value), 0.0)
+    return known
+
+
+def estimate_cad(
+    model: Model,
+    regression: Regression,
+    prior: ArrayLike,
+    *,
+    columns: Columns = "all",
+    drive_terms: Literal["given", "first fit"] = "given",
+) -> Estimate:
+    """The WLS estimate with the standard parameters closest to a prior (eq 30).
+
+    prior : (n_columns,) such as ``model.prior_theta()``. drive_terms : whether those of the
+        prior are used, or taken from a first fit; see :func:`drive_terms_from_fit`.
+
+    Base parameters and their intervals are those of WLS; where the data leave directions open,
+    the prior stands there.
+    """
+    known = _prior(model, regression, prior, drive_terms)
+    found = closest_to_prior(regression, known, columns=columns)
+    weights = 1.0 / joint_noise(regression)
+    return _with_standard(solve(regression, weights, "cad"), model, regression, weights, found)
+
+
+def estimate_cad_essential(
+    model: Model,
+    regression: Regression,
+    prior: ArrayLike,
+    *,
+    columns: Columns = "independent",
+    drive_terms: Literal["given", "first fit"] = "given",
+    multiple: float = MULTIPLE,
+    ceiling: float = CEILING,
+    significance: float = SIGNIFICANCE,
+) -> tuple[Estimate, EssentialPath]:
+    """Standard parameters that leave the prior only for what is essential (eqs 31-33).
+
+    The essential base parameters are selected as in
+    :func:`steelyard.estimators.essential.estimate_essential`, and fitted again with all others
+    held at the prior's values.
+    """
+    known = _prior(model, regression, prior, drive_terms)
+    path = essential_path(regression, multiple=multiple, ceiling=ceiling, significance=significance)
+    found = closest_to_prior(regression, known, columns=columns, essential=path.essential)
+    weights = 1.0 / joint_noise(regression)
+    fixed = regression.base.K @ known
+    estimate = solve(regression, weights, "cad-essential", moving=path.essential, fixed=fixed)
+    notes = selection_findings(path, "the prior")
+    estimate = replace(estimate, findings=(*estimate.findings, *notes))
+    return _with_standard(estimate, model, regression, weights, found), path
+
+
+def checked_prior(prior: ArrayLike, n_columns: int) -> Array:
+    """The prior as an array (n_columns,), or a refusal that says what is wrong."""
+    known = np.asarray(prior, dtype=float)
+    if known.shape != (n_columns,) or not np.isfinite(known).all():
+        raise EstimationError(
+            f"a prior needs one finite number for each of {n_columns} columns, not an array of "
+            f"shape {known.shape}" + ("" if np.isfinite(known).all() else " with gaps")
+        )
+    return known
+
+
+def _check_columns(columns: str) -> None:
+    if columns not in COLUMN_CHOICES:
+        raise EstimationError(
+            f"there is no column choice '{columns}'; there are {', '.join(COLUMN_CHOICES)}"
+        )
+
+
+def _prior(model: Model, regression: Regression, prior: ArrayLike, drive_terms: str) -> Array:
+    if regression.model_hash != model.hash:
+        raise EstimationError("the regression belongs to another model")
+    if drive_terms == "first fit":
+        return drive_terms_from_fit(model, regression, prior)
+    if drive_terms != "given":
+        raise EstimationError(f"drive_terms is '{drive_terms}'; it is 'given' or 'first fit'")
+    return checked_prior(prior, len(model.columns))
+
+
+def _with_standard(
+    estimate: Estimate, model: Model, regression: Regression, weights: Array, found: Closest
+) -> Estimate:
+    """The estimate with its standard parameters, labelled as what they are.
+
+    Its base parameters are theirs: the same optimum, with the prior in place of the smallest
+    values where the data leave directions open.
+    """
+    report = consistency_of(model, found.theta)
+    beta = regression.base.K @ found.theta
+    bad = [body.link for body in report.bodies if not body.within_rounding]
+    words = (
+        f"standard parameters are the closest to the prior (|change| is "
+        f"{100 * found.distance:.3g} % of the prior's norm), not constrained to be physical: "
+    )
+    words += (
+        f"{len(bad)} of {len(report.bodies)} links are what no body can be ({', '.join(bad)})"
+        if bad
+        else f"all {len(report.bodies)} links happen to be"
+    )
+    finding = Finding("warning" if bad else "info", "closest-to-prior", words)
+    return replace(
+        estimate,
+        beta=beta,
+        channels=channel_fits(regression, beta, weights),
+        relative_error=relative_error(regression, beta),
+        standard=Standard(found.theta, (), 0.0, None, feasible=False),
+        findings=(*estimate.findings, finding),
+    )

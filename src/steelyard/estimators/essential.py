@@ -1,0 +1,272 @@
+"""Essential parameters: weighted least squares on as few base parameters as the data bear out.
+
+IDIM-WLS of paper 001, section III, with the reduction of its reference [10] (Pham and Gautier
+1991): the base parameter with the largest relative standard deviation is set to zero, the rest
+are fitted again, and so on until both hold,
+
+    sigma_i / |beta_i| <= limit   for all that remain,
+    limit = min(multiple · smallest sigma_i / |beta_i|,  ceiling)
+
+or until the next removal would make the fit significantly worse than that of all base
+parameters. The order uses the classical standard deviations (eqs 11-12), in which the noise
+level is one common factor.
+
+The test is an F-test in which the time blocks say what the rows are worth; see
+:mod:`steelyard.estimators.significance`. Everything comes from the triangular factors; no
+sample is touched again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import EstimationError
+from steelyard.estimate import Estimate
+from steelyard.estimators.least_squares import (
+    Fit,
+    joint_noise,
+    relative_error,
+    solve,
+    triangular_fit,
+)
+from steelyard.estimators.significance import significance_test
+from steelyard.findings import Finding
+from steelyard.regression import Regression
+from steelyard.wording import listed
+
+Array = NDArray[np.float64]
+
+MULTIPLE = 30.0
+"""How many times the smallest relative standard deviation the largest may be."""
+
+CEILING = 0.5
+"""Relative standard deviation above which a 95 % interval holds zero, whatever the smallest is."""
+
+SIGNIFICANCE = 0.05
+"""Level of the F-test."""
+
+Stop = Literal["all essential", "fit would be worse"]
+
+
+@dataclass(frozen=True)
+class Removal:
+    """One base parameter that was set to zero.
+
+    relative_sigma : when it went, as a share of its value; infinite where the data left it open.
+    smallest : the smallest relative standard deviation then.
+    n_left : base parameters that remain after it. relative_error : of the fit without it.
+    p_value : of the F-test of the fit without it against the full one; None where the removal
+        changes no torque, since the data left the parameter open.
+    effective_rows : how many independent torque values the rows are worth in that test.
+    """
+
+    name: str
+    relative_sigma: float
+    smallest: float
+    n_left: int
+    relative_error: float
+    p_value: float | None
+    effective_rows: float | None
+
+
+@dataclass(frozen=True)
+class EssentialPath:
+    """How the essential parameters were arrived at.
+
+    essential : indices of the base parameters that remain, ascending; names : theirs.
+    removals : in the order in which they happened.
+    relative_error : of the full fit, to compare with.
+    stopped, reason : why no more were removed, as a word and in words.
+    test : "cluster" where the time blocks carry the F-test, "independent" where they could not.
+    """
+
+    essential: tuple[int, ...]
+    names: tuple[str, ...]
+    removals: tuple[Removal, ...]
+    relative_error: float
+    stopped: Stop
+    reason: str
+    test: Literal["cluster", "independent"]
+
+    def text(self) -> str:
+        """The path as a table, one removal a line, and why it ended."""
+        width = max((len(step.name) for step in self.removals), default=9)
+        lines = [
+            f"{'removed':<{width}}  {'sigma %':>8}  {'left':>4}  {'error %':>8}  {'p':>6}",
+            f"{'':<{width}}  {'':>8}  {len(self.essential) + len(self.removals):>4}"
+            f"  {100 * self.relative_error:>8.3f}  {'':>6}",
+        ]
+        for step in self.removals:
+            p = "" if step.p_value is None else f"{step.p_value:.3f}"
+            lines.append(
+                f"{step.name:<{width}}  {100 * step.relative_sigma:>8.3g}  {step.n_left:>4}"
+                f"  {100 * step.relative_error:>8.3f}  {p:>6}"
+            )
+        return "\n".join([*lines, self.reason])
+
+
+def estimate_essential(
+    regression: Regression,
+    *,
+    multiple: float = MULTIPLE,
+    ceiling: float = CEILING,
+    significance: float = SIGNIFICANCE,
+) -> tuple[Estimate, EssentialPath]:
+    """Essential parameters and how they were found.
+
+    multiple : largest allowed ratio between relative standard deviations.
+    ceiling : largest relative standard deviation that may remain.
+    significance : a removal is refused where the F-test's p-value is below it; 0 never refuses.
+
+    Parameters that were removed are ``held`` at zero. Intervals are those of the reduced fit:
+    they take the selection as if it had been known beforehand. Refused where nothing would be
+    left.
+    """
+    path = essential_path(regression, multiple=multiple, ceiling=ceiling, significance=significance)
+    weights = 1.0 / joint_noise(regression)
+    estimate = solve(regression, weights, "essential", moving=path.essential)
+    findings = (*estimate.findings, *selection_findings(path, "zero"))
+    return replace(estimate, findings=findings), path
+
+
+def essential_path(
+    regression: Regression,
+    *,
+    multiple: float = MULTIPLE,
+    ceiling: float = CEILING,
+    significance: float = SIGNIFICANCE,
+) -> EssentialPath:
+    """Remove base parameters one by one; see :func:`estimate_essential`.
+
+    Ties go to the later column, so that those which stay are the first from the left, as with
+    base parameters.
+    """
+    _check_limits(multiple, ceiling, significance)
+    weights = 1.0 / joint_noise(regression)
+    factor = regression.system(weights)
+    names, n = regression.base.names, regression.base.rank
+    whole = triangular_fit(factor)
+    kept, removals = list(range(n)), []
+
+    def error_of(fit: Fit, columns: Sequence[int]) -> float:
+        return relative_error(regression, placed(fit.beta, columns, n))
+
+    fit = whole
+    # what the data leave open goes first: no torque changes without it
+    while not fit.determined.all():
+        gone = kept.pop(int(np.flatnonzero(~fit.determined)[-1]))
+        fit = triangular_fit(factor[:, [*kept, n]])
+        error = error_of(fit, kept)
+        removals.append(Removal(names[gone], math.inf, math.nan, len(kept), error, None, None))
+    if not kept:
+        raise EstimationError(
+            "an essential reduction would remove everything: the data determine none of "
+            f"{listed(names)}; record a motion that moves the joints"
+        )
+    test = significance_test(regression, weights, kept, fit)
+    removed: list[int] = []
+    worth, effective = test.p_value(kept, float(factor[:, -1] @ factor[:, -1]))
+    if significance and worth >= significance:
+        raise EstimationError(
+            "an essential reduction would remove everything: without any parameter the torques "
+            f"are fitted no worse than chance explains (p = {worth:.2g}, not below "
+            f"{significance:g}; {regression.n_rows} torque values are worth {effective:.0f} "
+            "independent ones); check that torques and positions belong together, or record more"
+        )
+    while True:
+        # the noise level is one common factor: that of the full fit serves throughout
+        sigma = np.sqrt(test.variance * np.sum(fit.inverse**2, axis=1))
+        with np.errstate(divide="ignore"):
+            relative = sigma / np.abs(fit.beta)
+        smallest = float(relative.min())
+        limit = min(multiple * smallest, ceiling)
+        worst = len(kept) - 1 - int(np.argmax(relative[::-1]))
+        name, share = names[kept[worst]], float(relative[worst])
+        stopped: Stop
+        if share <= limit:
+            stopped = "all essential"
+            reason = (
+                f"{len(kept)} of {n} base parameters are essential: relative standard deviations "
+                f"reach from {100 * smallest:.2g} % to {100 * share:.2g} % ({name}), and the "
+                f"limit is {100 * limit:.2g} %"
+            )
+            break
+        rest = [*kept[:worst], *kept[worst + 1 :]]
+        if not rest:
+            raise EstimationError(
+                f"an essential reduction would remove everything: the last parameter, {name}, is "
+                f"known to {100 * share:.2g} % only, above the limit of {100 * limit:.2g} %; "
+                "raise ceiling, or record more"
+            )
+        lighter = triangular_fit(factor[:, [*rest, n]])
+        p_value, effective = test.p_value([*removed, kept[worst]], lighter.residual_square)
+        if p_value < significance:
+            stopped = "fit would be worse"
+            reason = (
+                f"{len(kept)} of {n} base parameters remain: {name} is known to "
+                f"{100 * share:.2g} % only, above the limit of {100 * limit:.2g} %, but without "
+                f"it the fit would be significantly worse than that of all (p = {p_value:.2g})"
+            )
+            break
+        removals.append(
+            Removal(name, share, smallest, len(rest), error_of(lighter, rest), p_value, effective)
+        )
+        removed.append(kept[worst])
+        kept, fit = rest, lighter
+    return EssentialPath(
+        tuple(kept),
+        tuple(names[k] for k in kept),
+        tuple(removals),
+        relative_error(regression, whole.beta),
+        stopped,
+        reason,
+        "independent" if test.cluster is None else "cluster",
+    )
+
+
+def placed(values: Array, columns: Sequence[int], n: int) -> Array:
+    """(n,) with ``values`` at ``columns`` and zeros elsewhere."""
+    out = np.zeros(n)
+    out[list(columns)] = values
+    return out
+
+
+def selection_findings(path: EssentialPath, held_at: str) -> tuple[Finding, ...]:
+    """Say what was selected, and what that does to the intervals."""
+    gone = path.removals
+    findings = []
+    if gone:
+        findings.append(
+            Finding(
+                "info",
+                "conditional-on-selection",
+                f"{path.reason}; {len(gone)} are held at {held_at}, and intervals of the others "
+                "take this as known, although the same data chose it: they say nothing of what "
+                "the removed ones may be",
+            )
+        )
+    if path.test == "independent":
+        findings.append(
+            Finding(
+                "warning",
+                "selection-takes-rows-as-independent",
+                "the time blocks give no covariance, so that the test of the selection takes "
+                "residuals as independent: it keeps more parameters than the data bear out",
+            )
+        )
+    return tuple(findings)
+
+
+def _check_limits(multiple: float, ceiling: float, significance: float) -> None:
+    if not multiple >= 1.0:
+        raise EstimationError(f"multiple is {multiple}; it must be at least 1")
+    if not ceiling > 0.0:
+        raise EstimationError(f"ceiling is {ceiling}; it must be above 0")
+    if not 0.0 <= significance < 1.0:
+        raise EstimationError(f"significance is {significance}; it must be at least 0, below 1")
