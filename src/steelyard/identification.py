@@ -33,7 +33,7 @@ from steelyard.robot.tree import Robot
 from steelyard.scales import known_parameters
 from steelyard.shortage import shortage_findings
 from steelyard.signals import Prepared, Processing, prepare
-from steelyard.terms import Term
+from steelyard.terms import Side, Term
 from steelyard.wording import shown
 
 Method = Literal["feasible", "wls", "ols"]
@@ -65,6 +65,7 @@ def identify(
     *,
     terms: Iterable[Term] | None = None,
     overlay: Overlay | None = None,
+    torque: Side | None = None,
     method: Method = "feasible",
     constraints: Constraints | None = None,
     n_resamples: int = 200,
@@ -80,6 +81,8 @@ def identify(
         viscous and Coulomb friction and an offset for each joint.
     overlay : changes the robot, names its terms and states constraints; see
         :mod:`steelyard.robot.overlay`.
+    torque : where torque is measured, "motor" or "link", which decides the default terms; see
+        :func:`steelyard.terms.default_terms`. It goes before what the overlay says of all joints.
     method : "feasible" keeps to what is physically possible, with each joint weighed by its own
         noise; "wls" only weighs, "ols" does not even that: both may return what no robot has.
     constraints : what is known besides physics, for "feasible"; in place of the overlay's.
@@ -100,7 +103,7 @@ def identify(
     # matrices are small: LAPACK's own threads would only get in each other's way, and change
     # the last digits
     with threadpool_limits(limits=1, user_api="blas"):
-        model = model_of(robot, terms=terms, overlay=overlay)
+        model = model_of(robot, terms=terms, overlay=overlay, torque=torque)
         processing = processing or Processing()
         base = base_map(model)
         parts: list[Regression] = []
@@ -142,15 +145,18 @@ def model_of(
     *,
     terms: Iterable[Term] | None = None,
     overlay: Overlay | None = None,
+    torque: Side | None = None,
 ) -> Model:
-    """The model of a robot with these terms, or with those of an overlay."""
-    if overlay is None:
-        return Model(robot) if terms is None else Model(robot, tuple(terms))
-    stated = overlay.default_terms is not None or overlay.joint_terms or overlay.couplings
-    if terms is not None and stated:
+    """The model of a robot with these terms, or those of an overlay, or the default ones for
+    where torque is measured.
+    """
+    if terms is not None and overlay is not None and overlay.states_terms:
         raise ModelError("terms are given twice, as an argument and in the overlay; give them once")
-    robot = apply_overlay(robot, overlay)
-    chosen = terms_from_overlay(robot, overlay) if terms is None else tuple(terms)
+    if terms is not None and torque is not None:
+        raise ModelError("terms and torque are both given; torque only chooses terms: give one")
+    if overlay is not None:
+        robot = apply_overlay(robot, overlay)
+    chosen = terms_from_overlay(robot, overlay, torque=torque) if terms is None else tuple(terms)
     return Model(robot, chosen)
 
 

@@ -8,18 +8,25 @@ along ``dᵀ``. A term of a single joint is the case ``d = e_j``; drives that sh
     viscous        tau = d · fv · s           N m s/rad (N s/m)
     coulomb        tau = d · fc · sign(s)     N m (N)
     offset         tau = d · fo               N m (N)
+
+Where torque is measured decides which of them there are. Motors (currents) carry their rotors
+and all friction; a sensor behind the gears sees neither, only what rubs between it and the link.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from steelyard.errors import ModelError
 from steelyard.robot.tree import Robot
 
 KINDS = ("drive_inertia", "viscous", "coulomb", "offset")
 SYMBOLS = {"drive_inertia": "Ia", "viscous": "fv", "coulomb": "fc", "offset": "fo"}
+Side = Literal["motor", "link"]
+KINDS_AT: dict[Side, tuple[str, ...]] = {"motor": KINDS, "link": ("coulomb", "offset")}
+"""Terms of a joint by where its torque is measured, where nothing else is said."""
 _UNITS_TURNING = {
     "drive_inertia": "kg m²",
     "viscous": "N m s/rad",
@@ -34,7 +41,7 @@ class Term:
     """One parameter of the joints: its kind, the direction it acts along, its name.
 
     direction : (joint name, weight) pairs with non-zero weights.
-    owner : the joint, or the name of the coupling, that the column is named after.
+    owner : the joint, motor or coupling that the column is named after.
     """
 
     kind: str
@@ -78,9 +85,66 @@ def coupled_terms(
     return tuple(Term(kind, name, tuple(direction.items())) for kind in kinds)
 
 
-def default_terms(robot: Robot) -> tuple[Term, ...]:
-    """Drive inertia, viscous and Coulomb friction and an offset for every joint."""
-    return joint_terms(robot.joint_names)
+def default_terms(robot: Robot, torque: Side | Mapping[str, Side] = "motor") -> tuple[Term, ...]:
+    """Terms of every joint, by where its torque is measured.
+
+    torque : "motor" for drive inertia, viscous and Coulomb friction and an offset; "link" for
+        Coulomb friction and an offset; one for all, or by joint ("motor" where it is not named).
+
+    Where the robot has a transmission, the terms on the motor side are those of its motors.
+    """
+    return terms_of(robot, torque, {}, {}, None)
+
+
+def terms_of(
+    robot: Robot,
+    torque: Side | Mapping[str, Side],
+    joint_kinds: Mapping[str, tuple[str, ...]],
+    motor_kinds: Mapping[str, tuple[str, ...]],
+    usual: tuple[str, ...] | None,
+) -> tuple[Term, ...]:
+    """Terms of the joints, then of the motors.
+
+    joint_kinds, motor_kinds : kinds of terms of those that are named.
+    usual : of the others; None for what ``KINDS_AT`` says of the side of their torque.
+    """
+    for name in () if isinstance(torque, str) else torque:
+        robot.joint(name)
+    sides: dict[str, Side] = {
+        joint: torque if isinstance(torque, str) else torque.get(joint, "motor")
+        for joint in robot.joint_names
+    }
+    unknown = [side for side in sides.values() if side not in KINDS_AT]
+    if unknown:
+        raise ModelError(
+            f"torque is measured at '{unknown[0]}'; it can be at {' or '.join(KINDS_AT)}"
+        )
+    motors = () if robot.transmission is None else robot.transmission.motors
+    own_drives = {motor.name for motor in motors} & set(sides)
+    terms: list[Term] = []
+    for joint, side in sides.items():
+        kinds = joint_kinds.get(joint)
+        if kinds is None and joint in own_drives:
+            kinds = motor_kinds.get(joint)
+        if kinds is None:
+            kinds = KINDS_AT[side] if usual is None else usual
+            if motors and side == "motor" and joint not in own_drives:
+                kinds = ()  # they are the motors'
+        terms.extend(joint_terms([joint], kinds))
+    for motor in motors:
+        if motor.name in own_drives:
+            continue
+        kinds = motor_kinds.get(motor.name)
+        if kinds is None:
+            at = {sides[joint] for joint in motor.joints}
+            if len(at) > 1:
+                raise ModelError(
+                    f"motor '{motor.name}' drives {', '.join(motor.joints)}, whose torques are "
+                    "measured on different sides of the gears; state the terms of this motor"
+                )
+            kinds = () if at == {"link"} else KINDS if usual is None else usual
+        terms.extend(Term(kind, motor.name, motor.direction) for kind in kinds)
+    return tuple(terms)
 
 
 def term_unit(robot: Robot, term: Term) -> str:

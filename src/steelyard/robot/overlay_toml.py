@@ -9,22 +9,34 @@ from types import MappingProxyType
 
 from steelyard.errors import OverlayError
 from steelyard.files import read_capped
-from steelyard.robot.overlay import LIMITS, TERMS, Coupling, Overlay
+from steelyard.robot.overlay import LIMITS, SIDES, TERMS, Coupling, Overlay, Side
 from steelyard.robot.overlay_constraints import com_boxes_of, constraints_of
+from steelyard.robot.overlay_motors import motors_of
 from steelyard.robot.overlay_values import (
     flag_of,
     key_name,
     kind_of,
     known_keys,
     number_of,
+    one_of,
     table_of,
 )
 from steelyard.robot.tree import Limits
 from steelyard.wording import did_you_mean, is_name, listed, one_line, shown, shown_path
 
 MAX_BYTES = 2**20
-KEYS = ("gravity", "floating_base", "terms", "locked", "joint", "coupling", "constraints")
-JOINT_KEYS = (*LIMITS, "terms")
+KEYS = (
+    "gravity",
+    "floating_base",
+    "terms",
+    "locked",
+    "joint",
+    "coupling",
+    "constraints",
+    "torque",
+    "motor",
+)
+JOINT_KEYS = (*LIMITS, "terms", "torque", "motor_zero")
 COUPLING_KEYS = ("name", "direction", "terms")
 NOT_NEGATIVE = ("velocity", "effort", "acceleration")
 
@@ -57,6 +69,8 @@ def _overlay(table: Mapping[str, object], source: str | None) -> Overlay:
     known_keys(table, KEYS, "")
     limits: dict[str, Limits] = {}
     joint_terms: dict[str, tuple[str, ...]] = {}
+    joint_torque: dict[str, Side] = {}
+    motor_zeros: dict[str, float] = {}
     for name, entry in table_of(table.get("joint", {}), "joint").items():
         path = f"joint.{key_name(name)}"
         values = table_of(entry, path)
@@ -66,6 +80,17 @@ def _overlay(table: Mapping[str, object], source: str | None) -> Overlay:
             limits[name] = Limits(**stated)
         if "terms" in values:
             joint_terms[name] = _terms(values["terms"], f"{path}.terms")
+        if "torque" in values:
+            joint_torque[name] = _side(values["torque"], f"{path}.torque")
+        if "motor_zero" in values:
+            motor_zeros[name] = number_of(values["motor_zero"], f"{path}.motor_zero")
+    motors = motors_of(table.get("motor", {}))
+    motor_tables = table_of(table.get("motor", {}), "motor")
+    motor_terms = {
+        motor.name: _terms(entry["terms"], f"motor.{key_name(motor.name)}.terms")
+        for motor in motors
+        if "terms" in (entry := table_of(motor_tables[motor.name], "motor"))
+    }
     locked = {
         name: number_of(value, f"locked.{key_name(name)}")
         for name, value in table_of(table.get("locked", {}), "locked").items()
@@ -80,8 +105,17 @@ def _overlay(table: Mapping[str, object], source: str | None) -> Overlay:
         couplings=_couplings(table.get("coupling", [])),
         constraints=constraints_of(table["constraints"]) if "constraints" in table else None,
         com_boxes=com_boxes_of(table.get("constraints", {})),
+        torque=_side(table["torque"], "torque") if "torque" in table else None,
+        joint_torque=MappingProxyType(joint_torque),
+        motors=motors,
+        motor_terms=MappingProxyType(motor_terms),
+        motor_zeros=MappingProxyType(motor_zeros),
         source=source,
     )
+
+
+def _side(value: object, path: str) -> Side:
+    return "link" if one_of(value, path, SIDES) == "link" else "motor"
 
 
 def _limit(value: object, key: str, path: str) -> float:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from numpy.typing import NDArray
 from steelyard.errors import RobotError
 from steelyard.robot.checks import check_tree
 from steelyard.wording import did_you_mean, listed, shown
+
+if TYPE_CHECKING:
+    from steelyard.robot.transmission import Transmission
 
 Array = NDArray[np.float64]
 JointKind = Literal["revolute", "continuous", "prismatic", "fixed"]
@@ -127,6 +130,7 @@ class Robot:
     """A tree of links and joints, with gravity (m/s², in the root link's frame).
 
     source : the file it was read from. notes : what a user should know about that file.
+    transmission : its motors and gears, where they are stated.
     """
 
     name: str
@@ -136,6 +140,7 @@ class Robot:
     floating_base: bool = False
     source: str | None = None
     notes: tuple[str, ...] = ()
+    transmission: Transmission | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gravity", gravity_vector(self.gravity))

@@ -17,6 +17,7 @@ from steelyard.robot.tree import Robot
 from steelyard.signals.crosschecks import joints_that_should_rest, velocity_factors
 from steelyard.signals.cutoff import CutoffChoice, automatic_cutoff
 from steelyard.signals.derivatives import half_width
+from steelyard.signals.drives import joint_side
 from steelyard.signals.filters import settling_time_s
 from steelyard.signals.kinematics import kinematics, smooth
 from steelyard.signals.matching import match_joints, moving_joints, needed_signals, unwrap
@@ -47,10 +48,13 @@ class Prepared:
 def prepare(log: Log, robot: Robot, processing: Processing | None = None) -> Prepared:
     """Clean, filter and differentiate a log.
 
-    In this order: match joints and units; unwrap; bridge short gaps and bring the stamps to
-    a uniform grid; low-pass; differentiate; trim; decimate; drop torque in the dead band.
+    In this order: motors to joints, where the robot has a transmission; match joints and units;
+    unwrap; bridge short gaps and bring the stamps to a uniform grid; low-pass; differentiate;
+    trim; decimate; drop torque in the dead band.
     """
     processing = processing or Processing()
+    content_hash = log.content_hash
+    log, computed = joint_side(log, robot)
     joints, extra = match_joints(log, robot)
     needed = needed_signals(log, robot, processing)
     turning = {joint.name for joint in robot.free_joints if joint.kind != "prismatic"}
@@ -61,7 +65,10 @@ def prepare(log: Log, robot: Robot, processing: Processing | None = None) -> Pre
             if count:
                 jumps[joint] = count
     factors, doubts = velocity_factors(log, joints, needed, processing)
-    named = {f"{joint}.{quantity}": values for (joint, quantity), values in needed.items()}
+    named = {
+        f"{joint}.{quantity}{_in_words(computed.get(f'{joint}.{quantity}'))}": values
+        for (joint, quantity), values in needed.items()
+    }
     rows = usable_rows(log, named, processing.max_gap_s)
     base = time_base(log.time[rows], processing, log.name)
     missing = {key: ~np.isfinite(values[rows]) for key, values in needed.items()}
@@ -91,12 +98,14 @@ def prepare(log: Log, robot: Robot, processing: Processing | None = None) -> Pre
     record: dict[str, object] = {
         "log": log.name,
         "source": log.source,
-        "content_sha256": log.content_hash,
+        "content_sha256": content_hash,
         "processing": processing.as_record(),
         "samples_in": len(log),
         "duration_s": log.duration_s,
         "ignored_columns": list(log.ignored),
         "ignored_joints": list(extra),
+        "computed_from_motors": computed,
+        "transmission": None if robot.transmission is None else robot.transmission.record(),
         "time": base.record,
         "rows_cut_at_ends": [rows.start, len(log) - rows.stop],
         "samples_bridged": {
@@ -198,6 +207,11 @@ def dead_band_record(
         "speeds": {name: float(speed) for name, speed in speeds.items()},
         "samples": {name: int(n) for name, n in zip(channels, samples, strict=True)},
     }
+
+
+def _in_words(source: str | None) -> str:
+    """What a computed signal is made of, behind its name."""
+    return "" if source is None else f" (= {source})"
 
 
 def _plain(choice: CutoffChoice) -> dict[str, object]:

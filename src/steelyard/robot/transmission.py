@@ -1,0 +1,165 @@
+"""Motors and the gears between them and the joints: motor speeds = T × joint speeds.
+
+    v_motor = T v,      tau = Tᵀ tau_motor,      tau_motor = gain · constant · current
+
+T (n_motors, n_joints) holds gear ratios; it is diagonal where each motor turns one joint, and
+has more entries where drives are coupled (Gautier and Venture 2013, eqs 5, 34). What a motor
+adds to the torques, its rotor and its friction, acts along its row of T. That row is divided by
+its largest entry, so that parameters are as the joint of that entry sees them: with ratio N a
+rotor of inertia J shows as Ia = N² J.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import RobotError
+from steelyard.wording import listed, shown
+
+Array = NDArray[np.float64]
+
+SINGULAR = 1e-9
+"""Smallest singular value, over the largest, below which T turns no motor for some motion."""
+MAX_CONDITION = 1e4
+"""Condition number, rows and columns of T scaled to one, that no gear has on purpose."""
+MAX_MOTORS = 1000
+
+
+@dataclass(frozen=True)
+class Motor:
+    """A motor and its gears.
+
+    ratio : (joint, motor speed per joint speed) pairs, none zero; rad/m for a sliding joint.
+    torque_constant : N m/A (N/A for a linear motor); None where it is not known.
+    gain : by which the recorded torque or current is off; the torque is ``gain`` times it.
+    """
+
+    name: str
+    ratio: tuple[tuple[str, float], ...]
+    torque_constant: float | None = None
+    gain: float = 1.0
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints that it drives."""
+        return tuple(joint for joint, _ in self.ratio)
+
+    @property
+    def reference(self) -> float:
+        """The ratio of largest size, the first of equals: what its parameters are divided by."""
+        return max((ratio for _, ratio in self.ratio), key=abs)
+
+    @property
+    def direction(self) -> tuple[tuple[str, float], ...]:
+        """Its row of T over ``reference``: what its terms act along in joint space."""
+        return tuple((joint, ratio / self.reference) for joint, ratio in self.ratio)
+
+
+@dataclass(frozen=True)
+class Transmission:
+    """The motors of a robot.
+
+    zeros : joint -> position (rad or m) at which its motors stand at zero.
+    link_side : joints whose torque is measured behind the gears, and not by their motors.
+    """
+
+    motors: tuple[Motor, ...]
+    zeros: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    link_side: tuple[str, ...] = ()
+
+    @cached_property
+    def _by_name(self) -> dict[str, Motor]:
+        return {motor.name: motor for motor in self.motors}
+
+    @property
+    def motor_names(self) -> tuple[str, ...]:
+        """Names of the motors, in the order of the rows of T."""
+        return tuple(motor.name for motor in self.motors)
+
+    def motor(self, name: str) -> Motor:
+        """The motor of that name."""
+        if name in self._by_name:
+            return self._by_name[name]
+        raise RobotError(f"there is no motor {shown(name)}; the motors are {listed(self._by_name)}")
+
+    def driving(self, joint: str) -> tuple[Motor, ...]:
+        """The motors that drive this joint."""
+        return tuple(motor for motor in self.motors if joint in motor.joints)
+
+    def matrix(self, joints: Sequence[str]) -> Array:
+        """T (n_motors, n_joints) for joints in this order."""
+        T = np.zeros((len(self.motors), len(joints)))
+        column = {joint: k for k, joint in enumerate(joints)}
+        for row, motor in enumerate(self.motors):
+            for joint, ratio in motor.ratio:
+                if joint in column:
+                    T[row, column[joint]] = ratio
+        return T
+
+    def to_joints(self, joints: Sequence[str]) -> Array:
+        """T⁺ (n_joints, n_motors): joint speeds from motor speeds, with exact zeros."""
+        inverse = np.linalg.pinv(self.matrix(joints))
+        # entry (j, m) has the unit of 1 / T[m, j]; what is rounding is told in that unit
+        row = np.abs(inverse).max(axis=1, keepdims=True)
+        column = np.abs(inverse).max(axis=0, keepdims=True)
+        return np.where(np.abs(inverse) > 1e-12 * np.minimum(row, column), inverse, 0.0)
+
+    def record(self) -> dict[str, object]:
+        """The motors in plain values."""
+        return {
+            motor.name: {
+                "ratio": dict(motor.ratio),
+                "torque_constant": motor.torque_constant,
+                "gain": motor.gain,
+            }
+            for motor in self.motors
+        }
+
+
+def transmission_fault(transmission: Transmission, joints: Iterable[str]) -> str | None:
+    """Why these motors cannot drive these joints, in words; None if they can."""
+    joints = tuple(joints)
+    T = transmission.matrix(joints)
+    idle = [joint for joint, column in zip(joints, T.T, strict=True) if not column.any()]
+    if idle:
+        return (
+            f"no motor drives joint {listed(idle)}; where motors are stated, each joint that moves "
+            f"needs one: the motors are {listed(transmission.motor_names)}"
+        )
+    if len(T) < len(joints):
+        return f"{len(T)} motors cannot drive {len(joints)} joints: {listed(joints)}"
+    scaled = T / np.linalg.norm(T, axis=1, keepdims=True)
+    size = np.linalg.norm(scaled, axis=0)
+    _, sizes, motions = np.linalg.svd(scaled / size)
+    if sizes[-1] <= SINGULAR * sizes[0]:
+        still = motions[-1] / size
+        still = still / still[int(np.argmax(np.abs(still)))]
+        moved = [(joint, x) for joint, x in zip(joints, still, strict=True) if abs(x) > 1e-6]
+        behind = [
+            motor.name
+            for motor in transmission.motors
+            if any(joint in motor.joints for joint, _ in moved)
+        ]
+        return (
+            f"the transmission is singular: moving {listed(f'{j} by {x:.4g}' for j, x in moved)} "
+            f"turns no motor; correct the ratios of motors {listed(behind)}"
+        )
+    condition = float(sizes[0] / sizes[-1])
+    if condition > MAX_CONDITION:
+        worst = [
+            joint
+            for joint, x in zip(joints, motions[-1], strict=True)
+            if abs(x) > 0.1 * np.abs(motions[-1]).max()
+        ]
+        return (
+            f"the transmission is all but singular: its condition number is {condition:.3g}, rows "
+            f"and columns scaled to one (at most {MAX_CONDITION:g}); look at the ratios of "
+            f"{listed(worst)}"
+        )
+    return None
