@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import json
 
 import numpy as np
 from paper_robots import panda
 from robot_files import dataset
 
 from steelyard.logs import Log
+from steelyard.model import Model
 from steelyard.motion import Measurements, Motion
+from steelyard.robot.overlay import Overlay
+from steelyard.robot.overlay_toml import parse_overlay
 from steelyard.robot.tree import Joint, Link, Robot, frozen_array
+from steelyard.signals import Processing
 
 EMPS_GAIN = 35.1507  # N/V
+TX40 = "staubli_tx40_figaroh"
+# motor 6 turns with joints 5 and 6 (paper 001, eqs 34-35): all that has to be said of it
+TX40_OVERLAY = """
+[joint.joint_6]
+terms = ["viscous", "coulomb", "offset"]
+
+[[coupling]]
+name = "motor_6"
+direction = { joint_5 = 1.0, joint_6 = 1.0 }
+terms = ["drive_inertia", "viscous", "coulomb"]
+"""
 
 
 def emps_robot() -> Robot:
@@ -64,3 +81,81 @@ def kuka_run(run: int, skipped: int) -> tuple[Motion, Measurements]:
         )
         time = data["times"].ravel()[skipped:]
     return Motion(time, q, v, a, f"run {run}"), Measurements(robot.joint_names, tau)
+
+
+def tx40_facts() -> dict:
+    """Gear ratios, processing and a priori drive parameters, by the makers of the data."""
+    return json.loads((dataset(TX40) / "drive_model_and_prior.json").read_text(encoding="utf-8"))
+
+
+def tx40_robot() -> Robot:
+    """The Stäubli TX-40 with its CAD inertials."""
+    return Robot.from_urdf(dataset(TX40) / "tx40_mdh_modified.urdf")
+
+
+def tx40_overlay() -> Overlay:
+    """The coupled wrist."""
+    return parse_overlay(TX40_OVERLAY)
+
+
+def tx40_processing() -> Processing:
+    """What the makers of the data did: 100 Hz, every tenth sample, their dead bands (rad/s)."""
+    bands = tx40_facts()["velocity_deadband_rad_s"]
+    joints = tx40_robot().joint_names
+    return Processing(cutoff_hz=100.0, decimate=10, dead_band=dict(zip(joints, bands, strict=True)))
+
+
+def tx40_log(first: int = 0, behind: int | None = None, name: str = "tx40") -> Log:
+    """Joint positions and torques from the recorded motor positions and motor torques.
+
+    Motor speeds are T times joint speeds, with T[6, 5] for the coupling, so joint torques are
+    Tᵀ times motor torques. 45,000 samples at 5 kHz, or those from ``first`` to ``behind``.
+    """
+    facts = tx40_facts()
+    ratio = facts["reduction_ratio"]
+    T = np.diag(ratio)
+    T[5, 4] = ratio[5]
+
+    def table(file: str) -> np.ndarray:
+        with gzip.open(dataset(TX40) / file, "rt") as stream:
+            return np.loadtxt(stream, delimiter=",", skiprows=1)[first:behind]
+
+    q = table("pos_read_data.csv.gz") @ np.linalg.inv(T).T
+    tau = table("curr_data.csv.gz") @ T
+    q[:, 1] -= np.pi / 2
+    q[:, 2] += np.pi / 2
+    time = (first + np.arange(len(q))) * facts["sampling_period_s"]
+    signals = {}
+    for k, joint in enumerate(tx40_robot().joint_names):
+        signals[joint, "position"] = q[:, k]
+        signals[joint, "torque"] = tau[:, k]
+    return Log(time, signals, name=name)
+
+
+def tx40_prior(model: Model, *, offsets: bool) -> np.ndarray:
+    """CAD inertials with the makers' drive parameters, as terms along joints and motor 6.
+
+    Their Ia5, fv5 and fv6 hold rotor 6's share (paper 001, eq 35). Paper 001 takes offsets as
+    zero a priori.
+    """
+    prior = tx40_facts()["prior"]
+    values = {}
+    for k in range(6):
+        joint = f"joint_{k + 1}"
+        values[f"{joint}.fv"], values[f"{joint}.fc"] = prior["fv"][k], prior["fs"][k]
+        values[f"{joint}.fo"] = prior["offset"][k] if offsets else 0.0
+        if k < 5:
+            values[f"{joint}.Ia"] = prior["Ia"][k]
+    values["joint_5.Ia"] -= prior["Iam6"]
+    values["joint_5.fv"] -= prior["fvm6"]
+    values["joint_6.fv"] -= prior["fvm6"]
+    values["motor_6.Ia"] = prior["Iam6"]
+    values["motor_6.fv"], values["motor_6.fc"] = prior["fvm6"], prior["fsm6"]
+    return model.theta(values)
+
+
+def tx40_published() -> dict[str, tuple[float, float]]:
+    """OLS and WLS value of each published base parameter, by its expression."""
+    path = dataset(TX40) / "published_base_parameters_TX40_bp_5.csv"
+    with path.open(encoding="utf-8") as stream:
+        return {row[0]: (float(row[1]), float(row[3])) for row in csv.reader(stream)}
