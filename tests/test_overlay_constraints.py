@@ -246,7 +246,7 @@ def test_bad_geometry(tmp_path, shape, expected):
         boxes_from_collision(urdf(tmp_path / "r.urdf", a=collision(shape)))
     assert expected in str(caught.value)
     (tmp_path / "m.xml").write_text("<mujoco/>")
-    with pytest.raises(RobotError, match="collision boxes are read from URDF files only"):
+    with pytest.raises(RobotError, match="collision geometry is read from URDF files only"):
         boxes_from_collision(tmp_path / "m.xml")
 
 

@@ -1,14 +1,11 @@
-"""Values of base parameters as files: ``name,value`` lines, a JSON object, or a result file."""
+"""Values of base parameters as files; see `steelyard.named_values` for their forms."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,24 +13,23 @@ from numpy.typing import NDArray
 from steelyard.errors import ResultError
 from steelyard.files import read_capped, write_text
 from steelyard.identifiability import BaseMap
+from steelyard.named_values import json_value, named_values
 from steelyard.result import MAX_BYTES, SCHEMA
-from steelyard.wording import did_you_mean, listed, quoted_list, shown, shown_path
+from steelyard.wording import did_you_mean, listed, quoted_list, shown_path
 
 Array = NDArray[np.float64]
 
 
 def is_result(path: str | Path) -> bool:
     """Whether a file is a result file, which knows the terms of its model."""
-    document = _json(read_capped(path, MAX_BYTES, ResultError))
+    document = json_value(read_capped(path, MAX_BYTES, ResultError))
     return isinstance(document, dict) and document.get("schema") == SCHEMA
 
 
 def read_base_values(path: str | Path, base: BaseMap) -> Array:
     """Values (n_base,) in the order of ``base``, matched by name; every one must be there."""
-    data = read_capped(path, MAX_BYTES, ResultError)
     where = shown_path(path)
-    document = _json(data)
-    values = _from_csv(data, where) if document is None else _from_json(document, where)
+    values = named_values(path, "base", ResultError)
     unknown = [name for name in values if name not in base.names]
     if unknown:
         raise ResultError(
@@ -57,65 +53,3 @@ def write_base_values(path: str | Path, names: Sequence[str], beta: Array) -> No
     writer.writerow(("name", "value"))
     writer.writerows((name, repr(float(value))) for name, value in zip(names, beta, strict=True))
     write_text(path, stream.getvalue(), ResultError)
-
-
-def _json(data: bytes) -> Any:
-    """The JSON value in a file, or None where it is none."""
-    if data.lstrip()[:1] not in (b"{", b"["):
-        return None
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _from_json(document: Any, where: str) -> dict[str, float]:
-    if isinstance(document, dict) and document.get("schema") == SCHEMA:
-        try:
-            parameters = document["estimate"]["parameters"]
-            pairs = [(p["name"], p["predicts_with"]) for p in parameters]
-        except (KeyError, TypeError):
-            raise ResultError(f"{where}: is a damaged result file") from None
-        return _values(pairs, where)
-    if not isinstance(document, Mapping):
-        raise ResultError(f"{where}: must be an object of names and values")
-    return _values(list(document.items()), where)
-
-
-def _from_csv(data: bytes, where: str) -> dict[str, float]:
-    try:
-        text = data.decode("utf-8-sig")
-        rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
-    except (UnicodeDecodeError, csv.Error) as failure:
-        raise ResultError(f"{where}: is no table of names and values ({failure})") from None
-    if rows and "name" in [cell.strip() for cell in rows[0]]:
-        head = [cell.strip() for cell in rows[0]]
-        if "value" not in head:
-            raise ResultError(f"{where}: its header has no column 'value' but {quoted_list(head)}")
-        at = head.index("name"), head.index("value")
-        rows = rows[1:]
-    else:
-        at = 0, 1
-    for row in rows:
-        if len(row) <= max(at):
-            raise ResultError(f"{where}: the line {shown(','.join(row))} is not name,value")
-    return _values([(row[at[0]].strip(), row[at[1]].strip()) for row in rows], where)
-
-
-def _values(pairs: Sequence[tuple[Any, Any]], where: str) -> dict[str, float]:
-    out: dict[str, float] = {}
-    for name, value in pairs:
-        if not isinstance(name, str) or isinstance(value, bool):
-            raise ResultError(f"{where}: must have a name and a number for each parameter")
-        try:
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            number = math.nan
-        if not math.isfinite(number):
-            raise ResultError(
-                f"{where}: {shown(name)} has {shown(str(value))}, not a finite number"
-            )
-        if name in out:
-            raise ResultError(f"{where}: {shown(name)} is there twice")
-        out[name] = number
-    return out

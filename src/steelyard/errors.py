@@ -38,6 +38,10 @@ class EstimationError(SteelyardError):
     """An estimator cannot give what it was asked for."""
 
 
+class PriorError(SteelyardError):
+    """What is believed beforehand is not physical, or not complete."""
+
+
 class SimulationError(SteelyardError):
     """The virtual robot cannot follow, or left the numbers."""
 

@@ -1,0 +1,269 @@
+"""Constrained least squares with a prior that knows no frames and no units.
+
+    minimise |z - R K theta|² + gamma sum_k D(J_k || J0_k)   subject to the constraints
+
+with residuals in units of their noise, and for the body k with pseudo-inertia J_k and prior J0_k
+
+    entropic   D = tr(J0⁻¹ J) - log det(J0⁻¹ J) - 4          (log-det Bregman divergence)
+    pullback   D = ½ tr(J0⁻¹ (J - J0) J0⁻¹ (J - J0))         (its second-order part at J0)
+
+Both stay the same when a body's frame or the units change. The entropic one grows without limit
+towards the boundary, so that its bodies are strictly physical.
+
+Method: primal-dual interior point on the compressed factors (`steelyard.interior_point`). Each
+body is written in coordinates in which its prior is the unit matrix; the log-determinant then is
+a target for the product of S = J0^-½ J J0^-½ and its dual, and is followed exactly, not
+approximated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.cones import BAND, Block, matrix_of
+from steelyard.errors import EstimationError
+from steelyard.inertia import from_pseudo_inertia, pseudo_inertia
+from steelyard.interior_conditions import Condition
+from steelyard.interior_point import InteriorSolution, minimise
+from steelyard.model import Model
+from steelyard.scales import parameter_scale, typical_parameters
+
+Array = NDArray[np.float64]
+Metric = Literal["entropic", "pullback"]
+METRICS = get_args(Metric)
+
+PULL = 1e-2
+"""Weight, per typical size, of the pull that places what neither data nor prior determine."""
+
+_BASIS = np.zeros((10, 4, 4))
+"""Orthonormal basis of the symmetric 4×4 matrices."""
+for _k, (_i, _j) in enumerate((i, j) for j in range(4) for i in range(j + 1)):
+    _BASIS[_k, _i, _j] = _BASIS[_k, _j, _i] = 1.0 if _i == _j else np.sqrt(0.5)
+_UNIT = np.array([np.trace(E) for E in _BASIS])
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """The optimum for one gamma.
+
+    theta : (n_columns,). divergence : (n_bodies,) D of each body with a prior, NaN without.
+    """
+
+    theta: Array
+    divergence: Array
+    solution: InteriorSolution
+
+
+@dataclass(frozen=True, eq=False)
+class PriorProblem:
+    """Everything about the fit that is independent of data and gamma.
+
+    theta = origin + turn u: the equations are met by construction, and each body's prior is the
+    unit matrix. bodies : the bodies as conditions on u, with their trust (0: no prior).
+    ordinary : all other conditions. anchor : (n_pulled, n_u) and wish : (n_pulled,), rows that
+    place what nothing else determines. start : (n_u,) the prior, or as near as equations let it.
+    """
+
+    origin: Array
+    turn: Array
+    bodies: tuple[Condition, ...]
+    trust: Array
+    factors: Array
+    first: tuple[int, ...]
+    ordinary: tuple[Condition, ...]
+    anchor: Array
+    wish: Array
+    start: Array
+
+    def solve(self, F: Array, g: Array, gamma: float, metric: Metric = "entropic") -> Placed:
+        """The optimum for residuals g - F theta in units of their noise."""
+        if metric not in METRICS:
+            raise EstimationError(f"there is no metric '{metric}'; there are {', '.join(METRICS)}")
+        if not (np.isfinite(gamma) and gamma >= 0.0):
+            raise EstimationError(f"gamma is {gamma:g}; it must be a number that is not negative")
+        rows, targets = [F @ self.turn, self.anchor], [g - F @ self.origin, self.wish]
+        c = np.zeros(self.turn.shape[1])
+        bodies = []
+        for body, trust in zip(self.bodies, self.trust, strict=True):
+            weight = 0.5 * gamma * trust
+            if metric == "entropic" and weight > 0.0:
+                np.add.at(c, list(body.columns), weight * np.trace(body.A, axis1=1, axis2=2))
+                bodies.append(Condition(body.columns, body.A, body.b, weight))
+                continue
+            bodies.append(body)
+            if weight > 0.0:
+                local = np.einsum("eij,pij->ep", _BASIS, body.A)
+                row = np.zeros((10, len(c)))
+                row[:, list(body.columns)] = np.sqrt(weight) * local
+                rows.append(row)
+                away = np.einsum("eij,ij->e", _BASIS, np.eye(4) - body.b)
+                targets.append(np.sqrt(weight) * away)
+        found = minimise(
+            np.vstack(rows), np.concatenate(targets), c, (*bodies, *self.ordinary), self.start
+        )
+        theta = self.origin + self.turn @ found.x
+        return Placed(theta, self.divergence(theta, metric), found)
+
+    def divergence(self, theta: Array, metric: Metric = "entropic") -> Array:
+        """D (n_bodies,) of every body, in the order of the model; NaN where it has no prior."""
+        out = np.full(len(self.first), np.nan)
+        for k, first in enumerate(self.first):
+            if self.trust[k] > 0.0:
+                inverse = np.linalg.inv(self.factors[k])
+                S = inverse @ pseudo_inertia(theta[first : first + 10]) @ inverse.T
+                if metric == "pullback":
+                    out[k] = 0.5 * np.sum((S - np.eye(4)) ** 2)
+                else:
+                    sign, logdet = np.linalg.slogdet(S)
+                    out[k] = np.trace(S) - logdet - 4.0 if sign > 0 else np.inf
+        return out
+
+
+def prior_problem(
+    model: Model, given: Sequence[Block], prior: Array, trust: Array, scale: Array | None = None
+) -> PriorProblem:
+    """Write the fit in coordinates in which every body's prior is the unit matrix.
+
+    given : the constraints as blocks. prior : (n_columns,) parameters, of which those of bodies
+    with trust > 0 must be strictly physical. trust : (n_bodies,) multiples of gamma.
+    scale : (n_columns,) typical sizes; the model's by default.
+    """
+    scale = parameter_scale(model) if scale is None else scale
+    n = len(scale)
+    first = model.first_column_of_body
+    typical = typical_parameters(model)
+    T, centre = np.diag(scale), prior / scale
+    factors = np.zeros((len(first), 4, 4))
+    for k, start in enumerate(first):
+        own = slice(start, start + 10)
+        phi = prior[own] if trust[k] > 0.0 else typical[own]
+        try:
+            L = factors[k] = np.linalg.cholesky(pseudo_inertia(phi))
+        except np.linalg.LinAlgError:
+            name = model.mechanism.bodies[k].name
+            raise EstimationError(
+                f"the prior of '{name}' is not strictly physical; repair it first"
+            ) from None
+        T[own, own] = from_pseudo_inertia(L @ _BASIS @ L.T).T
+        centre[own] = _UNIT
+    origin, turn = _without_equations(T, given)
+    anchored = np.ones(n, dtype=bool)
+    bodies, fixed = [], np.array(trust, dtype=float)
+    for k, start in enumerate(first):
+        own = slice(start, start + 10)
+        if trust[k] > 0.0:
+            anchored[own] = False
+        columns = np.flatnonzero(np.any(turn[own] != 0.0, axis=0))
+        L = np.linalg.inv(factors[k])
+        if not len(columns):  # every parameter of the body is given: nothing to weigh
+            fixed[k] = 0.0
+            columns = np.zeros(0, dtype=np.int64)
+        A = L @ pseudo_inertia(turn[own][:, columns].T) @ L.T
+        b = L @ pseudo_inertia(origin[own]) @ L.T
+        bodies.append(Condition(tuple(int(j) for j in columns), A, b))
+    keep = [k for k, body in enumerate(bodies) if body.columns]
+    back = np.linalg.inv(T)
+    anchor = np.sqrt(PULL) * (back @ turn)[anchored]
+    wish = np.sqrt(PULL) * (centre - back @ origin)[anchored]
+    kept = np.any(anchor != 0.0, axis=1)
+    rest = [block for block in given if not _implied(block, first, keep)]
+    return PriorProblem(
+        origin=origin,
+        turn=turn,
+        bodies=tuple(bodies[k] for k in keep),
+        trust=fixed[keep],
+        factors=factors[keep],
+        first=tuple(first[k] for k in keep),
+        ordinary=tuple(_ordinary(rest, origin, turn)),
+        anchor=anchor[kept],
+        wish=wish[kept],
+        start=np.asarray(np.linalg.lstsq(back @ turn, centre - back @ origin, rcond=None)[0]),
+    )
+
+
+def _implied(block: Block, first: Sequence[int], keep: Sequence[int]) -> bool:
+    """Whether a block says no more than that a body, which is a condition already, is physical."""
+    same = block.kind == "psd" and block.size == 4 and not block.b.any()
+    starts = {first[k] for k in keep}
+    return (
+        same
+        and block.columns[0] in starts
+        and block.columns == tuple(range(block.columns[0], block.columns[0] + 10))
+    )
+
+
+def _without_equations(T: Array, given: Sequence[Block]) -> tuple[Array, Array]:
+    """origin and turn with theta = origin + turn u for all theta that meet the equations.
+
+    Columns that no equation touches keep their coordinates in T.
+    """
+    n = len(T)
+    rows, ends = [], []
+    for block in given:
+        if block.kind != "zero" and not block.band:
+            continue
+        half = len(block.b) // 2 if block.band else len(block.b)
+        row = np.zeros((half, n))
+        row[:, list(block.columns)] = block.A[:half]
+        rows.append(row)
+        ends.append((BAND if block.band else 0.0) - block.b[:half])
+    if not rows:
+        return np.zeros(n), T
+    E, e = np.vstack(rows) @ T, np.concatenate(ends)
+    size = np.linalg.norm(E, axis=1)
+    E, e = E[size > 0] / size[size > 0, None], e[size > 0] / size[size > 0]
+    touched = np.any(E != 0.0, axis=0)
+    U, s, Vt = np.linalg.svd(E[:, touched])
+    rank = int(np.count_nonzero(s > 1e-10 * s[0]))
+    y = np.zeros(n)
+    y[touched] = Vt[:rank].T @ ((U[:, :rank].T @ e) / s[:rank])
+    free = np.flatnonzero(~touched)
+    N = np.zeros((n, len(free) + int(touched.sum()) - rank))
+    N[free, np.arange(len(free))] = 1.0
+    N[np.flatnonzero(touched), len(free) :] = Vt[rank:].T
+    turn = T @ N
+    turn[np.abs(turn) < 1e-15 * np.max(np.abs(turn), axis=1, keepdims=True)] = 0.0
+    return T @ y, turn
+
+
+def _ordinary(given: Sequence[Block], origin: Array, turn: Array) -> list[Condition]:
+    """The inequalities as conditions on u, each in units of its own size."""
+    out = []
+    for block in given:
+        if block.kind == "zero" or block.band:
+            continue
+        columns = list(block.columns)
+        A = block.A @ turn[columns]
+        b = block.A @ origin[columns] + block.b
+        used = np.flatnonzero(np.any(A != 0.0, axis=0))
+        if block.kind == "nonnegative":
+            for row, end in zip(A, b, strict=True):
+                own = np.flatnonzero(row)
+                if len(own):
+                    size = float(np.max(np.abs(row)))
+                    values = (row[own] / size)[:, None, None]
+                    out.append(Condition(_tuple(own), values, np.array([[end / size]])))
+            continue
+        if not len(used):
+            continue
+        size = float(np.max(np.abs(A)))
+        shape = matrix_of if block.kind == "psd" else _arrow
+        stack = np.array([shape(column) for column in A[:, used].T])
+        out.append(Condition(_tuple(used), stack / size, shape(b) / size))
+    return out
+
+
+def _arrow(entries: Array) -> Array:
+    """The matrix [[t, xᵀ], [x, t 1]], psd when t is at least the norm of x."""
+    M = np.asarray(entries[0] * np.eye(len(entries)))
+    M[0, 1:] = M[1:, 0] = entries[1:]
+    return M
+
+
+def _tuple(values: Array | NDArray[np.int64]) -> tuple[int, ...]:
+    return tuple(int(value) for value in values)

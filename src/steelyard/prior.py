@@ -1,0 +1,264 @@
+"""What is believed of a robot's parameters before any data, and where that comes from.
+
+A prior that an estimate is drawn to must itself be physical, and strictly so: its bodies need
+some extent in every direction. Many robot files are not. Such a prior is refused, unless its
+repair is asked for by name:
+
+    floor-moments   The eigenvalues of the second moment of mass about the centre of mass are
+                    raised to 1 % of their sum where they are below. Mass and centre of mass stay.
+                    The rule knows no frame: it gives the same body in any.
+
+Bodies to which a source gives no mass have no prior: nothing is known of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import PriorError
+from steelyard.findings import Finding
+from steelyard.inertia import from_com, from_pseudo_inertia, to_com, transform, violations
+from steelyard.model import Model
+from steelyard.named_values import named_values
+from steelyard.robot.primitives import Primitive, collision_primitives
+from steelyard.scales import typical_mass_and_length
+from steelyard.wording import listed, shown
+
+Array = NDArray[np.float64]
+Repair = Literal["floor-moments"]
+REPAIRS = get_args(Repair)
+
+FLOOR = 0.01
+"""Least share of the sum of second moments that the repair leaves in any direction."""
+FLAT = 1e-6
+"""Share below which a body counts as flat."""
+POINT = 0.05
+"""Radius of gyration, in typical lengths between joints, that a point mass is given."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """Parameter values, how far to trust them, and where they come from.
+
+    theta : (n_columns,) values; those of bodies with trust are strictly physical.
+    trust : (n_bodies,) weight of each body's prior relative to the others; 0 where nothing is
+        known. source : in words. findings : what was repaired or left out.
+    """
+
+    theta: Array
+    trust: Array
+    source: str
+    findings: tuple[Finding, ...] = field(default=())
+
+
+def prior_from_robot(model: Model, *, repair: Repair | None = None) -> Prior:
+    """The inertials that the robot file states."""
+    return checked_prior(model, model.prior_theta(), "the robot file", repair=repair)
+
+
+def prior_from_values(
+    model: Model,
+    values: Mapping[str, float],
+    *,
+    source: str = "a table",
+    repair: Repair | None = None,
+) -> Prior:
+    """Standard parameters by column name ("forearm.Ixx"); bodies that it does not name are open.
+
+    A body must be given with all ten parameters or with none.
+    """
+    theta = np.zeros(len(model.columns))
+    index = {name: i for i, name in enumerate(model.column_names)}
+    model.theta(values)  # refuses names that are no columns
+    for name, value in values.items():
+        theta[index[name]] = value
+    for body, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):
+        names = model.column_names[first : first + 10]
+        missing = [name for name in names if name not in values]
+        if 0 < len(missing) < 10:
+            raise PriorError(
+                f"{source} gives '{body.name}' {10 - len(missing)} of its ten parameters; "
+                f"{listed(missing)} are missing: give all or none"
+            )
+    return checked_prior(model, theta, source, repair=repair)
+
+
+def prior_from_file(model: Model, path: str | Path, *, repair: Repair | None = None) -> Prior:
+    """Standard parameters from ``name,value`` lines, a JSON object, or a result file."""
+    values = named_values(path, "standard", PriorError)
+    return prior_from_values(model, values, source=shown(str(path)), repair=repair)
+
+
+def prior_from_geometry(
+    model: Model,
+    *,
+    density: float | None = None,
+    total_mass: float | None = None,
+) -> Prior:
+    """Uniform solids in the shape of the collision boxes, cylinders and spheres of the URDF.
+
+    density : kg/m³; or total_mass : of all bodies with geometry (kg). Give one of the two.
+    """
+    if (density is None) == (total_mass is None):
+        raise PriorError("a prior from geometry needs a density or a total mass, one of the two")
+    given = _positive(density if total_mass is None else total_mass, "density or total mass")
+    if model.robot.source is None:
+        raise PriorError("a prior from geometry needs a robot that was read from a URDF file")
+    found = collision_primitives(model.robot.source)
+    theta = np.zeros(len(model.columns))
+    without = []
+    for body, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):
+        solids = [
+            transform(_uniform(solid), T_body_link @ solid.pose)
+            for link, T_body_link in body.links
+            for solid in found.solids.get(link, ())
+            if solid.volume > 0.0
+        ]
+        if solids:
+            theta[first : first + 10] = np.sum(solids, axis=0)
+        else:
+            without.append(f"'{body.name}' ({found.skipped.get(body.name, 'no solid')})")
+    volume = float(theta[list(model.first_column_of_body)].sum())
+    if volume <= 0.0:
+        raise PriorError(f"no body has boxes, cylinders or spheres: {listed(without)}")
+    theta *= given if total_mass is None else given / volume
+    words = f"uniform solids of {given:g} " + ("kg/m³" if total_mass is None else "kg together")
+    return checked_prior(model, theta, words, repair=None)
+
+
+def prior_from_mass(model: Model, total_mass: float) -> Prior:
+    """All moving bodies together weigh this much (kg), each in proportion to its length.
+
+    A body is a solid ellipsoid from its joint to the joints it carries, a third as wide as long.
+    """
+    total = _positive(total_mass, "total mass")
+    mechanism = model.mechanism
+    _, typical = typical_mass_and_length(model)
+    theta = np.zeros(len(model.columns))
+    for k, first in enumerate(model.first_column_of_body):
+        carried = mechanism.rest_position[np.asarray(mechanism.parent) == k]
+        tip = carried.mean(axis=0) if len(carried) else np.zeros(3)
+        length = max(float(np.linalg.norm(tip)), 0.5 * typical)
+        along = tip / np.linalg.norm(tip) if np.linalg.norm(tip) > 1e-9 else np.array([0, 0, 1.0])
+        across = np.eye(3) - np.outer(along, along)
+        half = 0.5 * length
+        sigma = half**2 / 5.0 * np.outer(along, along) + (half / 3.0) ** 2 / 5.0 * across
+        inertia = np.trace(sigma) * np.eye(3) - sigma
+        theta[first : first + 10] = from_com(length, 0.5 * tip, length * inertia)
+    theta *= total / theta[list(model.first_column_of_body)].sum()
+    return checked_prior(model, theta, f"a mass of {total:g} kg alone", repair=None)
+
+
+def checked_prior(model: Model, theta: Array, source: str, *, repair: Repair | None) -> Prior:
+    """A prior with bodies that are strictly physical, repaired where that is asked for."""
+    if repair is not None and repair not in REPAIRS:
+        raise PriorError(f"there is no repair {shown(str(repair))}; there is {listed(REPAIRS)}")
+    if theta.shape != (len(model.columns),) or not np.isfinite(theta).all():
+        n = len(model.columns)
+        raise PriorError(f"{source} must give a finite number for each of {n} columns")
+    _, length = typical_mass_and_length(model)
+    theta = theta.copy()
+    trust = np.ones(len(model.first_column_of_body))
+    open_ones, broken, lost = [], [], []
+    for k, (body, first) in enumerate(
+        zip(model.mechanism.bodies, model.first_column_of_body, strict=True)
+    ):
+        phi = theta[first : first + 10]
+        if not phi.any():
+            trust[k] = 0.0
+            open_ones.append(body.name)
+        elif not strictly_physical(phi, length):
+            broken.append(violation_words(phi, body.name))
+            fixed = floor_moments(phi, length)
+            if fixed is None:
+                trust[k] = 0.0
+                lost.append(body.name)
+                phi = np.zeros(10)
+            else:
+                phi = fixed
+            theta[first : first + 10] = phi
+    findings = []
+    if broken and repair is None:
+        raise PriorError(
+            f"the prior from {source} is not physical, or not strictly so: {'; '.join(broken[:4])}"
+            + (f"; and {len(broken) - 4} more" if len(broken) > 4 else "")
+            + f". Ask for the repair '{REPAIRS[0]}' (--repair-prior), correct it, or take another"
+        )
+    if broken:
+        findings.append(
+            Finding(
+                "warning",
+                "prior-repaired",
+                f"the prior from {source} was not physical; '{repair}' was applied to "
+                f"{len(broken)} bodies: {'; '.join(broken[:4])}"
+                + (f"; and {len(broken) - 4} more" if len(broken) > 4 else "")
+                + (f"; nothing could be kept of {listed(lost)}" if lost else ""),
+            )
+        )
+    if open_ones:
+        findings.append(
+            Finding(
+                "info",
+                "no-prior",
+                f"{source} gives no mass to {listed(open_ones)}: nothing is assumed of them",
+            )
+        )
+    return Prior(theta, trust, source, tuple(findings))
+
+
+def strictly_physical(phi: Array, length: float) -> bool:
+    """Whether a body has mass, and extent in every direction.
+
+    length : typical distance between joints (m), against which a point is a point.
+    """
+    if not phi[0] > 0.0:
+        return False
+    sigma = second_moment(phi)
+    trace = max(float(np.trace(sigma)), phi[0] * (FLAT * length) ** 2)
+    return bool(np.linalg.eigvalsh(sigma)[0] > FLAT * trace)
+
+
+def floor_moments(phi: Array, length: float) -> Array | None:
+    """The repair of the module's name; None for a body without positive mass."""
+    mass, com, _ = to_com(phi)
+    if not mass > 0.0:
+        return None
+    values, axes = np.linalg.eigh(second_moment(phi))
+    size = max(float(values.sum()), float(mass) * (POINT * length) ** 2)
+    sigma = (axes * np.maximum(values, FLOOR * size)) @ axes.T
+    J = np.zeros((4, 4))
+    J[:3, :3] = sigma + mass * np.outer(com, com)
+    J[:3, 3] = J[3, :3] = mass * com
+    J[3, 3] = mass
+    return np.asarray(from_pseudo_inertia(J))
+
+
+def second_moment(phi: Array) -> Array:
+    """Sigma (3, 3) = ∫ r rᵀ dm about the centre of mass (kg m²)."""
+    inertia = to_com(phi)[2]
+    return np.asarray(0.5 * np.trace(inertia) * np.eye(3) - inertia)
+
+
+def violation_words(phi: Array, name: str) -> str:
+    """What is wrong with a body that is not strictly physical."""
+    found = violations(phi, name)
+    return found[0].words if found else f"'{name}' is flat: it has no extent in some direction"
+
+
+def _uniform(solid: Primitive) -> Array:
+    """Parameters (10,) of a solid of density one, about its own centre and axes."""
+    sigma = np.diag(solid.second_moments())
+    inertia = np.trace(sigma) * np.eye(3) - sigma
+    return from_com(solid.volume, np.zeros(3), solid.volume * inertia)
+
+
+def _positive(value: float | None, what: str) -> float:
+    if value is None or not (np.isfinite(value) and value > 0.0):
+        raise PriorError(f"the {what} is {value}; it must be a positive number")
+    return float(value)
