@@ -98,6 +98,7 @@ class Standard:
     active : the conditions that hold with no slack.
     moved : how far, in units of typical parameters, the solver's answer was moved inside.
     ranges : (n_columns, 2) smallest and largest value that constraints and fit allow.
+    com_ranges : (n_bodies, 3, 2) the same of the coordinates (m) of each centre of mass.
     """
 
     theta: Array
@@ -105,6 +106,7 @@ class Standard:
     moved: float
     ranges: Array | None = None
     feasible: bool = True
+    com_ranges: Array | None = None
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,9 @@ from steelyard.estimators.least_squares import (
     relative_error,
     triangular_fit,
 )
-from steelyard.estimators.ranges import feasible_ranges, open_columns
+from steelyard.estimators.ranges import Ranges, feasible_ranges, open_quantities
 from steelyard.estimators.resampling import resample
+from steelyard.estimators.workers import Workers
 from steelyard.feasible_point import Settled, settle
 from steelyard.findings import Finding
 from steelyard.model import Model
@@ -206,32 +207,35 @@ def with_intervals(
     freedom = max(regression.n_rows - fit.free.rank, 1)
     classical = fit.sigma**2 * fit.free.inverse @ fit.free.inverse.T
     spreads.append(Spread("classical", classical, freedom))
-    wanted = open_columns(regression.base, fit.free.determined) if ranges else ()
-    total = n_resamples + 2 * len(wanted)
+    wanted = open_quantities(regression.base, fit.free.determined)
+    total = n_resamples + (wanted.n_problems if ranges else 0)
 
     def done(count: int) -> None:
         if progress is not None:
             progress(count, total)
 
-    if n_resamples:
-        drawn = resample(regression, fit, n_resamples, seed, done, threads)
-        if drawn is None:
-            findings.append(
-                Finding(
-                    "warning",
-                    "no-cluster-covariance",
-                    f"{len(regression.keys)} time blocks are too few to resample: error bars "
-                    "take residuals as independent; record for longer",
+    limits: Ranges | None = None
+    with Workers(threads) as workers:
+        if n_resamples:
+            drawn = resample(regression, fit, n_resamples, seed, done, workers)
+            if drawn is None:
+                findings.append(
+                    Finding(
+                        "warning",
+                        "no-cluster-covariance",
+                        f"{len(regression.keys)} time blocks are too few to resample: error bars "
+                        "take residuals as independent; record for longer",
+                    )
                 )
+            else:
+                spreads.append(drawn)
+        findings.extend(edge_findings(fit))
+        if ranges:
+            limits = feasible_ranges(
+                fit, spreads, wanted, lambda count: done(n_resamples + count), workers
             )
-        else:
-            spreads.append(drawn)
-    findings.extend(edge_findings(fit))
-    limits = None
-    if ranges:
-        limits = feasible_ranges(
-            fit, spreads, wanted, lambda count: done(n_resamples + count), threads
-        )
+    if workers.note is not None:
+        findings.append(Finding("info", "fewer-processes", workers.note))
     return Estimate(
         method="feasible",
         base=regression.base,
@@ -246,7 +250,13 @@ def with_intervals(
         n_blocks=len(regression.keys),
         findings=tuple(findings),
         record=regression.record,
-        standard=Standard(fit.theta, fit.active(), fit.settled.moved, limits),
+        standard=Standard(
+            fit.theta,
+            fit.active(),
+            fit.settled.moved,
+            None if limits is None else limits.parameters,
+            com_ranges=None if limits is None else limits.com,
+        ),
     )
 
 

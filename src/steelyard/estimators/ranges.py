@@ -2,6 +2,10 @@
 
     minimise, maximise theta_i   subject to   the constraints,   |z - R K theta|² <= threshold
 
+and the same for the coordinates h_i / m of centres of mass: with y = theta / m and t = 1 / m
+
+    minimise, maximise y_i   subject to   y_m = 1,   t >= 0,   A y + b t in the cones
+
 For a parameter that the data do not determine alone this is all that can be said. The threshold
 is the constrained optimum plus the 95 % quantile of chi-squared with one degree of freedom per
 base parameter, times how much wider the error bars from the time blocks are than classical ones.
@@ -10,14 +14,17 @@ base parameter, times how much wider the error bars from the time blocks are tha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.cones import Block
-from steelyard.conic import conic_problem, solve
+from steelyard.conic import ConicProblem, conic_problem, solve
 from steelyard.estimate import Spread
+from steelyard.estimators.packing import packed_blocks, unpacked_blocks
+from steelyard.estimators.workers import Shared, Solver, Workers
 from steelyard.identifiability import BaseMap
 
 if TYPE_CHECKING:
@@ -26,13 +33,45 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-def open_columns(base: BaseMap, determined: NDArray[np.bool_]) -> tuple[int, ...]:
-    """The columns that the data do not determine alone."""
-    return tuple(
+@dataclass(frozen=True)
+class Quantities:
+    """What to find the range of.
+
+    columns : those that the data do not determine alone.
+    masses : column of each body's mass; its first moments stand behind it.
+    """
+
+    columns: tuple[int, ...]
+    masses: tuple[int, ...]
+
+    @property
+    def n_problems(self) -> int:
+        """How many conic problems that takes."""
+        return 2 * (len(self.columns) + 3 * len(self.masses))
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Smallest and largest values; NaN where there is none, or the solver could not settle it.
+
+    parameters : (n_columns, 2). com : (n_bodies, 3, 2) m, of centres of mass.
+    """
+
+    parameters: Array
+    com: Array
+
+
+def open_quantities(base: BaseMap, determined: NDArray[np.bool_]) -> Quantities:
+    """The parameters that the data do not determine alone, and every centre of mass."""
+    columns = tuple(
         i
         for i, fate in enumerate(base.fates())
         if fate.kind != "alone" or not determined[base.K[:, i] != 0.0].all()
     )
+    masses = tuple(
+        i for i, c in enumerate(base.columns) if (c.kind, c.symbol) == ("rigid_body", "m")
+    )
+    return Quantities(columns, masses)
 
 
 def fit_threshold(fit: FeasibleFit, spreads: Sequence[Spread], level: float = 0.95) -> float:
@@ -50,41 +89,62 @@ def fit_threshold(fit: FeasibleFit, spreads: Sequence[Spread], level: float = 0.
 def feasible_ranges(
     fit: FeasibleFit,
     spreads: Sequence[Spread],
-    columns: Sequence[int],
+    wanted: Quantities,
     done: Callable[[int], None],
-    threads: int = 1,
-) -> Array:
-    """(n_columns, 2) smallest and largest value of the standard parameters in ``columns``.
-
-    NaN for the others, and where the solver could not settle one side.
-    """
+    workers: Workers,
+) -> Ranges:
+    """The ranges of the quantities that are wanted."""
     problem = fit.problem
     n = len(problem.scale)
-    radius = np.sqrt(fit_threshold(fit, spreads))
-    # |g - F theta| <= radius
-    ball = Block(
-        "the data are fitted",
-        "second_order",
-        tuple(range(n)),
-        np.vstack([np.zeros(n), -problem.F]),
-        np.concatenate([[radius], problem.g]),
-    )
-    given = (*fit.blocks, ball)
+    shared: dict[str, NDArray[Any]] = {
+        "scale": problem.scale,
+        **packed_blocks((*fit.blocks, _ball(problem, np.sqrt(fit_threshold(fit, spreads))))),
+    }
+    # column, column of the mass that divides it or -1, sign
+    tasks = [(i, -1, sign) for i in wanted.columns for sign in (1, -1)]
+    tasks += [(m + k, m, sign) for m in wanted.masses for k in (1, 2, 3) for sign in (1, -1)]
+    found = workers.run("range", shared, np.array(tasks, dtype=float).reshape(-1, 3), done)
+    ends = found.reshape(-1, 2)
+    parameters = np.full((n, 2), np.nan)
+    parameters[list(wanted.columns)] = ends[: len(wanted.columns)]
+    return Ranges(parameters, ends[len(wanted.columns) :].reshape(-1, 3, 2))
 
-    def extreme(task: tuple[int, float]) -> float:
-        column, sign = task
-        c = np.zeros(n)
-        c[column] = sign / problem.scale[column]
-        solution = solve(conic_problem(n, given, problem.scale, c=c), accuracy=1e-7)
-        if solution.status not in ("solved", "stalled"):
-            return float("nan")
-        return float(solution.theta[column])
 
-    tasks = [(column, sign) for column in columns for sign in (1.0, -1.0)]
-    out = []
-    for count, task in enumerate(tasks, start=1):
-        out.append(extreme(task))
-        done(count)
-    limits = np.full((n, 2), np.nan)
-    limits[list(columns)] = np.reshape(out, (len(columns), 2))
-    return limits
+def _ball(problem: ConicProblem, radius: float) -> Block:
+    """|g - F theta| <= radius."""
+    n = len(problem.scale)
+    A = np.vstack([np.zeros(n), -problem.F])
+    b = np.concatenate([[radius], problem.g])
+    return Block("the data are fitted", "second_order", tuple(range(n)), A, b)
+
+
+def range_solver(shared: Shared) -> Solver:
+    """From (column, column of the mass that divides it or -1, sign) to one end (1,) or NaN."""
+    arrays: dict[str, NDArray[Any]] = dict(shared)
+    scale, given = arrays["scale"], unpacked_blocks(arrays)
+    n = len(scale)
+    cones = tuple(_homogeneous(block, n) for block in given)
+
+    def end(task: Array) -> Array:
+        column, mass, sign = int(task[0]), int(task[1]), float(task[2])
+        c = np.zeros(n + 1)
+        if mass < 0:
+            c[column] = sign / scale[column]
+            problem = conic_problem(n, given, scale, c=c[:n])
+        else:
+            sizes = np.append(scale, 1.0) / scale[mass]
+            c[column] = sign / sizes[column]
+            one = Block("per mass", "zero", (mass,), np.ones((1, 1)), -np.ones(1))
+            some = Block("some mass", "nonnegative", (n,), np.ones((1, 1)), np.zeros(1))
+            problem = conic_problem(n + 1, (*cones, one, some), sizes, c=c)
+        solution = solve(problem, accuracy=1e-7)
+        good = ("solved", "stalled") if mass < 0 else ("solved",)
+        return np.array([solution.theta[column] if solution.status in good else np.nan])
+
+    return end
+
+
+def _homogeneous(block: Block, n: int) -> Block:
+    """A y + b t in the cone, t the variable behind the last column."""
+    A = np.column_stack([block.A, block.b])
+    return Block(block.name, block.kind, (*block.columns, n), A, np.zeros(len(block.b)))

@@ -8,14 +8,17 @@ the estimate, whatever dependence there is within a block.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.conic import solve
+from steelyard.errors import EstimationError
 from steelyard.estimate import Spread
 from steelyard.estimators.cluster import MIN_BLOCKS
+from steelyard.estimators.packing import packed_blocks, unpacked_blocks
+from steelyard.estimators.workers import Shared, Solver, Workers
 from steelyard.regression import Regression, triangle
 
 if TYPE_CHECKING:
@@ -30,44 +33,58 @@ def resample(
     n_resamples: int,
     seed: int,
     done: Callable[[int], None],
-    threads: int = 1,
+    workers: Workers,
 ) -> Spread | None:
-    """Covariance of the base parameters over resampled blocks; None with too few blocks."""
-    from threadpoolctl import threadpool_limits
+    """Covariance of the base parameters over resampled blocks; None with too few blocks.
 
-    from steelyard.estimators.feasible import fit_problem
-
+    All draws come from the seed before any is solved, so that it does not matter who solves them.
+    """
     n_blocks = len(regression.keys)
     if n_blocks < MIN_BLOCKS:
         return None
-    # one triangular factor per block stands for its rows in all groups
-    small = np.array(
-        [triangle(regression.block_rows(block, fit.weights)) for block in range(n_blocks)]
-    )
+    problem = fit.problem
+    shared: dict[str, NDArray[Any]] = {
+        # one triangular factor per block stands for its rows in all groups
+        "small": np.array(
+            [triangle(regression.block_rows(block, fit.weights)) for block in range(n_blocks)]
+        ),
+        "sigma": np.array([fit.sigma]),
+        "pull": problem.pull[:1] * problem.scale[0] ** 2,
+        "K": regression.base.K,
+        "scale": problem.scale,
+        "towards": problem.towards,
+        **packed_blocks(fit.blocks),
+    }
     counts = np.random.default_rng(seed).multinomial(
         n_blocks, np.full(n_blocks, 1.0 / n_blocks), size=n_resamples
     )
-    problem = fit.problem
-    K = regression.base.K
-    pull = float(problem.pull[0] * problem.scale[0] ** 2)
-
-    def beta(draw: NDArray[np.int64]) -> Array | None:
-        rows = np.sqrt(draw)[:, None, None] * small
-        factor = triangle(rows[draw > 0].reshape(-1, rows.shape[2]))
-        again = fit_problem(factor, fit.sigma, K, fit.blocks, problem.scale, pull, problem.towards)
-        solution = solve(again, accuracy=1e-8)
-        return K @ solution.theta if solution.status in ("solved", "stalled") else None
-
-    drawn = []
-    # one after another: the solver holds the interpreter lock, so that threads gain nothing
-    with threadpool_limits(limits=1, user_api="blas"):
-        for count, draw in enumerate(counts, start=1):
-            value = beta(draw)
-            done(count)
-            if value is not None:
-                drawn.append(value)
-    away = np.array(drawn) - fit.beta
+    drawn = workers.run("resample", shared, counts.astype(float), done)
+    drawn = drawn[np.isfinite(drawn).all(axis=1)]
+    if len(drawn) < 2:
+        raise EstimationError("the solver found no answer on any resample of the time blocks")
+    away = drawn - fit.beta
     covariance = away.T @ away / len(drawn)
     known = fit.free.determined
     covariance = np.where(known[:, None] & known[None, :], covariance, np.nan)
     return Spread("resampling", covariance, n_blocks - 1)
+
+
+def resample_solver(shared: Shared) -> Solver:
+    """From how often each block is drawn (n_blocks,) to base parameters (n_base,) or NaN."""
+    from steelyard.estimators.feasible import fit_problem
+
+    given: dict[str, NDArray[Any]] = dict(shared)
+    small, K, scale, towards = (given[name] for name in ("small", "K", "scale", "towards"))
+    sigma, pull = float(given["sigma"][0]), float(given["pull"][0])
+    blocks = unpacked_blocks(given)
+
+    def beta(draw: Array) -> Array:
+        rows = np.sqrt(draw)[:, None, None] * small
+        factor = triangle(rows[draw > 0].reshape(-1, rows.shape[2]))
+        problem = fit_problem(factor, sigma, K, blocks, scale, pull, towards)
+        solution = solve(problem, accuracy=1e-8)
+        if solution.status not in ("solved", "stalled"):
+            return np.full(len(K), np.nan)
+        return np.asarray(K @ solution.theta)
+
+    return beta
