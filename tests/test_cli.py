@@ -295,12 +295,14 @@ def test_identify_gives_what_the_library_gives(files):
     assert [p["predicts_with"] for p in parameters] == found.estimate.beta.tolist()
 
 
-def test_identify_writes_three_files(files):
-    """The folder holds the result, its table and its report, and nothing half written."""
+def test_identify_writes_its_files(files):
+    """The folder holds the result, tables, report and proof, and nothing half written."""
     assert sorted(path.name for path in files["out"].iterdir()) == [
+        "certificate.json",
         "parameters.csv",
         "report.html",
         "result.json",
+        "standard_parameters.csv",
     ]
     document = json.loads(files["result"].read_text())
     table = (files["out"] / "parameters.csv").read_text().splitlines()
@@ -733,11 +735,13 @@ def test_demo_goes_all_the_way(capsys, tmp_path):
     jsonschema.validate(document["result"], read_schema())
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
         "arm.urdf",
+        "certificate.json",
         "held_out.csv",
         "log.csv",
         "parameters.csv",
         "report.html",
         "result.json",
+        "standard_parameters.csv",
     ]
     coverage = document["coverage"]
     assert coverage["total"] == len(document["result"]["estimate"]["parameters"])

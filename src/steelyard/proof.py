@@ -97,10 +97,9 @@ class Proof:
             f"{self.value:.6g}{share}"
         )
 
-    def summary(self, file: str) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """What a result says of its certificate."""
         return {
-            "file": file,
             "kind": self.verdict.kind,
             "conditions": self.verdict.details["conditions"],
             "value": self.value,

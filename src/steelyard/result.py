@@ -65,8 +65,12 @@ def result_document(
     *,
     level: float = 0.95,
     validation: Mapping[str, Any] | None = None,
+    certificate: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The result as plain data, ready for JSON."""
+    """The result as plain data, ready for JSON.
+
+    certificate : what a proof of it says; see :meth:`steelyard.proof.Proof.summary`.
+    """
     from steelyard import __version__
 
     robot = model.robot
@@ -107,6 +111,7 @@ def result_document(
             ],
         },
         "standard": standard_document(estimate, level),
+        "certificate": certificate,
         "fates": [asdict(fate) for fate in estimate.fates()],
         "findings": [asdict(finding) for finding in estimate.findings],
         "record": dict(estimate.record),

@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         default="steelyard-demo",
         metavar="FOLDER",
-        help="where to write arm.urdf, log.csv, held_out.csv, result.json, report.html and "
-        "parameters.csv (default: steelyard-demo)",
+        help="where to write arm.urdf, log.csv, held_out.csv, and what identify -o writes "
+        "(default: steelyard-demo)",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of motion and noise")
     add_dead_band_argument(parser)
@@ -104,8 +104,13 @@ def run(arguments: argparse.Namespace) -> int:
             used_hashes(estimate.record),
         )
         found = results.with_validation(found, held_out)
+        found, proof = results.with_proof(found, shown)
         document = result_document(
-            found.model, found.estimate, level=LEVEL, validation=held_out.to_dict()
+            found.model,
+            found.estimate,
+            level=LEVEL,
+            validation=held_out.to_dict(),
+            certificate=None if proof is None else proof.summary(),
         )
         shown.step("writing the report")
         true_beta = estimate.base.K @ truth
@@ -116,11 +121,14 @@ def run(arguments: argparse.Namespace) -> int:
             level=LEVEL,
             held_out=held_out,
             reference=Reference("truth", true_beta),
+            proof=proof,
         )
     covered = coverage(estimate, true_beta)
     results.show_estimate(output, found, LEVEL)
     results.show_validation(output, held_out)
     results.show_findings(output, found.estimate.findings)
+    if proof is not None:
+        results.show_proof(output, proof, files.get("certificate"))
     output.line(
         f"{covered['inside']} of {covered['total']} true base parameters lie inside their "
         f"{100 * LEVEL:g} % intervals."

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
 NAME = "identify"
 HELP = "parameters with error bars, from a robot file and logs"
-OUTPUTS = ("result.json", "report.html", "parameters.csv")
+OUTPUTS = (
+    "result.json",
+    "report.html",
+    "parameters.csv",
+    "standard_parameters.csv",
+    "certificate.json",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--out",
         metavar="FOLDER",
-        help="write result.json, report.html and parameters.csv there",
+        help="write result.json, report.html, tables and the proof there",
     )
     parser.add_argument(
         "--method",
@@ -122,11 +128,13 @@ def run(arguments: argparse.Namespace) -> int:
                 used_hashes(found.estimate.record),
             )
         found = results.with_validation(found, held_out)
+        found, proof = results.with_proof(found, shown)
         document = result_document(
             found.model,
             found.estimate,
             level=level,
             validation=None if held_out is None else held_out.to_dict(),
+            certificate=None if proof is None else proof.summary(),
         )
         files = {}
         if folder is not None:
@@ -142,6 +150,7 @@ def run(arguments: argparse.Namespace) -> int:
                 held_out=held_out,
                 training=training,
                 dead_band=processing.dead_band,
+                proof=proof,
             )
     output = Output(arguments.json)
     results.show_estimate(output, found, level)
@@ -150,8 +159,12 @@ def run(arguments: argparse.Namespace) -> int:
     results.show_findings(output, found.estimate.findings)
     for note in notes:
         output.line(f"note: {note}")
+    if proof is not None:
+        results.show_proof(output, proof, files.get("certificate"))
     for path in files.values():
         output.line(f"wrote {path}")
+    for left in result_files.leftovers(folder, files):
+        output.line(f"note: {left} is from an earlier estimate, and does not belong to this one")
     output.document(document)
     return 0 if held_out is None or held_out.overall.beats_prior else 1
 

@@ -1,15 +1,18 @@
-"""The files of an estimate: result.json, parameters.csv and report.html."""
+"""The files of an estimate: result, tables, report and proof."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from steelyard.held_out import HeldOut
     from steelyard.identification import Identification
+    from steelyard.proof import Proof
     from steelyard.report import JointError, Reference, Report
     from steelyard.signals import DeadBand, Prepared
 
@@ -26,6 +29,8 @@ CSV_COLUMNS = (
     "combination",
 )
 
+STANDARD_COLUMNS = ("name", "value", "unit", "lower", "upper", "interval_kind", "at_boundary")
+
 
 def write_outputs(
     folder: Path,
@@ -37,8 +42,10 @@ def write_outputs(
     training: Prepared | None = None,
     dead_band: DeadBand = "auto",
     reference: Reference | None = None,
+    proof: Proof | None = None,
 ) -> dict[str, str]:
-    """Write result.json, parameters.csv and report.html; their paths by kind."""
+    """Write what there is; paths by kind."""
+    from steelyard.certificate import write_certificate
     from steelyard.errors import ResultError
     from steelyard.files import write_text
     from steelyard.report import write_report
@@ -51,11 +58,24 @@ def write_outputs(
     }
     write_result(paths["result"], document)
     write_text(paths["parameters"], parameters_csv(found, level), ResultError)
-    write_report(
-        paths["report"],
-        report_of(found, level, held_out, training, dead_band, reference),
-    )
+    if found.estimate.standard is not None:
+        paths["standard_parameters"] = folder / "standard_parameters.csv"
+        write_text(paths["standard_parameters"], standard_csv(found, level), ResultError)
+    if proof is not None:
+        paths["certificate"] = folder / "certificate.json"
+        write_certificate(paths["certificate"], proof.document)
+    report = report_of(found, level, held_out, training, dead_band, reference)
+    write_report(paths["report"], replace(report, proof=proof))
     return {kind: str(path) for kind, path in paths.items()}
+
+
+def leftovers(folder: Path | None, files: Mapping[str, str]) -> list[Path]:
+    """Files of an earlier estimate in the folder that this one did not write anew."""
+    if folder is None:
+        return []
+    written = set(files.values())
+    sometimes = [folder / "standard_parameters.csv", folder / "certificate.json"]
+    return [path for path in sometimes if path.exists() and str(path) not in written]
 
 
 def parameters_csv(found: Identification, level: float) -> str:
@@ -68,6 +88,23 @@ def parameters_csv(found: Identification, level: float) -> str:
     for parameter in found.estimate.parameters(level):
         writer.writerow([finite(getattr(parameter, name)) for name in CSV_COLUMNS])
     return stream.getvalue()
+
+
+def standard_csv(found: Identification, level: float) -> str:
+    """The standard parameters as a table, with what follows from them for each body."""
+    from steelyard.bodies import all_parameters
+    from steelyard.result import finite
+
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(STANDARD_COLUMNS)
+    for parameter in all_parameters(found.model, found.estimate, level):
+        writer.writerow([_cell(finite(getattr(parameter, name))) for name in STANDARD_COLUMNS])
+    return stream.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def report_of(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from steelyard.held_out import HeldOut
     from steelyard.identification import Identification
     from steelyard.logs import Log
+    from steelyard.proof import Proof
 
 
 WIDE = 120
@@ -52,6 +53,25 @@ def with_validation(found: Identification, held_out: HeldOut | None) -> Identifi
     known = found.estimate.findings
     estimate = replace(found.estimate, findings=(*known, *held_out.findings, *worse))
     return replace(found, estimate=estimate)
+
+
+def with_proof(found: Identification, progress: Progress) -> tuple[Identification, Proof | None]:
+    """The identification with what could not be proven of it, and the proof."""
+    from steelyard.proof import prove
+
+    if found.fit is None:
+        return found, None
+    progress.step("proving that the estimate is physical, and how good it is")
+    proof, findings = prove(found)
+    estimate = replace(found.estimate, findings=(*found.estimate.findings, *findings))
+    return replace(found, estimate=estimate), proof
+
+
+def show_proof(output: Output, proof: Proof, path: str | None) -> None:
+    """What is proven, and how to check it."""
+    output.line(f"Proven: {proof.words}.")
+    if path is not None:
+        output.line(f"To check that without trusting this program: steelyard verify {path}")
 
 
 def show_estimate(output: Output, found: Identification, level: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 from steelyard.estimate import Estimate, ParameterEstimate
 from steelyard.model import Model
 from steelyard.report.numbers import percent, significant, with_half_width
+
+if TYPE_CHECKING:
+    from steelyard.proof import Proof
 
 Array = NDArray[np.float64]
 
@@ -60,6 +64,7 @@ class Report:
     relative_error_held_out, relative_error_prior : over all channels of the held-out runs, which
         is that data.
     errors_cover : what was done to the torques of that data, in words.
+    proof : of a constrained estimate.
     """
 
     model: Model
@@ -72,6 +77,7 @@ class Report:
     relative_error_prior: float | None = None
     errors_cover: str = ""
     reference: Reference | None = None
+    proof: Proof | None = None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,12 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 MEASURED, PREDICTED, RESIDUAL = "#777777", "#1f6fb4", "#d9731a"
+KIND_COLORS = {
+    "confidence": "#1f7a4d",
+    "feasible range": PREDICTED,
+    "closest to prior": "#7a5aa6",
+    "prior only": "#999999",
+}
 LONGEST_SHOWN_S = 40.0
 MOST_POINTS = 1500
 LONGEST_LABEL = 28
@@ -73,14 +80,107 @@ def error_figure(
         axes.set_xlim(0.7 * known.min(), 1.4 * known.max())
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
         axes.xaxis.set_minor_formatter("")
-        axes.set_ylim(-0.7, len(joints) - 0.3)
-        axes.set_yticks(rows, labels=[_label(name) for name in joints])
-        for label in axes.get_yticklabels():
-            label.set_parse_math(False)
-        axes.tick_params(axis="y", length=0)
+        _name_rows(axes, rows, joints)
         axes.set_xlabel("relative error, % of the torque (zero model: 100 %)")
 
     return _svg(draw, 8.0, 0.9 + 0.27 * len(joints))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value with its interval, as a figure shows it.
+
+    kind : of the interval, which gives the colour. reference : another value to show, or None.
+    """
+
+    label: str
+    value: float
+    lower: float | None
+    upper: float | None
+    kind: str
+    reference: float | None = None
+
+
+def mass_figure(masses: Sequence[Interval]) -> str:
+    """Masses (kg) of bodies on a logarithmic axis; an arrow where the range goes on to zero."""
+
+    def draw(figure: Any) -> None:
+        axes = figure.add_subplot()
+        rows = np.arange(len(masses))[::-1]
+        shown = [m.value for m in masses] + [m.reference for m in masses if m.reference]
+        left = 0.3 * min(x for x in shown if x > 0.0)
+        ends = [m.upper for m in masses if m.upper is not None and np.isfinite(m.upper)]
+        right = 1.5 * max([*shown, *ends])
+        axes.set_xscale("log")
+        axes.set_xlim(left, right)
+        _draw_intervals(axes, rows, masses, left, right)
+        axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+        axes.xaxis.set_minor_formatter("")
+        _name_rows(axes, rows, [m.label for m in masses])
+        axes.set_xlabel("mass, kg")
+
+    return _svg(draw, 8.0, 0.9 + 0.27 * len(masses))
+
+
+def term_figure(
+    panels: Sequence[tuple[str, str, Sequence[Interval]]], owners: Sequence[str]
+) -> str:
+    """Parameters of joints, one panel for each (symbol, unit, intervals), rows as ``owners``."""
+    across = min(len(panels), 4)
+    down = -(-len(panels) // across)
+
+    def draw(figure: Any) -> None:
+        rows = dict(zip(owners, np.arange(len(owners))[::-1], strict=True))
+        for k, (symbol, unit, intervals) in enumerate(panels):
+            axes = figure.add_subplot(down, across, k + 1)
+            values = np.array([i.value for i in intervals])
+            size = max(1e-12, float(np.max(np.abs(values))))
+            left, right = min(0.0, 1.6 * values.min()) - 0.08 * size, max(0.0, 1.6 * values.max())
+            right += 0.08 * size
+            axes.set_xlim(left, right)
+            axes.axvline(0.0, color="#999999", linewidth=0.8)
+            own_rows = np.array([rows[i.label] for i in intervals])
+            _draw_intervals(axes, own_rows, intervals, left, right)
+            _name_rows(axes, np.array(list(rows.values())), owners if k % across == 0 else None)
+            axes.set_title(f"{_label(symbol)}, {unit}", loc="left", fontsize=9, parse_math=False)
+            axes.xaxis.set_major_locator(_few_ticks())
+
+    return _svg(draw, 10.0, down * (0.8 + 0.27 * len(owners)))
+
+
+def _few_ticks() -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(4)
+
+
+def _draw_intervals(
+    axes: Any, rows: NDArray[np.int64], intervals: Sequence[Interval], left: float, right: float
+) -> None:
+    """Dots with bars; a bar that leaves the axis ends in an arrow."""
+    for row, one in zip(rows, intervals, strict=True):
+        color = KIND_COLORS.get(one.kind, MEASURED)
+        if one.lower is not None and one.upper is not None and np.isfinite(one.upper - one.lower):
+            ends = np.clip([one.lower, one.upper], left, right)
+            axes.hlines(row, *ends, color=color, linewidth=2.2, alpha=0.55)
+            if one.lower < left:
+                axes.plot(left, row, "<", color=color, markersize=6, clip_on=False)
+            if one.upper > right:
+                axes.plot(right, row, ">", color=color, markersize=6, clip_on=False)
+        if one.reference is not None:
+            axes.plot(
+                one.reference, row, "D", color="none", markeredgecolor=RESIDUAL, markersize=5.5
+            )
+        axes.plot(one.value, row, "o", color=color, markersize=5.5)
+
+
+def _name_rows(axes: Any, rows: NDArray[np.int64], names: Sequence[str] | None) -> None:
+    axes.set_ylim(-0.7, len(rows) - 0.3)
+    labels = [""] * len(rows) if names is None else [_label(name) for name in names]
+    axes.set_yticks(rows, labels=labels)
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)
+    axes.tick_params(axis="y", length=0, pad=7)
 
 
 def shown_rows(time: Array) -> slice:

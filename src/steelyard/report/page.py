@@ -13,7 +13,7 @@ from typing import Any
 
 from steelyard.errors import ResultError
 from steelyard.files import write_text
-from steelyard.report import figures
+from steelyard.report import figures, standard
 from steelyard.report.content import (
     FOREST_WIDTH,
     Report,
@@ -26,7 +26,22 @@ from steelyard.report.numbers import duration, percent, significant
 from steelyard.report.processing import covered, processing_rows
 from steelyard.validation import BASELINE
 
-SECTIONS = ("summary", "findings", "torques", "errors", "parameters", "fates", "processing")
+SECTIONS = (
+    "summary",
+    "findings",
+    "torques",
+    "errors",
+    "standard",
+    "parameters",
+    "fates",
+    "proof",
+    "processing",
+)
+INTERVALS_FROM = {
+    "resampling": "constrained fits on time blocks drawn anew",
+    "cluster": "time blocks (cluster-robust)",
+    "classical": "classical covariance, which takes residuals as independent",
+}
 
 
 def write_report(path: str | Path, report: Report) -> None:
@@ -60,6 +75,8 @@ def _context(report: Report) -> dict[str, Any]:
     symbols, fates = fate_table(report)
     runs = processing_rows(estimate.record)
     recorded = estimate.record.get("runs", [])
+    masses, joints = standard.mass_figure(report), standard.term_figure(report)
+    term_symbols, term_rows = standard.term_table(report)
     return {
         "sections": SECTIONS,
         "version": __version__,
@@ -82,6 +99,12 @@ def _context(report: Report) -> dict[str, Any]:
         "units": channel_units(model),
         "baseline": BASELINE,
         "covered": covered(recorded),
+        "intervals_from": INTERVALS_FROM[estimate.spread.kind],
+        "bodies": standard.body_rows(report),
+        "mass_figure": None if masses is None else data_uri(masses),
+        "term_figure": None if joints is None else data_uri(joints),
+        "term_symbols": term_symbols,
+        "term_rows": term_rows,
     }
 
 
