@@ -284,7 +284,9 @@ def test_an_essential_solution_gives_up_some_fit_and_stays_closer():
     """The essential solution fits no better than the base one, and stays closer to the prior."""
     world, regression = random_regression(4, noise=20.0)
     base = estimate_cad(world.model, regression, world.theta, columns="independent")
-    essential, path = estimate_cad_essential(world.model, regression, world.theta)
+    essential, path = estimate_cad_essential(
+        world.model, regression, world.theta, columns="independent"
+    )
     assert path.removals
     weights = 1.0 / joint_noise(regression)
     factor = regression.system(weights)

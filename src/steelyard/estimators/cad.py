@@ -200,7 +200,7 @@ def estimate_cad_essential(
     regression: Regression,
     prior: ArrayLike,
     *,
-    columns: Columns = "independent",
+    columns: Columns = "all",
     drive_terms: Literal["given", "first fit"] = "given",
     multiple: float = MULTIPLE,
     ceiling: float = CEILING,
