@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import isqrt
 from typing import Literal
 
@@ -76,6 +76,14 @@ def matrix_size(n_entries: int) -> int:
 def triangle_index(n: int) -> list[tuple[int, int]]:
     """Places of the upper triangle, column by column."""
     return [(i, j) for j in range(n) for i in range(j + 1)]
+
+
+@cache
+def off_diagonal_weights(n: int) -> Array:
+    """How often each entry of the upper triangle stands in the matrix: 1, or 2 off the diagonal."""
+    weights = np.array([1.0 if i == j else 2.0 for i, j in triangle_index(n)])
+    weights.flags.writeable = False
+    return weights
 
 
 def matrix_of(entries: Array) -> Array:

@@ -8,21 +8,22 @@ duals y_k in the dual cones, optimality means
 
     Fᵀ(F theta - g) + w (theta - p) + c = sum_k A_kᵀ y_k,      sum_k y_k · (A_k theta + b_k) = 0.
 
-The residual r = F theta - g is a variable of its own, so that no Gram matrix is formed: squaring
-the condition number would cost half of the digits.
+The solver sees one of two forms (`steelyard.conic_forms`). An answer of the quick one counts only
+if the residuals recomputed here bound what it lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.cones import Block, matrix_of, triangle_index
+from steelyard.cones import Block, off_diagonal_weights
+from steelyard.conic_forms import Form, grouped, quick_form, residual_form, svec_weights
 from steelyard.errors import EstimationError
 
 Array = NDArray[np.float64]
@@ -56,6 +57,11 @@ class ConicProblem:
         smooth = self.F.T @ (self.F @ theta - self.g) + self.pull * (theta - self.towards)
         return np.asarray(smooth + self.c)
 
+    @cached_property
+    def least_pull(self) -> float:
+        """Smallest weight of the pull in scaled units: the objective bends at least so much."""
+        return float(np.min(self.pull * self.scale**2, initial=np.inf))
+
 
 @dataclass(frozen=True, eq=False)
 class ConicSolution:
@@ -64,6 +70,8 @@ class ConicSolution:
     status : "solved", "infeasible" (then ``duals`` prove it), "unbounded" or "failed".
     duals : one array per block; for psd blocks the entries of a symmetric matrix Z, so that
         the pairing with the block's entries is the trace of the product.
+    form : what the solver was given, "residual" or "centred" (`steelyard.conic_forms`).
+    attempts : how often the solver was called until this answer was taken.
     """
 
     problem: ConicProblem
@@ -72,6 +80,8 @@ class ConicSolution:
     duals: tuple[Array, ...]
     iterations: int
     said: str
+    form: str = "residual"
+    attempts: int = 1
 
     @cached_property
     def worst_margin(self) -> float:
@@ -79,13 +89,28 @@ class ConicSolution:
         return min((b.margin(self.theta) for b in self.problem.blocks), default=float("inf"))
 
     @cached_property
-    def stationarity(self) -> float:
-        """Largest entry of the gradient that the duals do not balance, in scaled units."""
+    def imbalance(self) -> Array:
+        """What the duals do not balance of the gradient (n,), in scaled units."""
         problem = self.problem
         gradient = problem.gradient(self.theta)
         for block, dual in zip(problem.blocks, self.duals, strict=True):
             gradient[list(block.columns)] -= adjoint(block, dual)
-        return float(np.max(np.abs(gradient * problem.scale), initial=0.0))
+        return np.asarray(gradient * problem.scale)
+
+    @cached_property
+    def stationarity(self) -> float:
+        """Largest entry of the imbalance."""
+        return float(np.max(np.abs(self.imbalance), initial=0.0))
+
+    @cached_property
+    def imbalance_cost(self) -> float:
+        """At most this much of the objective is lost to the imbalance.
+
+        For an objective that bends at least by w in every scaled direction, a point with duals is
+        at most gap + |imbalance|² / 2 w above the optimum; infinite without a pull.
+        """
+        floor = self.problem.least_pull
+        return float(self.imbalance @ self.imbalance / (2.0 * floor)) if floor > 0 else np.inf
 
     @cached_property
     def value(self) -> float:
@@ -106,15 +131,14 @@ class ConicSolution:
 def pairing(block: Block, dual: Array, entries: Array) -> float:
     """Inner product of a dual and a block's value."""
     if block.kind == "psd":
-        return float(np.sum(matrix_of(dual) * matrix_of(entries)))
+        return float((off_diagonal_weights(block.size) * dual) @ entries)
     return float(dual @ entries)
 
 
 def adjoint(block: Block, dual: Array) -> Array:
     """A*(dual) (n_columns,): what the dual pairs with each column."""
     if block.kind == "psd":
-        weights = np.array([1.0 if i == j else 2.0 for i, j in triangle_index(block.size)])
-        return np.asarray(block.A.T @ (weights * dual))
+        return np.asarray(block.A.T @ (off_diagonal_weights(block.size) * dual))
     return np.asarray(block.A.T @ dual)
 
 
@@ -123,19 +147,59 @@ def solve(
 ) -> ConicSolution:
     """Solve with Clarabel; never raises for infeasibility, which is an answer.
 
-    An answer that the solver itself doubts is asked for again at lower accuracy, and the better
-    one, by residuals recomputed here, is kept.
+    Where a pull bends the objective, the quick form is tried first, and kept if what it lost is
+    within the accuracy. An answer that the solver itself doubts is asked for again at lower
+    accuracy, and the better one, by residuals recomputed here, is kept. Where the solver breaks
+    down, it is asked again in other words.
     """
-    best = _attempt(problem, accuracy, max_iterations)
+    tried: list[ConicSolution] = []
+    troubles: list[EstimationError] = []
+
+    def ask(form: Form, tolerance: float) -> None:
+        try:
+            tried.append(_attempt(problem, form, tolerance, max_iterations))
+        except EstimationError as trouble:
+            troubles.append(trouble)
+
+    quick = quick_form(problem)
+    if quick is not None:
+        ask(quick, accuracy)
+        if tried and _quick_enough(tried[0], accuracy):
+            return tried[0]
+    form = residual_form(problem)
+    ask(form, accuracy)
     for coarser in (1e-8, 1e-6):
-        if best.said in ("Solved", "PrimalInfeasible", "DualInfeasible") or coarser <= accuracy:
+        if coarser <= accuracy or (tried and _settled_matter(_best(tried))):
             break
-        if best.status == "solved" and best.gap <= 1e-7 * (1.0 + abs(best.value)):
-            break
-        again = _attempt(problem, coarser, max_iterations)
-        if _standing(again) < _standing(best):
-            best = again
-    return best
+        ask(form, coarser)
+    if not tried:
+        ask(replace(form, equilibrate=False), accuracy)
+    if not tried:
+        raise troubles[0]
+    return replace(_best(tried), attempts=len(tried) + len(troubles))
+
+
+def _best(tried: Sequence[ConicSolution]) -> ConicSolution:
+    """The earliest of the answers that none beats."""
+    return min(tried, key=_standing)
+
+
+def _quick_enough(solution: ConicSolution, accuracy: float) -> bool:
+    """Whether the quick form lost no more than the accuracy, whatever its conditioning was."""
+    size = 1.0 + abs(solution.value)
+    return (
+        solution.status == "solved"
+        and (solution.said == "Solved" or abs(solution.gap) <= DOUBTED_GAP * size)
+        and solution.imbalance_cost <= accuracy * size
+    )
+
+
+def _settled_matter(solution: ConicSolution) -> bool:
+    """Whether the solver stands by its answer, or a doubted one is good all the same."""
+    if solution.said in ("Solved", "PrimalInfeasible", "DualInfeasible"):
+        return True
+    size = 1.0 + abs(solution.value)
+    return solution.status == "solved" and solution.gap <= DOUBTED_GAP * size
 
 
 def _standing(solution: ConicSolution) -> tuple[int, float]:
@@ -146,69 +210,57 @@ def _standing(solution: ConicSolution) -> tuple[int, float]:
     return rank, solution.stationarity if solution.status in ("solved", "stalled") else 0.0
 
 
-def _attempt(problem: ConicProblem, accuracy: float, max_iterations: int) -> ConicSolution:
-    """One call of the solver, with an objective of moderate size."""
+def _attempt(
+    problem: ConicProblem, form: Form, accuracy: float, max_iterations: int
+) -> ConicSolution:
+    """One call of the solver."""
     import clarabel
-    from scipy import sparse
 
-    n, n_rows = len(problem.c), len(problem.g)
-    scale = problem.scale
-    size = max(1.0, float(np.max(np.abs(problem.g), initial=0.0)) / 100.0)
-    P = sparse.block_diag(
-        [sparse.diags(problem.pull * scale**2 / size**2), sparse.identity(n_rows)], format="csc"
-    )
-    linear = (problem.c - problem.pull * problem.towards) * scale / size**2
-    q = np.concatenate([linear, np.zeros(n_rows)])
-    # one list of entries for the whole matrix: many small sparse matrices cost more than solving
-    i, j = np.nonzero(problem.F)
-    rows, columns = [i, np.arange(n_rows)], [j, n + np.arange(n_rows)]
-    values = [(problem.F * (scale / size))[i, j], np.full(n_rows, -1.0)]
-    rhs = [problem.g / size]
-    cones: list[Any] = [clarabel.ZeroConeT(n_rows)] if n_rows else []
-    at = n_rows
-    order = sorted(range(len(problem.blocks)), key=lambda k: _RANK[problem.blocks[k].kind])
-    for k in order:
-        block = problem.blocks[k]
-        where = np.array(block.columns, dtype=np.int64)
-        weight = _svec_weights(block)
-        local = -(weight[:, None] * block.A * scale[where])
-        i, j = np.nonzero(local)
-        rows.append(at + i)
-        columns.append(where[j])
-        values.append(local[i, j])
-        rhs.append(weight * block.b)
-        cones.append(_cone(clarabel, block))
-        at += len(weight)
-    entries = (np.concatenate(rows), np.concatenate(columns))
-    A = sparse.csc_matrix((np.concatenate(values), entries), shape=(at, n + n_rows))
-    b = np.concatenate(rhs)
+    groups = grouped(problem.blocks)
+    kinds = {
+        "zero": clarabel.ZeroConeT,
+        "nonnegative": clarabel.NonnegativeConeT,
+        "second_order": clarabel.SecondOrderConeT,
+        "psd": clarabel.PSDTriangleConeT,
+    }
+    cones: list[Any] = [clarabel.ZeroConeT(form.n_equations)] if form.n_equations else []
+    for group in groups:
+        first = problem.blocks[group[0]]
+        cones.extend(kinds[first.kind](first.size) for _ in group)
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_iter = max_iterations
     settings.max_threads = 1
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = accuracy
-    settings.direct_solve_method = "faer" if n + n_rows > 1000 else "qdldl"
+    settings.equilibrate_enable = form.equilibrate
+    settings.direct_solve_method = "faer" if sum(form.A.shape) > 2000 else "qdldl"
+    if form.refinement is not None:
+        settings.iterative_refinement_reltol = form.refinement
+        settings.iterative_refinement_abstol = form.refinement
     try:
-        answer = clarabel.DefaultSolver(P, q, A, b, cones, settings).solve()
+        answer = clarabel.DefaultSolver(form.P, form.q, form.A, form.b, cones, settings).solve()
     except BaseException as failure:  # Clarabel panics in Rust, which is no Exception
         if isinstance(failure, KeyboardInterrupt | SystemExit):
             raise
         raise EstimationError(f"the conic solver refused the problem ({failure})") from None
     said = str(answer.status)
-    theta = np.array(answer.x)[:n] * scale
-    z = np.array(answer.z) * size**2
-    at = n_rows
+    theta = (form.centre + np.array(answer.x)[: len(problem.c)]) * problem.scale
+    z = np.array(answer.z) * form.size
+    at = form.n_equations
     found: dict[int, Array] = {}
-    for k in order:
-        block = problem.blocks[k]
-        found[k] = z[at : at + len(block.b)] / _svec_weights(block)
-        at += len(block.b)
+    for group in groups:
+        weights = svec_weights(problem.blocks[group[0]])
+        n_entries = len(group) * len(weights)
+        parts = z[at : at + n_entries].reshape(len(group), -1) / weights
+        found.update(zip(group, parts, strict=True))
+        at += n_entries
     duals = tuple(found[k] for k in range(len(problem.blocks)))
     status = _STATUS.get(said, "failed")
-    return ConicSolution(problem, status, theta, duals, answer.iterations, said)
+    return ConicSolution(problem, status, theta, duals, answer.iterations, said, form.name)
 
 
-_RANK = {"zero": 0, "nonnegative": 1, "second_order": 2, "psd": 3}
+# a doubted answer whose gap is below this share of the objective is taken
+DOUBTED_GAP = 1e-7
 _STATUS = {
     "Solved": "solved",
     "AlmostSolved": "solved",
@@ -219,23 +271,6 @@ _STATUS = {
     "InsufficientProgress": "stalled",
     "MaxIterations": "stalled",
 }
-
-
-def _svec_weights(block: Block) -> Array:
-    """Off-diagonal entries of psd blocks are scaled by sqrt 2 for the solver."""
-    if block.kind != "psd":
-        return np.ones(len(block.b))
-    return np.array([1.0 if i == j else np.sqrt(2.0) for i, j in triangle_index(block.size)])
-
-
-def _cone(clarabel: Any, block: Block) -> Any:
-    kinds = {
-        "zero": clarabel.ZeroConeT,
-        "nonnegative": clarabel.NonnegativeConeT,
-        "second_order": clarabel.SecondOrderConeT,
-        "psd": clarabel.PSDTriangleConeT,
-    }
-    return kinds[block.kind](block.size)
 
 
 def conic_problem(

@@ -2,19 +2,19 @@
 
 A solver's answer touches the boundary from either side. `settle` rounds it to decimals and, where
 the exact test fails, moves it towards a point that is well inside, by the least amount that
-makes every condition hold in rational arithmetic.
+makes every condition hold in rational arithmetic. Parameters that no failing condition concerns,
+directly or through others, stay where they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard import exact
+from steelyard import exact_floats
 from steelyard.cones import Block, with_slack
 from steelyard.conic import conic_problem, solve
 from steelyard.equations import meet_equations
@@ -29,7 +29,7 @@ class Settled:
     """Parameters that satisfy every block exactly.
 
     moved : largest change, in units of ``scale``, from what was given.
-    share : how far towards the inner point it had to go, 0 to 1.
+    share : how far towards the inner point the farthest had to go, 0 to 1.
     """
 
     theta: Array
@@ -43,9 +43,9 @@ def rounded(theta: Array, digits: int = DIGITS) -> Array:
 
 
 def holds_exactly(block: Block, theta: Array) -> bool:
-    """Whether a block's condition holds for these floats, in rational arithmetic."""
-    x = [Fraction(float(theta[i])) for i in block.columns]
-    return exact.in_cone(block.kind, exact.affine(block.A.tolist(), block.b.tolist(), x))
+    """Whether a block's condition holds for these floats, without any rounding."""
+    values = exact_floats.entries(exact_floats.integers(block), theta[list(block.columns)].tolist())
+    return exact_floats.in_cone(block.kind, values)
 
 
 def failing(blocks: Sequence[Block], theta: Array) -> tuple[str, ...]:
@@ -78,28 +78,81 @@ def settle(
 ) -> Settled:
     """Round ``theta`` and move it inside by the least share of the way to an inner point.
 
-    Refuses where the blocks leave no interior.
+    Refuses where the blocks that fail, with those they are tied to, leave no interior.
     """
-    close = meet_equations(rounded(theta), blocks)
-    if not failing(blocks, close):
-        return Settled(close, _moved(close, theta, scale), 0.0)
+    out = meet_equations(rounded(theta), blocks)
+    bad = [k for k, block in enumerate(blocks) if not holds_exactly(block, out)]
+    if not bad:
+        return Settled(out, _moved(out, theta, scale), 0.0)
+    parts = [[blocks[k] for k in part] for part in _tied(blocks, bad, len(theta))]
     if inner is None:
-        inner, margin = inner_point(blocks, scale)
-        if margin <= 0.0:
-            raise EstimationError(
-                "the conditions leave no room inside, so that no rounded parameters satisfy them "
-                "all; relax one of: " + "; ".join(failing(blocks, close)[:5])
-            )
+        inner = _target([block for part in parts for block in part], scale, out)
+    share = max(_move_inside(out, theta, part, inner) for part in parts)
+    return Settled(out, _moved(out, theta, scale), share)
+
+
+def _tied(blocks: Sequence[Block], bad: Sequence[int], n: int) -> list[list[int]]:
+    """For each failing block, the blocks that share parameters with it, directly or in turn."""
+    of_column: list[list[int]] = [[] for _ in range(n)]
+    for k, block in enumerate(blocks):
+        for column in block.columns:
+            of_column[column].append(k)
+    seen: set[int] = set()
+    parts = []
+    for start in bad:
+        if start in seen:
+            continue
+        part, todo = {start}, [start]
+        while todo:
+            for column in blocks[todo.pop()].columns:
+                fresh = [k for k in of_column[column] if k not in part]
+                part.update(fresh)
+                todo.extend(fresh)
+        seen |= part
+        parts.append(sorted(part))
+    return parts
+
+
+def _target(blocks: Sequence[Block], scale: Array, theta: Array) -> Array:
+    """An inner point of these blocks alone; what they do not concern is as in ``theta``."""
+    columns = _columns(blocks)
+    place = {column: k for k, column in enumerate(columns)}
+    local = [replace(b, columns=tuple(place[column] for column in b.columns)) for b in blocks]
+    inner, margin = inner_point(local, scale[columns])
+    if margin <= 0.0:
+        raise EstimationError(
+            "the conditions leave no room inside, so that no rounded parameters satisfy them "
+            "all; relax one of: " + "; ".join(failing(blocks, theta)[:5])
+        )
+    out = theta.copy()
+    out[columns] = inner
+    return out
+
+
+def _move_inside(out: Array, theta: Array, blocks: Sequence[Block], inner: Array) -> float:
+    """Write parameters that meet ``blocks`` into ``out``; the share of the way that it took."""
+    columns = _columns(blocks)
+    suspects = list(blocks)
     share = 1e-14
     while share <= 1.0:
-        moved = meet_equations(rounded((1.0 - share) * theta + share * inner), blocks)
-        if not failing(blocks, moved):
-            return Settled(moved, _moved(moved, theta, scale), share)
+        out[columns] = rounded((1.0 - share) * theta[columns] + share * inner[columns])
+        out[columns] = meet_equations(out, blocks)[columns]
+        bad = next((block for block in suspects if not holds_exactly(block, out)), None)
+        if bad is None:
+            return share
+        # what failed last is asked first: most often it fails again
+        suspects.sort(key=lambda block: block is not bad)
         share *= 4.0
+    out[columns] = rounded(inner[columns])
     raise EstimationError(
         "no point between the answer and the inside satisfies all conditions exactly: "
-        + "; ".join(failing(blocks, meet_equations(rounded(inner), blocks))[:5])
+        + "; ".join(failing(blocks, meet_equations(out, blocks))[:5])
     )
+
+
+def _columns(blocks: Sequence[Block]) -> list[int]:
+    """The parameters that take part."""
+    return sorted({column for block in blocks for column in block.columns})
 
 
 def _moved(one: Array, other: Array, scale: Array) -> float:
