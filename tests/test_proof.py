@@ -112,7 +112,7 @@ def test_other_methods_promise_nothing(found):
 
 
 def test_the_command_line_proves_and_names_what_is_left_over(capsys, tmp_path):
-    """identify says what is proven and verify agrees; an old proof beside a new estimate is named."""
+    """identify says what is proven, verify agrees, and a proof of something older is named."""
     robot = tmp_path / "arm.urdf"
     robot.write_text(URDF)
     write_csv(arm_log(parse_urdf(URDF), 1), tmp_path / "log.csv")
