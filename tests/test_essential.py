@@ -255,6 +255,10 @@ def test_a_result_says_what_was_held():
     held = [p for p in document["estimate"]["parameters"] if p["interval_kind"] == "held"]
     assert {p["name"] for p in held} == {step.name for step in path.removals}
     assert all(p["value"] == 0.0 and p["lower"] is None and p["sigma"] is None for p in held)
+    record = document["record"]["essential"]
+    assert record["essential"] == list(path.names)
+    assert [step["name"] for step in record["removals"]] == [step.name for step in path.removals]
+    assert record["reason"] == path.reason
 
 
 @pytest.mark.dataset

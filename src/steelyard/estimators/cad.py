@@ -45,7 +45,7 @@ from steelyard.estimators.essential import (
     SIGNIFICANCE,
     EssentialPath,
     essential_path,
-    selection_findings,
+    with_path,
 )
 from steelyard.estimators.least_squares import (
     channel_fits,
@@ -218,8 +218,7 @@ def estimate_cad_essential(
     weights = 1.0 / joint_noise(regression)
     fixed = regression.base.K @ known
     estimate = solve(regression, weights, "cad-essential", moving=path.essential, fixed=fixed)
-    notes = selection_findings(path, "the prior")
-    estimate = replace(estimate, findings=(*estimate.findings, *notes))
+    estimate = with_path(estimate, path, "the prior")
     return _with_standard(estimate, model, regression, weights, found), path
 
 

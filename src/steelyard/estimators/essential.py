@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,17 @@ class EssentialPath:
     reason: str
     test: Literal["cluster", "independent"]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for the record of an estimate."""
+        return {
+            "essential": list(self.names),
+            "removals": [asdict(step) for step in self.removals],
+            "relative_error_of_all": self.relative_error,
+            "stopped": self.stopped,
+            "reason": self.reason,
+            "test": self.test,
+        }
+
     def text(self) -> str:
         """The path as a table, one removal a line, and why it ended."""
         width = max((len(step.name) for step in self.removals), default=9)
@@ -131,8 +142,7 @@ def estimate_essential(
     path = essential_path(regression, multiple=multiple, ceiling=ceiling, significance=significance)
     weights = 1.0 / joint_noise(regression)
     estimate = solve(regression, weights, "essential", moving=path.essential)
-    findings = (*estimate.findings, *selection_findings(path, "zero"))
-    return replace(estimate, findings=findings), path
+    return with_path(estimate, path, "zero"), path
 
 
 def essential_path(
@@ -227,6 +237,15 @@ def essential_path(
         stopped,
         reason,
         "independent" if test.cluster is None else "cluster",
+    )
+
+
+def with_path(estimate: Estimate, path: EssentialPath, held_at: str) -> Estimate:
+    """The estimate with the path in its record, and what is to be said of it."""
+    return replace(
+        estimate,
+        record={**estimate.record, "essential": path.to_dict()},
+        findings=(*estimate.findings, *selection_findings(path, held_at)),
     )
 
 
