@@ -1,24 +1,42 @@
-"""The constrained fit that all contenders of the sdp benchmark solve."""
+"""The constrained fits that all contenders of the sdp benchmark solve."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.conic import ConicProblem, conic_problem
 from steelyard.constraints import Constraints, blocks
-from steelyard.identifiability import base_map
+from steelyard.identifiability import BaseMap, base_map
 from steelyard.kernels import torque_regressor
 from steelyard.model import Model
 from steelyard.scales import parameter_scale
 from steelyard.states import random_states
 from steelyard.testing import random_robot
 
+Array = NDArray[np.float64]
 NOISE = 0.3
 PULL = 1e-2
+FIGAROH_MASS_MIN = 1e-6
+# FIGAROH's names of what a joint's columns are, by Steelyard's
+FIGAROH_TERMS = {"Ia": "Ia", "fv": "fv", "fc": "fs", "fo": "off"}
 
 
-def sdp_problem(n_links: int) -> ConicProblem:
-    """A chain's fit in units of its noise, with 30 % noise so that constraints bind."""
+@dataclass(frozen=True)
+class Chain:
+    """A chain and its data: W (n_samples, n_joints, n_columns), tau (n_samples, n_joints)."""
+
+    model: Model
+    base: BaseMap
+    W: Array
+    tau: Array
+    noise: float
+
+
+def chain(n_links: int) -> Chain:
+    """A chain with drive inertia and friction, and 30 % noise so that constraints bind."""
     rng = np.random.default_rng(n_links)
     model = Model(random_robot(rng, n_links, chain=True, prismatic=0.0, fixed=0.0))
     base = base_map(model)
@@ -26,19 +44,66 @@ def sdp_problem(n_links: int) -> ConicProblem:
     theta[[column.kind != "rigid_body" for column in model.columns]] = 0.5
     n_samples = max(60, 8 * len(model.columns) // n_links)
     W = torque_regressor(model, *random_states(rng, model.robot, n_samples))
-    W = W.reshape(-1, len(model.columns))[:, list(base.independent)]
-    tau = W @ (base.K @ theta)
-    noise = NOISE * np.sqrt(np.mean(tau**2))
-    tau = tau + noise * rng.normal(size=len(tau))
-    factor = np.linalg.qr(np.column_stack([W, tau]), mode="r")
-    R, z = factor[:-1, :-1] / noise, factor[:-1, -1] / noise
-    scale = parameter_scale(model)
+    tau = W[..., list(base.independent)] @ (base.K @ theta)
+    noise = NOISE * float(np.sqrt(np.mean(tau**2)))
+    tau = tau + noise * rng.normal(size=tau.size).reshape(tau.shape)
+    return Chain(model, base, W, tau, noise)
+
+
+def sdp_problem(n_links: int) -> ConicProblem:
+    """A chain's fit in units of its noise."""
+    it = chain(n_links)
+    F, g = _factors(it)
+    scale = parameter_scale(it.model)
     return conic_problem(
         len(scale),
-        blocks(model, Constraints()),
+        blocks(it.model, Constraints()),
         scale,
-        F=R @ base.K,
-        g=z,
+        F=F,
+        g=g,
         pull=PULL / scale**2,
-        towards=model.prior_theta(),
+        towards=it.model.prior_theta(),
     )
+
+
+def fresh(problem: ConicProblem) -> ConicProblem:
+    """The same problem with nothing remembered from an earlier solution."""
+    return replace(problem, blocks=tuple(replace(block) for block in problem.blocks))
+
+
+def figaroh_names(it: Chain) -> list[str]:
+    """FIGAROH's names of the columns: m_joint, ..., fv_joint."""
+    joint_of = {joint.child: joint.name for joint in it.model.robot.joints}
+    names = []
+    for column in it.model.columns:
+        owner, _, symbol = column.name.rpartition(".")
+        names.append(f"{FIGAROH_TERMS.get(symbol, symbol)}_{joint_of.get(owner, owner)}")
+    return names
+
+
+def figaroh_problem(it: Chain, coordinate_scale: Array) -> ConicProblem:
+    """What `figaroh.identification.physical_fit.solve_direct_effort_fit` solves on these data.
+
+    Its conditions (a 4×4 pseudo-inertia and a least mass per link; friction is free), its units
+    and its pull towards the prior. coordinate_scale : (n_columns,) FIGAROH's own.
+    """
+    lightest = {body.name: (FIGAROH_MASS_MIN, None) for body in it.model.mechanism.bodies}
+    conditions = Constraints(mass=lightest, nonnegative_terms=False, second_moment=None)
+    F, g = _factors(it)
+    return conic_problem(
+        len(coordinate_scale),
+        blocks(it.model, conditions),
+        coordinate_scale,
+        F=F,
+        g=g,
+        pull=PULL / coordinate_scale**2,
+        towards=it.model.prior_theta(),
+    )
+
+
+def _factors(it: Chain) -> tuple[Array, Array]:
+    """F and g of the fit in units of the noise."""
+    W = it.W.reshape(it.tau.size, -1)[:, list(it.base.independent)]
+    factor = np.linalg.qr(np.column_stack([W, it.tau.ravel()]), mode="r")
+    R, z = factor[:-1, :-1] / it.noise, factor[:-1, -1] / it.noise
+    return R @ it.base.K, z

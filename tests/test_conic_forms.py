@@ -14,26 +14,25 @@ from steelyard.conic import conic_problem, solve
 from steelyard.errors import EstimationError
 
 
-def bodies(rng, n_bodies, *, pull=1e-2, noise=1.0, spread=0.0):
+def bodies(rng, n_bodies, *, noise=1.0):
     """Noisy linear data on several bodies, of which some end on the boundary.
 
-    spread : decades between the best and the worst determined direction.
+    Between the best and the worst determined direction are two decades.
     """
     n = 10 * n_bodies
     scale = np.tile([2.0, *[0.3] * 3, *[0.05] * 6], n_bodies)
     ball = np.tile([1.0, 0.1, 0.0, -0.1, 0.3, 0.0, 0.3, 0.0, 0.0, 0.3], n_bodies) * scale
     U, _ = np.linalg.qr(rng.normal(size=(n, n)))
-    F = (U * 10.0 ** np.linspace(1.0, 1.0 - spread, n)) @ U.T / scale
+    F = (U * 10.0 ** np.linspace(1.0, -1.0, n)) @ U.T / scale
     g = F @ ball + noise * rng.normal(size=n)
     blocks = [full_consistency(f"body {k}", 10 * k) for k in range(n_bodies)]
     blocks += [linear_block("mass", [10 * k], [[-1.0]], [20.0]) for k in range(n_bodies)]
-    return conic_problem(n, blocks, scale, F=F, g=g, pull=pull / scale**2, towards=ball)
+    return conic_problem(n, blocks, scale, F=F, g=g, pull=1e-2 / scale**2, towards=ball)
 
 
 def answers(problem, accuracy=1e-9):
     """What the solver says to each form."""
     centred = conic_forms.centred_form(problem)
-    assert centred is not None
     plain = conic_forms.residual_form(problem)
     return [conic._attempt(problem, form, accuracy, 200) for form in (centred, plain)]
 
@@ -94,10 +93,7 @@ def test_the_quick_form_of_a_large_fit_is_centred():
     assert form.name == "centred"
     found = solve(tall)
     assert (found.form, found.attempts) == ("centred", 1)
-    heavy = replace(tall, F=1e6 * tall.F)
-    form = conic_forms.quick_form(heavy)
-    assert form is not None
-    assert form.name == "residual"
+    assert conic_forms.quick_form(replace(tall, F=1e6 * tall.F)) is None
     assert conic_forms.quick_form(replace(tall, pull=0.0 * tall.pull)) is None
 
 

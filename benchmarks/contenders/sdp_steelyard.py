@@ -1,4 +1,8 @@
-"""Steelyard's own solution of the constrained fit: seconds and exactly feasible objective."""
+"""Steelyard's own solution of the constrained fit: seconds and exactly feasible objective.
+
+``seconds`` is the whole fit, from the factors to parameters that meet every condition exactly;
+``solve_seconds`` the solver's part of it, with the checks of its answer.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +11,30 @@ import sys
 from statistics import median
 from time import perf_counter
 
-from sdp_problem import sdp_problem
+from sdp_problem import fresh, sdp_problem
 
 from steelyard.conic import solve
 from steelyard.feasible_point import failing, settle
 
 problem = sdp_problem(int(sys.argv[1]))
-solve(problem)
-times, exact_times = [], []
-for _ in range(3 if len(problem.c) > 500 else 9):
+repeats = int(sys.argv[2])
+solve_times, times = [], []
+for _ in range(repeats + 1):
+    again = fresh(problem)
     start = perf_counter()
-    solution = solve(problem)
+    solution = solve(again)
+    solved = perf_counter()
+    settled = settle(solution.theta, again.blocks, again.scale)
     times.append(perf_counter() - start)
-    start = perf_counter()
-    settled = settle(solution.theta, problem.blocks, problem.scale)
-    exact_times.append(perf_counter() - start)
+    solve_times.append(solved - start)
 assert not failing(problem.blocks, settled.theta)
 answer = {
-    "seconds": median(times),
-    "exact_seconds": median(exact_times),
+    "seconds": median(times[1:]),  # the first imports and compiles
+    "fastest": min(times[1:]),
+    "solve_seconds": median(solve_times[1:]),
     "objective": problem.objective(settled.theta),
     "iterations": solution.iterations,
     "said": solution.said,
+    "form": solution.form,
 }
 print(json.dumps(answer))

@@ -29,8 +29,8 @@ Array = NDArray[np.float64]
 BENDING = 1e-4
 # Rows of F from which the centred form is quicker.
 MANY_ROWS = 800
-# Largest condition number of P at which rounding leaves the step to the solver's own accuracy.
-CONDITION = 1e9
+# Largest condition number at which the quick forms keep the accuracy: beyond, they seldom do.
+CONDITION = 3e8
 # Accuracy to which the solver's linear systems are refined where the pull bounds the cost.
 REFINEMENT = 1e-8
 
@@ -59,12 +59,14 @@ class Form:
 
 def quick_form(problem: ConicProblem) -> Form | None:
     """The form to try first, where a pull bounds what it can cost; None where there is none."""
-    if problem.least_pull < BENDING or not len(problem.g):
+    floor = problem.least_pull
+    if floor < BENDING or not len(problem.g):
+        return None
+    # the trace of FᵀF over the least pull: no less than the condition number, the pull's own aside
+    if float(np.sum((problem.F * problem.scale) ** 2)) > CONDITION * floor:
         return None
     if len(problem.g) >= MANY_ROWS:
-        centred = centred_form(problem)
-        if centred is not None:
-            return centred
+        return centred_form(problem)
     return residual_form(problem, REFINEMENT)
 
 
@@ -97,14 +99,12 @@ def residual_form(problem: ConicProblem, refinement: float | None = None) -> For
     return Form("residual", P, q, A, b, n_rows, np.zeros(n), size**2, refinement)
 
 
-def centred_form(problem: ConicProblem) -> Form | None:
-    """The Gram form around the optimum without conditions; None where P is poorly conditioned."""
+def centred_form(problem: ConicProblem) -> Form:
+    """The Gram form around the optimum without conditions."""
     from scipy import linalg, sparse
 
     n, scale = len(problem.c), problem.scale
     F = problem.F * scale
-    if float(np.sum(F**2)) > CONDITION * problem.least_pull:
-        return None
     P = F.T @ F
     P[np.diag_indices(n)] += problem.pull * scale**2
     factor = linalg.cho_factor(P)
