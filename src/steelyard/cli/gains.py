@@ -1,0 +1,115 @@
+"""Find drive gains, by which recorded torques or currents are off, with a known payload."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from steelyard.cli.output import Output, progress
+from steelyard.cli.processing import (
+    add_processing_arguments,
+    add_robot_arguments,
+    processing_from,
+)
+
+if TYPE_CHECKING:
+    from steelyard.drive_gains import DriveGains
+
+NAME = "gains"
+HELP = "by how much recorded torques are off, from runs without and with a known payload"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    add_robot_arguments(parser)
+    add = parser.add_argument
+    add("--empty", nargs="+", action="extend", required=True, metavar="LOG",
+        help="logs without the payload")  # fmt: skip
+    add("--loaded", nargs="+", action="extend", required=True, metavar="LOG",
+        help="logs with it")  # fmt: skip
+    add("--payload", required=True, metavar="LINK", help="the link that it is fixed to")
+    add("--mass", type=float, required=True, metavar="KG", help="of the payload")
+    add("--mass-sigma", type=float, default=0.0, metavar="KG",
+        help="standard deviation of that mass (default: 0)")  # fmt: skip
+    add("--com", nargs=3, type=float, default=(0.0, 0.0, 0.0), metavar=("X", "Y", "Z"),
+        help="its centre of mass in the link's frame, m (default: the origin)")  # fmt: skip
+    add("--inertia", nargs=6, type=float, default=(0.0,) * 6,
+        metavar=("IXX", "IXY", "IXZ", "IYY", "IYZ", "IZZ"),
+        help="about its centre of mass, in the link's axes, kg m² (default: a point)")  # fmt: skip
+    add("--level", type=float, default=0.95, metavar="P", help="of the intervals (default: 0.95)")
+    add_processing_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Find the gains and print them; 1 if one of them cannot be told."""
+    from steelyard.cli import results
+    from steelyard.conventions import from_vech
+    from steelyard.drive_gains import Payload, identify_gains
+    from steelyard.overlay_terms import terms_from_overlay
+    from steelyard.robot.overlay import read_overlay
+    from steelyard.robot.reading import read_robot
+    from steelyard.signals import Processing
+
+    processing = processing_from(arguments, Processing())
+    payload = Payload.of(
+        arguments.payload,
+        arguments.mass,
+        arguments.com,
+        from_vech(arguments.inertia),
+        arguments.mass_sigma,
+    )
+    overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
+    robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
+    with progress() as shown:
+        found = identify_gains(
+            robot,
+            results.read_logs(arguments.empty, shown),
+            results.read_logs(arguments.loaded, shown),
+            payload,
+            terms=terms_from_overlay(robot, overlay),
+            processing=processing,
+            level=arguments.level,
+        )
+    output = Output(arguments.json)
+    show_gains(output, found)
+    results.show_findings(output, found.findings)
+    output.document(found.to_dict())
+    return 0 if all(gain.gain is not None for gain in found.gains) else 1
+
+
+def show_gains(output: Output, found: DriveGains) -> None:
+    """A table, and the lines that put the gains into an overlay."""
+    from steelyard.report.numbers import percent
+    from steelyard.robot.overlay_values import key_name
+
+    def number(value: float | None) -> str:
+        return "?" if value is None else f"{value:.5g}"
+
+    output.table(
+        ("motor or joint", "gain", f"{100 * found.level:g} % from", "to", "unit", "residual"),
+        [
+            (
+                gain.name,
+                number(gain.gain),
+                number(gain.lower),
+                number(gain.upper),
+                gain.unit,
+                percent(found.relative_errors[gain.name]),
+            )
+            for gain in found.gains
+        ],
+        title="Drive gains",
+        left=("motor or joint", "unit"),
+    )
+    output.line(
+        f"{found.n_rows} torque values in {found.n_blocks} time blocks; {found.kind} intervals"
+    )
+    for gain in found.gains:
+        if gain.words:
+            output.line(f"{gain.name}: {gain.words}")
+    output.line("For the overlay:", "bold")
+    for gain in found.gains:
+        if gain.gain is not None:
+            key = "torque_constant" if gain.unit else "gain"
+            output.line(f"[motor.{key_name(gain.name)}]")
+            output.line(f"{key} = {gain.gain:.6g}")
