@@ -1,9 +1,9 @@
 """Intervals of constrained estimates: how long they take, and whether they hold the truth.
 
-Time: the built-in arm (7 links), 200 resamples of its time blocks, in one process. Coverage: 100
-noisy torque records of a random three-joint chain, noise through a low-pass filter; pooled over
-the base parameters that no active condition binds, and over those that one does. Feasible
-ranges: whether each holds the truth, over 12 records.
+Time: the built-in arm (7 links), 200 resamples of its time blocks, on all processors and in one
+process. Coverage: 100 noisy torque records of a random three-joint chain, noise through a low-pass
+filter; pooled over the base parameters that no active condition binds, and over those that one
+does. Feasible ranges: whether each holds the truth, over 12 records.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def measure() -> dict[str, float | None]:
     from steelyard.regression import compress
 
     say("time")
-    seconds = built_in_arm_seconds()
+    seconds, seconds_alone = built_in_arm_seconds()
     world = chain_experiment(0)
     low_pass = butter(2, 5.0, fs=100.0, output="sos")
     rng = np.random.default_rng(0)
@@ -66,6 +66,7 @@ def measure() -> dict[str, float | None]:
                     in_range.append(parameter.lower - slack <= truth <= parameter.upper + slack)
     return {
         "seconds_7_links_200_resamples": seconds,
+        "seconds_7_links_in_one_process": seconds_alone,
         "coverage_interior": float(np.mean(interior)),
         "coverage_boundary": float(np.mean(boundary)) if boundary else None,
         "ranges_with_truth": float(np.mean(in_range)),
@@ -73,12 +74,12 @@ def measure() -> dict[str, float | None]:
     }
 
 
-def built_in_arm_seconds() -> float:
-    """Seconds for 200 resamples of the built-in arm's constrained fit."""
+def built_in_arm_seconds() -> tuple[float, float]:
+    """Seconds for 200 resamples of the built-in arm's constrained fit: all processors, one."""
     from steelyard.builtin import builtin_arm, builtin_truth
     from steelyard.estimators.feasible import estimate_feasible
     from steelyard.excitation.fourier import multisine
-    from steelyard.identification import identify
+    from steelyard.identification import available_threads, identify
     from steelyard.model import Model
     from steelyard.simulation import Sensors, simulate
 
@@ -92,8 +93,16 @@ def built_in_arm_seconds() -> float:
         sensors=Sensors(torque_noise=0.3),
     )
     found = identify(robot, [log])
-    start = perf_counter()
-    estimate_feasible(
-        found.model, found.regression, prior=model.prior_theta(), n_resamples=200, ranges=False
-    )
-    return perf_counter() - start
+    times = []
+    for threads in (available_threads(), 1):
+        start = perf_counter()
+        estimate_feasible(
+            found.model,
+            found.regression,
+            prior=model.prior_theta(),
+            n_resamples=200,
+            ranges=False,
+            threads=threads,
+        )
+        times.append(perf_counter() - start)
+    return times[0], times[1]
