@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.builtin import builtin_arm, builtin_truth
-from steelyard.drive_gains import Payload
 from steelyard.excitation import multisine
 from steelyard.inertia import transform
 from steelyard.logs import Log
 from steelyard.model import Model
+from steelyard.payload import Payload
 from steelyard.robot.tree import Robot
 from steelyard.signals import Processing
 from steelyard.simulation import Controller, Sensors, simulate

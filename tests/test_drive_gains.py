@@ -11,15 +11,10 @@ from payload_runs import PAYLOAD, PROCESSING, PayloadRuns
 from scipy.optimize import least_squares
 
 from steelyard.cli import main
-from steelyard.drive_gains import (
-    Payload,
-    gain_factors,
-    identify_gains,
-    measured_in_order,
-    with_open_gains,
-)
+from steelyard.drive_gains import identify_gains, with_open_gains
 from steelyard.errors import EstimationError, LogError
 from steelyard.estimators.gain_fit import fit_gains
+from steelyard.gain_factors import gain_factors, measured_in_order
 from steelyard.identifiability import base_map
 from steelyard.identification import prepare_run
 from steelyard.inertia import from_com
@@ -27,6 +22,7 @@ from steelyard.kernels import torque, torque_regressor
 from steelyard.logs import write_csv
 from steelyard.model import Model
 from steelyard.motion import Measurements
+from steelyard.payload import Payload
 from steelyard.robot.overlay_toml import parse_overlay
 from steelyard.robot.transmission import Motor, Transmission
 from steelyard.signals import Processing

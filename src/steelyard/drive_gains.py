@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import EstimationError, LogError
-from steelyard.estimators.gain_fit import GainFactors, GainFit, fit_gains
+from steelyard.estimators.gain_fit import GainFit, fit_gains
 from steelyard.findings import Finding
-from steelyard.identifiability import base_map
+from steelyard.gain_factors import gain_factors
 from steelyard.identification import (
     PERIODS_PER_BLOCK,
     check_robot,
@@ -27,81 +25,18 @@ from steelyard.identification import (
     refuse_twins,
     with_unique_names,
 )
-from steelyard.inertia import as_phi, from_com, transform, violations
-from steelyard.kernels import torque, torque_regressor
 from steelyard.logs import Log
 from steelyard.model import Model
-from steelyard.motion import Measurements, Motion
-from steelyard.regression import block_length, row_groups, triangle
+from steelyard.payload import Payload
 from steelyard.robot.overlay import Overlay
 from steelyard.robot.transmission import Motor, Transmission
 from steelyard.robot.tree import Robot
 from steelyard.signals import Processing
 from steelyard.terms import Term
-from steelyard.wording import listed, shown
+from steelyard.wording import listed
 
-Array = NDArray[np.float64]
-
-PIECE = 1000
 WIDE = 0.1
 """An interval whose half width is more than this share of the gain is said to be wide."""
-
-
-@dataclass(frozen=True, eq=False)
-class Payload:
-    """A body of known inertia on a link.
-
-    inertial : (10,) m, mx, my, mz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz in the frame of ``link``,
-        inertia about its origin.
-    mass_sigma : standard deviation of the mass, kg; a wrong mass makes all gains wrong alike.
-    """
-
-    link: str
-    inertial: Array
-    mass_sigma: float = 0.0
-
-    def __post_init__(self) -> None:
-        phi = as_phi(self.inertial)
-        if phi.shape != (10,):
-            raise EstimationError(f"a payload has ten inertial parameters, not {phi.shape}")
-        if not (np.isfinite(phi).all() and phi[0] > 0.0):
-            raise EstimationError(f"the payload's mass is {phi[0]:g} kg; it must be positive")
-        wrong = violations(phi, "payload")
-        if wrong:
-            raise EstimationError(f"the payload cannot exist: {wrong[0].words}")
-        if not (np.isfinite(self.mass_sigma) and self.mass_sigma >= 0.0):
-            raise EstimationError(f"mass_sigma is {self.mass_sigma}; it must be a number >= 0, kg")
-        object.__setattr__(self, "inertial", phi)
-
-    @staticmethod
-    def of(
-        link: str,
-        mass: float,
-        com: ArrayLike = (0.0, 0.0, 0.0),
-        inertia_com: ArrayLike | None = None,
-        mass_sigma: float = 0.0,
-    ) -> Payload:
-        """By mass (kg), centre of mass (3,) m and inertia about it (3, 3) kg m², in link axes.
-
-        Without an inertia it is a point.
-        """
-        inertia = np.zeros((3, 3)) if inertia_com is None else inertia_com
-        return Payload(link, from_com(mass, com, inertia), mass_sigma)
-
-    def torque(self, model: Model, motion: Motion) -> Array:
-        """What it adds to the joint torques (n_samples, nv)."""
-        theta = np.zeros(len(model.columns))
-        for body, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):
-            for name, T_body_link in body.links:
-                if name == self.link:
-                    theta[first : first + 10] = transform(self.inertial, T_body_link)
-                    return torque(model, theta, motion.q, motion.v, motion.a)
-        model.robot.link(self.link)
-        bodies = [name for body in model.mechanism.bodies for name, _ in body.links]
-        raise EstimationError(
-            f"the payload is on link {shown(self.link)}, which does not move; those that do are "
-            f"{listed(bodies)}"
-        )
 
 
 @dataclass(frozen=True)
@@ -231,7 +166,8 @@ def with_open_gains(robot: Robot) -> Robot:
 def _note_units(stated: Robot, opened: Robot, log: Log, units: dict[str, str]) -> None:
     """Remember the unit of each motor's gain; refuse logs that do not agree on it."""
     assert opened.transmission is not None
-    known = {} if stated.transmission is None else vars_of(stated.transmission)
+    motors = () if stated.transmission is None else stated.transmission.motors
+    known = {motor.name: motor.torque_constant for motor in motors}
     for motor in opened.transmission.motors:
         quantities = log.quantities(motor.name)
         bare = "torque" not in quantities and "current" in quantities
@@ -244,78 +180,6 @@ def _note_units(stated: Robot, opened: Robot, log: Log, units: dict[str, str]) -
                 f"log '{log.name}': '{motor.name}' is a current in one log and a torque in "
                 "another; state its torque_constant, or give logs of one kind"
             )
-
-
-def vars_of(transmission: Transmission) -> dict[str, float | None]:
-    """Torque constant by motor."""
-    return {motor.name: motor.torque_constant for motor in transmission.motors}
-
-
-def gain_factors(
-    model: Model,
-    runs: Iterable[tuple[Motion, Measurements, bool, float]],
-    payload: Payload,
-) -> GainFactors:
-    """Compress runs (motion, torques, whether loaded, correlation time in s) motor by motor.
-
-    Recorded torques of motors are those of the joints, brought back through the transmission.
-    """
-    base = base_map(model)
-    transmission, joints = model.robot.transmission, model.channels
-    names = joints if transmission is None else transmission.motor_names
-    # v_motor = T v, so that the power tau·v is tau_motor·v_motor: tau_motor = T⁻ᵀ tau
-    to_motors = np.eye(len(joints)) if transmission is None else transmission.to_joints(joints).T
-    groups = row_groups(model, base)
-    columns = tuple(
-        tuple(sorted({c for j in np.flatnonzero(row) for c in groups[j].columns}))
-        for row in to_motors
-    )
-    keys: list[tuple[str, int]] = []
-    parts: list[list[Array]] = [[] for _ in names]
-    counts: list[list[int]] = []
-    for motion, measurements, has_payload, correlation_s in runs:
-        tau = measured_in_order(model, measurements)
-        load = payload.torque(model, motion) if has_payload else np.zeros((len(motion), model.nv))
-        length = block_length(float(motion.time[-1] - motion.time[0]), correlation_s)
-        block = np.floor(motion.time / length).astype(np.int64)
-        edges = [0, *(np.flatnonzero(np.diff(block)) + 1), len(block)]
-        for begin, end in pairwise(edges):
-            keys.append((motion.run, int(block[begin])))
-            factors = [np.zeros((0, len(c) + 2)) for c in columns]
-            count = [0] * len(names)
-            for start in range(begin, end, PIECE):
-                piece = slice(start, min(start + PIECE, end))
-                W = torque_regressor(model, motion.q[piece], motion.v[piece], motion.a[piece])
-                W = W[:, :, list(base.independent)]
-                for m, row in enumerate(to_motors):
-                    used = np.flatnonzero(row)
-                    y = tau[piece][:, used] @ row[used]
-                    there = ~np.isnan(y)
-                    mine = np.empty((int(there.sum()), len(columns[m]) + 2))
-                    mine[:, :-2] = np.tensordot(row, W[there][:, :, list(columns[m])], (0, 1))
-                    mine[:, -2] = load[piece][there] @ row
-                    mine[:, -1] = y[there]
-                    factors[m] = triangle(np.vstack([factors[m], mine]))
-                    count[m] += len(mine)
-            for m, factor in enumerate(factors):
-                parts[m].append(factor)
-            counts.append(count)
-    return GainFactors(
-        tuple(names),
-        columns,
-        base.rank,
-        tuple(keys),
-        tuple(np.array(blocks) for blocks in parts),
-        np.array(counts),
-    )
-
-
-def measured_in_order(model: Model, measurements: Measurements) -> Array:
-    """Torques (n_samples, nv) in the model's order, NaN where there are none."""
-    tau = np.full((len(measurements), model.nv), np.nan)
-    for column, channel in enumerate(measurements.channels):
-        tau[:, model.channels.index(channel)] = measurements.tau[:, column]
-    return tau
 
 
 def gains_with_intervals(

@@ -44,8 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Find the gains and print them; 1 if one of them cannot be told."""
     from steelyard.cli import results
     from steelyard.conventions import from_vech
-    from steelyard.drive_gains import Payload, identify_gains
+    from steelyard.drive_gains import identify_gains
     from steelyard.overlay_terms import terms_from_overlay
+    from steelyard.payload import Payload
     from steelyard.robot.overlay import read_overlay
     from steelyard.robot.reading import read_robot
     from steelyard.signals import Processing

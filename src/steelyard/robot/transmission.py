@@ -13,14 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import RobotError
-from steelyard.wording import listed, shown
+from steelyard.wording import listed
 
 Array = NDArray[np.float64]
 
@@ -73,20 +71,10 @@ class Transmission:
     zeros: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     link_side: tuple[str, ...] = ()
 
-    @cached_property
-    def _by_name(self) -> dict[str, Motor]:
-        return {motor.name: motor for motor in self.motors}
-
     @property
     def motor_names(self) -> tuple[str, ...]:
         """Names of the motors, in the order of the rows of T."""
         return tuple(motor.name for motor in self.motors)
-
-    def motor(self, name: str) -> Motor:
-        """The motor of that name."""
-        if name in self._by_name:
-            return self._by_name[name]
-        raise RobotError(f"there is no motor {shown(name)}; the motors are {listed(self._by_name)}")
 
     def driving(self, joint: str) -> tuple[Motor, ...]:
         """The motors that drive this joint."""
