@@ -10,13 +10,14 @@ from math import pi
 import numpy as np
 import pytest
 from robot_files import dataset
-from small_arm import URDF, arm_log
+from small_arm import URDF, arm_log, write_run
 from test_transmission import TX40
 
+from steelyard.cli import main
 from steelyard.errors import LogError, SignalError
 from steelyard.identifiability import base_map
 from steelyard.identification import identify
-from steelyard.logs import Log
+from steelyard.logs import Log, read_log, write_csv
 from steelyard.robot.overlay import apply_overlay
 from steelyard.robot.overlay_toml import parse_overlay
 from steelyard.robot.tree import Joint, Link, Robot
@@ -248,6 +249,33 @@ def test_the_same_estimate_from_motors_and_from_joints(tmp_path):
     assert found.estimate.base.names == same.estimate.base.names
     np.testing.assert_allclose(found.estimate.beta, same.estimate.beta, rtol=1e-6, atol=1e-8)
     assert {"m1.Ia", "m2.fc"} <= set(found.model.column_names)
+
+
+def test_the_command_takes_currents_and_where_torque_is_measured(tmp_path, capsys):
+    """Currents and an overlay of two lines go through the command line; so does the side."""
+    path = write_run(tmp_path, 1)
+    log = read_log(path)
+    renamed = {
+        (joint, "current" if quantity == "torque" else quantity): x
+        for (joint, quantity), x in log.signals.items()
+    }
+    write_csv(Log(log.time, renamed), tmp_path / "currents.csv")
+    overlay = tmp_path / "arm.toml"
+    overlay.write_text(
+        "[motor.shoulder]\ntorque_constant = 1\n[motor.elbow]\ntorque_constant = 1\n"
+    )
+    command = ["identify", str(tmp_path / "arm.urdf"), "--method", "wls", "--json"]
+    assert main([*command, str(tmp_path / "currents.csv")]) == 2
+    assert "[motor.shoulder] with torque_constant" in capsys.readouterr().err
+    documents = []
+    for more in ([str(path)], [str(tmp_path / "currents.csv"), "--overlay", str(overlay)]):
+        assert main([*command, *more]) == 0
+        documents.append(json.loads(capsys.readouterr().out))
+    one, two = (document["estimate"]["parameters"] for document in documents)
+    assert [p["value"] for p in one] == [p["value"] for p in two]
+    assert main([*command, str(path), "--torque", "link"]) == 0
+    terms = json.loads(capsys.readouterr().out)["model"]["terms"]
+    assert {term["kind"] for term in terms} == {"coulomb", "offset"}
 
 
 def tx40_log() -> Log:

@@ -36,6 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot_arguments(parser)
     parser.add_argument("logs", nargs="+", metavar="LOG", help="CSV or NPZ files")
     parser.add_argument(
+        "--torque",
+        choices=("motor", "link"),
+        help="where torque is measured, which decides the terms of the joints: at the motors "
+        "(default), or behind the gears at the links",
+    )
+    parser.add_argument(
         "-o",
         "--out",
         metavar="FOLDER",
@@ -99,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
         inputs = [arguments.robot, *arguments.logs, *arguments.validate_on]
         refuse_overwriting([folder / name for name in OUTPUTS], inputs, ResultError)
     first: list[Log] = []
-    terms = terms_from_overlay(robot, overlay)
+    terms = terms_from_overlay(robot, overlay, torque=arguments.torque)
     stated, notes = constraints_from_overlay(model_of(robot, terms=terms), overlay)
     constraints = constraints_from(arguments, stated)
     with progress() as shown:
