@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard import exact_floats
 from steelyard.cones import Block, with_slack
 from steelyard.conic import conic_problem, solve
 from steelyard.equations import meet_equations
 from steelyard.errors import EstimationError
+from steelyard.exact_floats import Integers, entries, in_cone, integers
 
 Array = NDArray[np.float64]
 DIGITS = 12
@@ -42,10 +42,13 @@ def rounded(theta: Array, digits: int = DIGITS) -> Array:
     return np.array([float(f"{x:.{digits}g}") for x in theta])
 
 
-def holds_exactly(block: Block, theta: Array) -> bool:
-    """Whether a block's condition holds for these floats, without any rounding."""
-    values = exact_floats.entries(exact_floats.integers(block), theta[list(block.columns)].tolist())
-    return exact_floats.in_cone(block.kind, values)
+def holds_exactly(block: Block, theta: Array, form: Integers | None = None) -> bool:
+    """Whether a block's condition holds for these floats, without any rounding.
+
+    form : the block's coefficients, where they are at hand.
+    """
+    values = entries(form or integers(block), theta[list(block.columns)].tolist())
+    return in_cone(block.kind, values)
 
 
 def failing(blocks: Sequence[Block], theta: Array) -> tuple[str, ...]:
@@ -132,16 +135,17 @@ def _target(blocks: Sequence[Block], scale: Array, theta: Array) -> Array:
 def _move_inside(out: Array, theta: Array, blocks: Sequence[Block], inner: Array) -> float:
     """Write parameters that meet ``blocks`` into ``out``; the share of the way that it took."""
     columns = _columns(blocks)
-    suspects = list(blocks)
+    suspects = [(block, integers(block)) for block in blocks]
     share = 1e-14
     while share <= 1.0:
         out[columns] = rounded((1.0 - share) * theta[columns] + share * inner[columns])
         out[columns] = meet_equations(out, blocks)[columns]
-        bad = next((block for block in suspects if not holds_exactly(block, out)), None)
+        bad = next((it for it in suspects if not holds_exactly(it[0], out, it[1])), None)
         if bad is None:
             return share
         # what failed last is asked first: most often it fails again
-        suspects.sort(key=lambda block: block is not bad)
+        suspects.remove(bad)
+        suspects.insert(0, bad)
         share *= 4.0
     out[columns] = rounded(inner[columns])
     raise EstimationError(
