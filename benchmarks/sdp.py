@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,9 +25,9 @@ NAME = "sdp"
 DESCRIPTION = (
     "constrained fit at 7, 9, 20, 50 and 100 links, against CVXPY (Clarabel, SCS) and FIGAROH"
 )
-REPEATS = {7: 41, 9: 41, 20: 21, 50: 9, 100: 7}
-PEER_REPEATS = 15
-# FIGAROH's default least mass (kg), and the pull that all contenders have
+# rounds, and repeats of Steelyard and of its peers in each of them
+SIZES = {7: (3, 21, 7), 9: (3, 21, 7), 20: (3, 7, 5), 50: (1, 9, 0), 100: (1, 7, 0)}
+# the pull that all contenders have, and FIGAROH's default least mass (kg)
 FIGAROH_SETTINGS = (1e-2, 1e-6)
 GOALS = (
     Goal("ms_7", "<=", 15.0),
@@ -42,70 +43,90 @@ def measure() -> dict[str, float | None]:
     """Milliseconds per size, ratios, and the worst relative difference of objectives."""
     figures: dict[str, float | None] = {}
     differences: list[float] = []
-    ours = {}
-    for n_links, repeats in REPEATS.items():
-        say(f"{n_links} links")
-        ours[n_links] = run_contender("sdp_steelyard.py", n_links, repeats, threads=1)
-        figures[f"ms_{n_links}"] = 1e3 * ours[n_links]["seconds"]
-        figures[f"ms_{n_links}_fastest"] = 1e3 * ours[n_links]["fastest"]
-        figures[f"ms_{n_links}_solver"] = 1e3 * ours[n_links]["solve_seconds"]
-    for n_links in (7, 9, 20):
-        peer = _cvxpy(n_links, "CLARABEL")
-        figures[f"cvxpy_ms_{n_links}"] = None if peer is None else 1e3 * peer["seconds"]
-        if peer is not None:
-            differences.append(_difference(ours[n_links]["objective"], peer["objective"]))
-    scs = _cvxpy(7, "SCS")
-    figures["scs_ms_7"] = None if scs is None else 1e3 * scs["seconds"]
-    figures["scs_objective_difference"] = (
-        None if scs is None else _difference(ours[7]["objective"], scs["objective"])
-    )
-    figures.update(_figaroh(7, differences))
+    for n_links, (rounds, repeats, peer_repeats) in SIZES.items():
+        ours, peers = [], []
+        for k in range(rounds):
+            say(f"{n_links} links, round {k + 1} of {rounds}")
+            ours.append(run_contender("sdp_steelyard.py", n_links, repeats, threads=1))
+            peers.append(_cvxpy(n_links, "CLARABEL", peer_repeats))
+        seconds = [second for one in ours for second in one["seconds"]]
+        figures[f"ms_{n_links}"] = 1e3 * median(seconds)
+        figures[f"ms_{n_links}_fastest"] = 1e3 * min(seconds)
+        figures[f"ms_{n_links}_solver"] = _pooled_ms(ours, "solve_seconds")
+        if peer_repeats:
+            figures[f"cvxpy_ms_{n_links}"] = _pooled_ms(peers)
+            differences.extend(
+                _difference(ours[0]["objective"], peer["objective"]) for peer in peers if peer
+            )
+        if n_links == 7:
+            scs = _cvxpy(7, "SCS", 15)
+            figures["scs_ms_7"] = _pooled_ms([scs])
+            figures["scs_objective_difference"] = (
+                _difference(ours[0]["objective"], scs["objective"]) if scs else None
+            )
+            figures.update(_figaroh(7, rounds, peer_repeats, differences))
     figures["speedup_over_cvxpy_7"] = ratio(figures["cvxpy_ms_7"], figures["ms_7"])
     figures["worst_objective_difference"] = max(differences) if differences else None
     return figures
 
 
-def _cvxpy(n_links: int, solver: str) -> dict[str, Any] | None:
-    """CVXPY's answer; None where it is not installed."""
-    say(f"CVXPY with {solver}, {n_links} links")
+def _cvxpy(n_links: int, solver: str, repeats: int) -> dict[str, Any] | None:
+    """CVXPY's answer; None where it is not asked or not installed."""
+    if not repeats:
+        return None
     try:
-        return run_contender(
-            "sdp_cvxpy.py", n_links, solver, PEER_REPEATS, threads=1, library="cvxpy"
-        )
+        return run_contender("sdp_cvxpy.py", n_links, solver, repeats, threads=1, library="cvxpy")
     except PeerAbsentError as absent:
         say(f"absent: {absent}")
         return None
 
 
-def _figaroh(n_links: int, differences: list[float]) -> dict[str, float | None]:
+def _figaroh(
+    n_links: int, rounds: int, repeats: int, differences: list[float]
+) -> dict[str, float | None]:
     """FIGAROH's fit and Steelyard's on the same problem.
 
     The ratio counts what FIGAROH needs from its assembled problem on (model, CVXOPT, its checks);
-    its assembly, a double QR of the data, is stated apart, as is Steelyard's in `compress`.
+    its assembly, a double QR of the data, is stated apart, as Steelyard's is in `compress`.
     """
-    names = ("figaroh_ms", "figaroh_assembly_ms", "ms_on_figaroh", "speedup_over_figaroh")
-    say(f"FIGAROH, {n_links} links")
+    figures: dict[str, float | None] = dict.fromkeys(
+        (
+            *(f"{name}_{n_links}" for name in ("figaroh_ms", "figaroh_assembly_ms")),
+            *(f"{name}_{n_links}" for name in ("ms_on_figaroh", "speedup_over_figaroh")),
+            "figaroh_objective_difference",
+            "figaroh_conditions_missed",
+        )
+    )
+    theirs, ours = [], []
     with tempfile.TemporaryDirectory() as folder:
         data, answer = Path(folder) / "data.npz", Path(folder) / "answer.json"
         run_contender("sdp_on_figaroh.py", "write", data, n_links)
-        try:
-            theirs = run_in_figaroh("sdp_figaroh.py", data, PEER_REPEATS, *FIGAROH_SETTINGS)
-        except PeerAbsentError as absent:
-            say(f"absent: {absent}")
-            return {f"{name}_{n_links}": None for name in names}
-        if theirs["theta"] is None:
-            say(f"FIGAROH found no solution: {theirs['status']} {theirs['why']}")
-            return {f"{name}_{n_links}": None for name in names}
-        answer.write_text(json.dumps(theirs), encoding="utf-8")
-        ours = run_contender("sdp_on_figaroh.py", "solve", n_links, answer)
-    differences.append(_difference(ours["objective"], ours["figaroh_objective"]))
-    peer_ms, our_ms = 1e3 * median(theirs["seconds"]), 1e3 * ours["seconds"]
-    figures = (peer_ms, 1e3 * median(theirs["build"]), our_ms, peer_ms / our_ms)
-    return {
-        **{f"{name}_{n_links}": value for name, value in zip(names, figures, strict=True)},
-        "figaroh_objective_difference": differences[-1],
-        "figaroh_conditions_missed": float(ours["figaroh_outside"]),
-    }
+        for k in range(rounds):
+            say(f"FIGAROH, {n_links} links, round {k + 1} of {rounds}")
+            try:
+                theirs.append(run_in_figaroh("sdp_figaroh.py", data, repeats, *FIGAROH_SETTINGS))
+            except PeerAbsentError as absent:
+                say(f"absent: {absent}")
+                return figures
+            if theirs[k]["theta"] is None:
+                say(f"FIGAROH found no solution: {theirs[k]['status']} {theirs[k]['why']}")
+                return figures
+            answer.write_text(json.dumps(theirs[k]), encoding="utf-8")
+            ours.append(run_contender("sdp_on_figaroh.py", "solve", n_links, answer))
+    differences.append(_difference(ours[0]["objective"], ours[0]["figaroh_objective"]))
+    figures[f"figaroh_ms_{n_links}"] = _pooled_ms(theirs)
+    figures[f"figaroh_assembly_ms_{n_links}"] = _pooled_ms(theirs, "build")
+    figures[f"ms_on_figaroh_{n_links}"] = _pooled_ms(ours)
+    figures[f"speedup_over_figaroh_{n_links}"] = ratio(_pooled_ms(theirs), _pooled_ms(ours))
+    figures["figaroh_objective_difference"] = differences[-1]
+    figures["figaroh_conditions_missed"] = float(ours[0]["figaroh_outside"])
+    return figures
+
+
+def _pooled_ms(answers: Sequence[dict[str, Any] | None], what: str = "seconds") -> float | None:
+    """Median over all rounds, in milliseconds; None where there was no answer."""
+    seconds = [second for answer in answers if answer for second in answer[what]]
+    return 1e3 * median(seconds) if seconds else None
 
 
 def _difference(one: float, other: float) -> float:
