@@ -51,7 +51,7 @@ def test_optimum_is_cvxpys(seed):
     oracle.solve(solver=cvxpy.CLARABEL)
     ours = problem.objective(fit.theta)
     assert ours == pytest.approx(oracle.value, rel=1e-6, abs=1e-9)
-    assert fit.squares >= fit.free_squares - 1e-9
+    assert fit.squares >= fit.system.free_squares - 1e-9
 
 
 @pytest.mark.parametrize("seed", range(60))

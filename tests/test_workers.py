@@ -17,7 +17,9 @@ from experiments import chain_experiment
 
 import steelyard
 from steelyard.estimators import workers as module
-from steelyard.estimators.feasible import FeasibleFit, fit_feasible, with_intervals
+from steelyard.estimators.constrained import ConstrainedFit
+from steelyard.estimators.feasible import fit_feasible
+from steelyard.estimators.intervals import with_intervals
 from steelyard.estimators.messages import receive, send
 from steelyard.estimators.packing import packed_blocks, unpacked_blocks
 from steelyard.estimators.worker import serve
@@ -28,7 +30,7 @@ SOURCES = str(Path(steelyard.__file__).parents[1])
 
 
 @pytest.fixture(scope="module")
-def fitted() -> tuple[Regression, FeasibleFit]:
+def fitted() -> tuple[Regression, ConstrainedFit]:
     world = chain_experiment(0)
     noise = 0.3 * np.random.default_rng(1).normal(size=world.tau.shape)
     regression = compress(world.model, world.motion, world.measured(noise))

@@ -31,7 +31,7 @@ from steelyard.scales import parameter_scale
 from steelyard.verify import verify
 
 if TYPE_CHECKING:
-    from steelyard.estimators.feasible import FeasibleFit
+    from steelyard.estimators.constrained import ConstrainedFit
     from steelyard.regression import Regression
 
 Array = NDArray[np.float64]
@@ -102,13 +102,16 @@ def optimal_certificate(
 
 
 def fit_certificate(
-    model: Model, regression: Regression, fit: FeasibleFit
+    model: Model, regression: Regression, fit: ConstrainedFit
 ) -> dict[str, Any] | None:
     """The parameters of a constrained fit are within a proven gap of the optimum.
 
     Values are half the sum of squared residuals, in units of the noise, that of what no
-    parameters explain included. None where no bound could be made exact.
+    parameters explain included. None where no bound could be made exact, and for a fit that a
+    prior draws away from that optimum on purpose.
     """
+    if fit.solution is None:
+        return None
     factor = regression.system(fit.weights) / fit.sigma
     R, z = factor[:-1, :-1], factor[:-1, -1]
     proof = prove_gap(

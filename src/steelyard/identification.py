@@ -20,7 +20,9 @@ from steelyard.deadband import leave_out_slow, smear_findings
 from steelyard.errors import EstimationError, LogError, ModelError, RobotError
 from steelyard.estimate import Estimate
 from steelyard.estimators import ols, wls
-from steelyard.estimators.feasible import FeasibleFit, fit_feasible, with_intervals
+from steelyard.estimators.constrained import ConstrainedFit
+from steelyard.estimators.feasible import fit_feasible
+from steelyard.estimators.intervals import with_intervals
 from steelyard.findings import Finding
 from steelyard.identifiability import BaseMap, base_map
 from steelyard.logs import Log
@@ -56,7 +58,7 @@ class Identification:
     model: Model
     estimate: Estimate
     regression: Regression
-    fit: FeasibleFit | None = None
+    fit: ConstrainedFit | None = None
 
 
 def identify(

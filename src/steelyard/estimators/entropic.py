@@ -30,8 +30,6 @@ from steelyard.errors import EstimationError
 from steelyard.inertia import from_pseudo_inertia, pseudo_inertia
 from steelyard.interior_conditions import Condition
 from steelyard.interior_point import InteriorSolution, minimise
-from steelyard.model import Model
-from steelyard.scales import parameter_scale, typical_parameters
 
 Array = NDArray[np.float64]
 Metric = Literal["entropic", "pullback"]
@@ -109,6 +107,23 @@ class PriorProblem:
         theta = self.origin + self.turn @ found.x
         return Placed(theta, self.divergence(theta, metric), found)
 
+    def curvature(self, theta: Array, gamma: float, metric: Metric = "entropic") -> Array:
+        """Half the second derivative (n_u, n_u) of gamma D and the weak pulls, with respect to u.
+
+        In units where that of the data is FᵀF: the precision that the prior adds.
+        """
+        H = self.anchor.T @ self.anchor
+        for k, (body, trust) in enumerate(zip(self.bodies, self.trust, strict=True)):
+            if trust > 0.0:
+                inverse = np.linalg.inv(self.factors[k])
+                own = slice(self.first[k], self.first[k] + 10)
+                S = inverse @ pseudo_inertia(theta[own]) @ inverse.T
+                back = np.eye(4) if metric == "pullback" else np.linalg.inv(S)
+                A = back @ body.A
+                local = 0.5 * gamma * trust * np.einsum("pij,qji->pq", A, A)
+                H[np.ix_(body.columns, body.columns)] += local
+        return H
+
     def divergence(self, theta: Array, metric: Metric = "entropic") -> Array:
         """D (n_bodies,) of every body, in the order of the model; NaN where it has no prior."""
         out = np.full(len(self.first), np.nan)
@@ -125,18 +140,21 @@ class PriorProblem:
 
 
 def prior_problem(
-    model: Model, given: Sequence[Block], prior: Array, trust: Array, scale: Array | None = None
+    first: Sequence[int],
+    scale: Array,
+    typical: Array,
+    given: Sequence[Block],
+    prior: Array,
+    trust: Array,
 ) -> PriorProblem:
     """Write the fit in coordinates in which every body's prior is the unit matrix.
 
-    given : the constraints as blocks. prior : (n_columns,) parameters, of which those of bodies
-    with trust > 0 must be strictly physical. trust : (n_bodies,) multiples of gamma.
-    scale : (n_columns,) typical sizes; the model's by default.
+    first : where each body's ten columns start. scale : (n_columns,) typical sizes.
+    typical : (n_columns,) parameters for bodies that have no prior. given : the constraints.
+    prior : (n_columns,) parameters, of which those of bodies with trust > 0 must be strictly
+    physical. trust : (n_bodies,) multiples of gamma.
     """
-    scale = parameter_scale(model) if scale is None else scale
     n = len(scale)
-    first = model.first_column_of_body
-    typical = typical_parameters(model)
     T, centre = np.diag(scale), prior / scale
     factors = np.zeros((len(first), 4, 4))
     for k, start in enumerate(first):
@@ -145,9 +163,8 @@ def prior_problem(
         try:
             L = factors[k] = np.linalg.cholesky(pseudo_inertia(phi))
         except np.linalg.LinAlgError:
-            name = model.mechanism.bodies[k].name
             raise EstimationError(
-                f"the prior of '{name}' is not strictly physical; repair it first"
+                f"the prior of body {k + 1} is not strictly physical; repair it first"
             ) from None
         T[own, own] = from_pseudo_inertia(L @ _BASIS @ L.T).T
         centre[own] = _UNIT

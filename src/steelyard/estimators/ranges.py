@@ -28,7 +28,7 @@ from steelyard.estimators.workers import Shared, Solver, Workers
 from steelyard.identifiability import BaseMap
 
 if TYPE_CHECKING:
-    from steelyard.estimators.feasible import FeasibleFit
+    from steelyard.estimators.constrained import ConstrainedFit
 
 Array = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ def open_quantities(base: BaseMap, determined: NDArray[np.bool_]) -> Quantities:
     return Quantities(columns, masses)
 
 
-def fit_threshold(fit: FeasibleFit, spreads: Sequence[Spread], level: float = 0.95) -> float:
+def fit_threshold(fit: ConstrainedFit, spreads: Sequence[Spread], level: float = 0.95) -> float:
     """Largest |z - R K theta|², in units of the noise, that still counts as a fit."""
     from scipy.stats import chi2
 
@@ -87,7 +87,7 @@ def fit_threshold(fit: FeasibleFit, spreads: Sequence[Spread], level: float = 0.
 
 
 def feasible_ranges(
-    fit: FeasibleFit,
+    fit: ConstrainedFit,
     spreads: Sequence[Spread],
     wanted: Quantities,
     done: Callable[[int], None],

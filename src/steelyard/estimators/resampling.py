@@ -2,7 +2,8 @@
 
 Each resample draws as many blocks as there are, with replacement, and solves the constrained fit
 on the factors of those: no sample is touched again. The spread of the solutions is the spread of
-the estimate, whatever dependence there is within a block.
+the estimate, whatever dependence there is within a block. Where a prior draws the estimate, what
+the prior may be wrong by is added.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from steelyard.estimators.workers import Shared, Solver, Workers
 from steelyard.regression import Regression, triangle
 
 if TYPE_CHECKING:
-    from steelyard.estimators.feasible import FeasibleFit
+    from steelyard.estimators.constrained import ConstrainedFit
 
 Array = NDArray[np.float64]
 
 
 def resample(
     regression: Regression,
-    fit: FeasibleFit,
+    fit: ConstrainedFit,
     n_resamples: int,
     seed: int,
     done: Callable[[int], None],
@@ -42,12 +43,36 @@ def resample(
     n_blocks = len(regression.keys)
     if n_blocks < MIN_BLOCKS:
         return None
+    counts = np.random.default_rng(seed).multinomial(
+        n_blocks, np.full(n_blocks, 1.0 / n_blocks), size=n_resamples
+    )
+    tasks = counts.astype(float)
+    if fit.pull is None:
+        drawn = workers.run("resample", _shared(regression, fit), tasks, done)
+    else:
+        tasks = np.column_stack([np.full(n_resamples, fit.pull.gamma), tasks])
+        drawn = workers.run("drawn_prior", fit.pull.shared, tasks, done)
+    drawn = drawn[np.isfinite(drawn).all(axis=1)]
+    if len(drawn) < 2:
+        raise EstimationError("the solver found no answer on any resample of the time blocks")
+    away = drawn - fit.beta
+    covariance = away.T @ away / len(drawn)
+    if fit.pull is not None:
+        covariance = covariance + fit.pull.covariance
+    known = fit.free.determined
+    covariance = np.where(known[:, None] & known[None, :], covariance, np.nan)
+    return Spread("resampling", covariance, n_blocks - 1)
+
+
+def _shared(regression: Regression, fit: ConstrainedFit) -> dict[str, NDArray[Any]]:
+    """What a helping process needs to fit drawn blocks."""
     problem = fit.problem
-    shared: dict[str, NDArray[Any]] = {
+    small = [
+        triangle(regression.block_rows(block, fit.weights)) for block in range(len(regression.keys))
+    ]
+    return {
         # one triangular factor per block stands for its rows in all groups
-        "small": np.array(
-            [triangle(regression.block_rows(block, fit.weights)) for block in range(n_blocks)]
-        ),
+        "small": np.array(small),
         "sigma": np.array([fit.sigma]),
         "pull": problem.pull[:1] * problem.scale[0] ** 2,
         "K": regression.base.K,
@@ -55,23 +80,11 @@ def resample(
         "towards": problem.towards,
         **packed_blocks(fit.blocks),
     }
-    counts = np.random.default_rng(seed).multinomial(
-        n_blocks, np.full(n_blocks, 1.0 / n_blocks), size=n_resamples
-    )
-    drawn = workers.run("resample", shared, counts.astype(float), done)
-    drawn = drawn[np.isfinite(drawn).all(axis=1)]
-    if len(drawn) < 2:
-        raise EstimationError("the solver found no answer on any resample of the time blocks")
-    away = drawn - fit.beta
-    covariance = away.T @ away / len(drawn)
-    known = fit.free.determined
-    covariance = np.where(known[:, None] & known[None, :], covariance, np.nan)
-    return Spread("resampling", covariance, n_blocks - 1)
 
 
 def resample_solver(shared: Shared) -> Solver:
     """From how often each block is drawn (n_blocks,) to base parameters (n_base,) or NaN."""
-    from steelyard.estimators.feasible import fit_problem
+    from steelyard.estimators.constrained import fit_problem
 
     given: dict[str, NDArray[Any]] = dict(shared)
     small, K, scale, towards = (given[name] for name in ("small", "K", "scale", "towards"))

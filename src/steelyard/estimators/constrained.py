@@ -1,0 +1,129 @@
+"""What constrained fits have in common: the weighted system they start from, and their result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.cones import Block
+from steelyard.conic import ConicProblem, ConicSolution, conic_problem
+from steelyard.errors import EstimationError
+from steelyard.estimators.least_squares import Fit, joint_noise, triangular_fit
+from steelyard.feasible_point import Settled
+from steelyard.model import Model
+from steelyard.regression import Regression
+
+if TYPE_CHECKING:
+    from steelyard.estimators.prior_fit import Pull
+
+Array = NDArray[np.float64]
+Weighting = Literal["ols", "wls"]
+
+# A condition whose slack is below this share of its typical size is active.
+ACTIVE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """The compressed data with each torque channel weighted.
+
+    weights : (n_groups,) of the row groups. factor : (n_base + 1, n_base + 1) of [W tau].
+    free : the unconstrained least squares on it. sigma : noise of the weighted residuals.
+    """
+
+    weights: Array
+    factor: Array
+    free: Fit
+    sigma: float
+
+    @property
+    def free_squares(self) -> float:
+        """|z - R beta|² of the unconstrained fit, in units of the noise."""
+        return float(self.free.residual_square - self.factor[-1, -1] ** 2) / self.sigma**2
+
+
+def weighted_system(model: Model, regression: Regression, weighting: Weighting = "wls") -> System:
+    """Weigh the channels, all alike ("ols") or by each joint's own noise ("wls")."""
+    if regression.model_hash != model.hash:
+        raise EstimationError("the regression belongs to another model")
+    weights = np.ones(len(regression.groups))
+    if weighting == "wls":
+        weights = 1.0 / joint_noise(regression)
+    factor = regression.system(weights)
+    free = triangular_fit(factor)
+    freedom = max(regression.n_rows - free.rank, 1)
+    # noise-free data would make residuals infinitely heavy
+    floor = 1e-4 * np.linalg.norm(factor[:, -1]) / np.sqrt(regression.n_rows)
+    sigma = float(max(np.sqrt(free.residual_square / freedom), floor, np.finfo(float).tiny))
+    return System(weights, factor, free, sigma)
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedFit:
+    """Parameters inside all constraints, exactly, and how they were obtained.
+
+    theta : (n_columns,) standard parameters. beta : (n_base,) = K theta.
+    problem : the fit to the data without a prior's weight. solution : of it, where it was solved.
+    squares : |z - R beta|² in units of the noise. pull : the prior and its weight, if it has one.
+    """
+
+    method: str
+    theta: Array
+    beta: Array
+    system: System
+    blocks: tuple[Block, ...]
+    problem: ConicProblem
+    settled: Settled
+    squares: float
+    solution: ConicSolution | None = None
+    pull: Pull | None = None
+
+    @property
+    def weights(self) -> Array:
+        """Weights (n_groups,) of the row groups."""
+        return self.system.weights
+
+    @property
+    def sigma(self) -> float:
+        """Noise of the weighted residuals."""
+        return self.system.sigma
+
+    @property
+    def free(self) -> Fit:
+        """The unconstrained least squares on the same factor."""
+        return self.system.free
+
+    def active(self) -> tuple[str, ...]:
+        """The conditions that hold with hardly any slack: where the estimate is on the edge."""
+        scale = self.problem.scale
+        names = []
+        for block in self.blocks:
+            size = np.max(np.abs(block.A * scale[list(block.columns)]))
+            if block.kind != "zero" and block.margin(self.theta) < ACTIVE * size:
+                names.append(block.name)
+        return tuple(names)
+
+
+def fit_problem(
+    factor: Array,
+    sigma: float,
+    K: Array,
+    given: tuple[Block, ...],
+    scale: Array,
+    pull: float,
+    towards: Array,
+) -> ConicProblem:
+    """The fit on one triangular factor (n_base + 1, n_base + 1) of [W tau]."""
+    R, z = factor[:-1, :-1] / sigma, factor[:-1, -1] / sigma
+    return conic_problem(
+        len(scale), given, scale, F=R @ K, g=z, pull=pull / scale**2, towards=towards
+    )
+
+
+def squares(problem: ConicProblem, theta: Array) -> float:
+    """|z - R K theta|² in units of the noise."""
+    residual = problem.g - problem.F @ theta
+    return float(residual @ residual)

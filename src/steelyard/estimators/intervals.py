@@ -1,0 +1,119 @@
+"""Intervals of constrained estimates, each labelled with what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from steelyard.estimate import Estimate, Spread, Standard
+from steelyard.estimators.constrained import ConstrainedFit
+from steelyard.estimators.least_squares import channel_fits, excitation_findings, relative_error
+from steelyard.estimators.ranges import Ranges, feasible_ranges, open_quantities
+from steelyard.estimators.resampling import resample
+from steelyard.estimators.workers import Workers
+from steelyard.findings import Finding
+from steelyard.regression import Regression
+
+GENEROUS_WORDS = "the mass and the second moment over"
+
+
+def with_intervals(
+    regression: Regression,
+    fit: ConstrainedFit,
+    *,
+    n_resamples: int = 200,
+    ranges: bool = True,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Estimate:
+    """The estimate of a constrained fit.
+
+    n_resamples : how often the time blocks are drawn anew for the confidence intervals; 0 for
+        none. ranges : whether to compute, for each standard parameter that the data do not
+        determine alone, the smallest and largest value that constraints and fit allow.
+    threads : how many conic problems are solved at once; the result does not depend on it.
+    progress : called with how many of how many conic problems are done.
+    """
+    spreads, findings = [], list(excitation_findings(regression, fit.free))
+    freedom = max(regression.n_rows - fit.free.rank, 1)
+    classical = fit.sigma**2 * fit.free.inverse @ fit.free.inverse.T
+    spreads.append(Spread("classical", classical, freedom))
+    wanted = open_quantities(regression.base, fit.free.determined)
+    total = n_resamples + (wanted.n_problems if ranges else 0)
+
+    def done(count: int) -> None:
+        if progress is not None:
+            progress(count, total)
+
+    limits: Ranges | None = None
+    with Workers(threads) as workers:
+        if n_resamples:
+            drawn = resample(regression, fit, n_resamples, seed, done, workers)
+            if drawn is None:
+                findings.append(
+                    Finding(
+                        "warning",
+                        "no-cluster-covariance",
+                        f"{len(regression.keys)} time blocks are too few to resample: error bars "
+                        "take residuals as independent; record for longer",
+                    )
+                )
+            else:
+                spreads.append(drawn)
+        findings.extend(edge_findings(fit))
+        if ranges:
+            limits = feasible_ranges(
+                fit, spreads, wanted, lambda count: done(n_resamples + count), workers
+            )
+    if workers.note is not None:
+        findings.append(Finding("info", "fewer-processes", workers.note))
+    return Estimate(
+        method=fit.method,
+        base=regression.base,
+        beta=fit.beta,
+        determined=fit.free.determined,
+        spreads=tuple(spreads),
+        channels=channel_fits(regression, fit.beta, fit.weights),
+        relative_error=relative_error(regression, fit.beta),
+        condition=fit.free.condition,
+        condition_scaled=fit.free.condition_scaled,
+        n_rows=regression.n_rows,
+        n_blocks=len(regression.keys),
+        findings=tuple(findings),
+        record=regression.record,
+        standard=Standard(
+            fit.theta,
+            fit.active(),
+            fit.settled.moved,
+            None if limits is None else limits.parameters,
+            com_ranges=None if limits is None else limits.com,
+        ),
+    )
+
+
+def edge_findings(fit: ConstrainedFit) -> tuple[Finding, ...]:
+    """Say what physics cost the fit, and which conditions it ended on."""
+    active = fit.active()
+    findings = []
+    if active:
+        findings.append(
+            Finding(
+                "info",
+                "on-the-boundary",
+                f"{len(active)} conditions hold with no slack, so that intervals of the "
+                f"parameters they bind are one-sided at best: {'; '.join(active[:6])}"
+                + (f"; and {len(active) - 6} more" if len(active) > 6 else ""),
+            )
+        )
+    bounded = [name for name in active if name.startswith(GENEROUS_WORDS)]
+    if bounded:
+        findings.append(
+            Finding(
+                "warning",
+                "default-bound-active",
+                f"the fit ends on the default bound of {len(bounded)} bodies ({bounded[0]}): the "
+                "data leave their mass open, or the masses of the robot file are placeholders; "
+                "state what is known of them, or second_moment",
+            )
+        )
+    return tuple(findings)

@@ -1,0 +1,267 @@
+"""The default estimate: weighted, fully consistent, and drawn to a prior as the data advise.
+
+The problem and its solution are in `steelyard.estimators.entropic`, the choice of gamma in
+`steelyard.estimators.prior_weight`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.conflicts import check_constraints
+from steelyard.constraints import Constraints, blocks
+from steelyard.errors import EstimationError
+from steelyard.estimators.constrained import (
+    ConstrainedFit,
+    System,
+    Weighting,
+    fit_problem,
+    squares,
+    weighted_system,
+)
+from steelyard.estimators.entropic import METRICS, Metric, Placed, PriorProblem, prior_problem
+from steelyard.estimators.packing import packed_blocks, unpacked_blocks
+from steelyard.estimators.prior_weight import (
+    GRID,
+    RULES,
+    GammaChoice,
+    Rule,
+    l_curve,
+    leave_blocks_out,
+)
+from steelyard.estimators.workers import Shared, Solver, Workers
+from steelyard.feasible_point import settle
+from steelyard.model import Model
+from steelyard.prior import Prior
+from steelyard.regression import Regression, triangle
+from steelyard.scales import parameter_scale, typical_parameters
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pull:
+    """The prior that an estimate was drawn to, and how strongly.
+
+    divergence : D from the prior by body, where it has one.
+    covariance : (n_base, n_base) what the prior's own uncertainty adds to that of the data.
+    data_share : (n_base,) share of each base parameter's variance that comes from the data.
+    shared, gamma : what helping processes need to solve the same problem on drawn blocks.
+    """
+
+    prior: Prior
+    metric: Metric
+    choice: GammaChoice
+    divergence: dict[str, float]
+    covariance: Array
+    data_share: Array
+    iterations: int
+    shared: Shared
+
+    @property
+    def gamma(self) -> float:
+        """Weight of the prior."""
+        return self.choice.gamma
+
+
+def fit_with_prior(
+    model: Model,
+    regression: Regression,
+    prior: Prior,
+    constraints: Constraints | None = None,
+    *,
+    gamma: float | Rule = "leave-blocks-out",
+    metric: Metric = "entropic",
+    weighting: Weighting = "wls",
+    workers: Workers | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ConstrainedFit:
+    """The constrained optimum of fit and divergence from the prior, from the factors.
+
+    gamma : weight of the prior, or the rule by which the data choose it.
+    metric : "entropic" (log-det divergence) or "pullback" (its second-order part).
+    """
+    constraints = constraints or Constraints()
+    _check(model, prior, constraints, gamma, metric)
+    system = weighted_system(model, regression, weighting)
+    given = blocks(model, constraints)
+    scale, typical = parameter_scale(model), typical_parameters(model)
+    first = model.first_column_of_body
+    try:
+        problem = prior_problem(first, scale, typical, given, prior.theta, prior.trust)
+        shared = _shared(regression, system, problem_arrays(model, given, prior), metric)
+        choice = _choose(regression, system, problem, shared, gamma, metric, workers, progress)
+        placed = _solve(problem, system, regression, choice.gamma, metric)
+    except EstimationError:
+        check_constraints(model, constraints)  # names the culprits, if there are any
+        raise
+    settled = settle(placed.theta, given, scale)
+    K = regression.base.K
+    plain = fit_problem(system.factor, system.sigma, K, given, scale, 0.0, prior.theta)
+    covariance, share = _spread(problem, system, K, settled.theta, choice.gamma, metric)
+    names = {start: body.name for start, body in zip(first, model.mechanism.bodies, strict=True)}
+    divergence = problem.divergence(settled.theta, metric)
+    return ConstrainedFit(
+        method=metric,
+        theta=settled.theta,
+        beta=K @ settled.theta,
+        system=system,
+        blocks=given,
+        problem=plain,
+        settled=settled,
+        squares=squares(plain, settled.theta),
+        pull=Pull(
+            prior,
+            metric,
+            choice,
+            {
+                names[start]: float(value)
+                for start, value in zip(problem.first, divergence, strict=True)
+                if np.isfinite(value)
+            },
+            covariance,
+            share,
+            placed.solution.iterations,
+            shared,
+        ),
+    )
+
+
+def _check(
+    model: Model, prior: Prior, constraints: Constraints, gamma: float | str, metric: str
+) -> None:
+    if prior.theta.shape != (len(model.columns),):
+        raise EstimationError(
+            f"the prior has {len(prior.theta)} values, but the model {len(model.columns)} columns"
+        )
+    if constraints.consistency != "full":
+        raise EstimationError(
+            f"consistency is '{constraints.consistency}', but a prior keeps bodies fully "
+            "consistent; take the method 'feasible' for weaker conditions"
+        )
+    if metric not in METRICS:
+        raise EstimationError(f"there is no metric '{metric}'; there are {', '.join(METRICS)}")
+    if isinstance(gamma, str) and gamma not in RULES:
+        raise EstimationError(f"gamma is '{gamma}'; it must be a number or {' or '.join(RULES)}")
+    if not isinstance(gamma, str) and not (np.isfinite(gamma) and gamma >= 0.0):
+        raise EstimationError(f"gamma is {gamma:g}; it must be a number that is not negative")
+
+
+def _solve(
+    problem: PriorProblem, system: System, regression: Regression, gamma: float, metric: Metric
+) -> Placed:
+    R, z = system.factor[:-1, :-1] / system.sigma, system.factor[:-1, -1] / system.sigma
+    return problem.solve(R @ regression.base.K, z, gamma, metric)
+
+
+def _choose(
+    regression: Regression,
+    system: System,
+    problem: PriorProblem,
+    shared: Shared,
+    gamma: float | Rule,
+    metric: Metric,
+    workers: Workers | None,
+    progress: Callable[[int, int], None] | None,
+) -> GammaChoice:
+    if not isinstance(gamma, str):
+        return GammaChoice(float(gamma), "given")
+    if gamma == "l-curve":
+        found = [_solve(problem, system, regression, value, metric) for value in GRID]
+        K, sigma = regression.base.K, system.sigma
+        misfits = [
+            float(np.sum((system.factor @ np.append(K @ one.theta, -1.0)) ** 2)) / sigma**2
+            for one in found
+        ]
+        return l_curve(misfits, [float(np.nansum(one.divergence)) for one in found])
+    own = workers or Workers(1)
+
+    def solve_all(tasks: Array) -> Array:
+        def done(count: int) -> None:
+            if progress is not None:
+                progress(count, len(tasks))
+
+        return own.run("drawn_prior", shared, tasks, done)
+
+    counts = regression.counts.sum(axis=1).astype(float)
+    return leave_blocks_out(np.asarray(shared["small"]), counts, system.sigma, solve_all)
+
+
+def _spread(
+    problem: PriorProblem, system: System, K: Array, theta: Array, gamma: float, metric: Metric
+) -> tuple[Array, Array]:
+    """What the prior's own uncertainty adds to the covariance of the base parameters, and the
+    share of each one's variance that comes from the data.
+
+    With precisions H_d of the data and H_p of the prior, and H their sum,
+    H⁻¹ = H⁻¹ H_d H⁻¹ + H⁻¹ H_p H⁻¹: scatter of the estimate, and what the prior may be wrong by.
+    """
+    F = system.factor[:-1, :-1] / system.sigma @ K @ problem.turn
+    of_prior = problem.curvature(theta, gamma, metric)
+    H = F.T @ F + of_prior
+    back = np.linalg.solve(H, (K @ problem.turn).T)
+    total = np.einsum("bk,bk->k", (K @ problem.turn).T, back)
+    added = back.T @ of_prior @ back
+    share = 1.0 - np.diag(added) / np.where(total > 0, total, 1.0)
+    return np.asarray(added), np.clip(share, 0.0, 1.0)
+
+
+def problem_arrays(model: Model, given: tuple[Any, ...], prior: Prior) -> dict[str, NDArray[Any]]:
+    """What `prior_problem` needs, by name."""
+    return {
+        "first": np.array(model.first_column_of_body, dtype=np.int64),
+        "scale": parameter_scale(model),
+        "typical": typical_parameters(model),
+        "prior": prior.theta,
+        "trust": prior.trust,
+        **packed_blocks(given),
+    }
+
+
+def _shared(
+    regression: Regression, system: System, arrays: dict[str, NDArray[Any]], metric: Metric
+) -> dict[str, NDArray[Any]]:
+    """What a helping process needs to fit drawn blocks."""
+    small = [
+        triangle(regression.block_rows(block, system.weights))
+        for block in range(len(regression.keys))
+    ]
+    return {
+        "small": np.array(small),
+        "sigma": np.array([system.sigma]),
+        "K": regression.base.K,
+        "metric": np.array([metric]),
+        **arrays,
+    }
+
+
+def drawn_prior_solver(shared: Shared) -> Solver:
+    """From gamma and how often each block is drawn (1 + n_blocks,) to base parameters or NaN."""
+    given: dict[str, NDArray[Any]] = dict(shared)
+    small, K, sigma = given["small"], given["K"], float(given["sigma"][0])
+    metric: Metric = str(given["metric"][0])  # type: ignore[assignment]
+    problem = prior_problem(
+        given["first"].tolist(),
+        given["scale"],
+        given["typical"],
+        unpacked_blocks(given),
+        given["prior"],
+        given["trust"],
+    )
+
+    def beta(task: Array) -> Array:
+        draw = task[1:]
+        rows = np.sqrt(draw)[:, None, None] * small
+        factor = triangle(rows[draw > 0].reshape(-1, rows.shape[2])) / sigma
+        try:
+            placed = problem.solve(factor[:-1, :-1] @ K, factor[:-1, -1], float(task[0]), metric)
+        except EstimationError:
+            return np.full(len(K), np.nan)
+        return np.asarray(K @ placed.theta)
+
+    return beta

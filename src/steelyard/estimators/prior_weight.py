@@ -1,0 +1,151 @@
+"""How much a prior should count: gamma, chosen on the training data.
+
+leave-blocks-out   The time blocks are put into groups of neighbours. Each group is predicted
+by the fit to all others; the gamma with the smallest error wins.
+l-curve            The corner of misfit against divergence, both logarithmic: where the curve
+turns fastest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import EstimationError
+
+Array = NDArray[np.float64]
+Rule = Literal["leave-blocks-out", "l-curve"]
+RULES = get_args(Rule)
+
+GRID = tuple(float(f"{10.0**power:.3g}") for power in np.arange(-1.0, 5.01, 0.5))
+"""Values of gamma that are tried; one is a prior worth two residuals of one sigma."""
+GROUPS = 8
+"""Groups of neighbouring blocks that are left out in turn."""
+MIN_GROUPS = 3
+INDIFFERENT = 0.02
+"""Share of the squared error (half of it in the error) for which it is not worth to leave the
+prior, or to add a term."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One gamma that was tried.
+
+    score : mean squared residual of what was left out, in units of the noise; for the l-curve
+        the curvature. standard_error : of the difference from the smallest score, over the
+        groups; NaN for the l-curve.
+    """
+
+    gamma: float
+    score: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
+class GammaChoice:
+    """The weight that was chosen, by which rule ("given" without one), and what was tried."""
+
+    gamma: float
+    rule: str
+    trials: tuple[Trial, ...] = ()
+
+    @property
+    def at_edge(self) -> Literal["smallest", "largest"] | None:
+        """Whether the choice is the smallest or largest value that was tried."""
+        if len(self.trials) < 2:
+            return None
+        if self.gamma == self.trials[0].gamma:
+            return "smallest"
+        return "largest" if self.gamma == self.trials[-1].gamma else None
+
+
+def groups_of(n_blocks: int) -> list[Array]:
+    """Indices of neighbouring blocks that are left out together."""
+    n = min(GROUPS, n_blocks)
+    if n < MIN_GROUPS:
+        raise EstimationError(
+            f"{n_blocks} time blocks are too few to leave some out: record for longer, or give "
+            "gamma (100 is a usual weight)"
+        )
+    return [np.asarray(part) for part in np.array_split(np.arange(n_blocks), n)]
+
+
+def leave_blocks_out(
+    rows: Array,
+    n_values: Array,
+    sigma: float,
+    solve_all: Callable[[Array], Array],
+) -> GammaChoice:
+    """The gamma whose fits predict left-out blocks best.
+
+    rows : (n_blocks, n_base + 1, n_base + 1) weighted factors. n_values : (n_blocks,) torque
+    values in each. solve_all : from (gamma, how often each block counts) per row to base
+    parameters per row, NaN where there is no answer.
+    """
+    n_blocks = len(rows)
+    groups = groups_of(n_blocks)
+    tasks = np.ones((len(GRID) * len(groups), 1 + n_blocks))
+    for k, (gamma, group) in enumerate((gamma, group) for gamma in GRID for group in groups):
+        tasks[k, 0] = gamma
+        tasks[k, 1 + group] = 0.0
+    betas = solve_all(tasks).reshape(len(GRID), len(groups), -1)
+    scores = [left_out_scores(rows, n_values, sigma, groups, found) for found in betas]
+    return strongest_as_good(np.array(scores))
+
+
+def left_out_scores(
+    rows: Array, n_values: Array, sigma: float, groups: Sequence[Array], betas: Array
+) -> list[float]:
+    """Mean squared residual of each group of blocks under the parameters found without it."""
+    return [
+        float(np.sum((rows[group, :, :-1] @ beta - rows[group, :, -1]) ** 2))
+        / (sigma**2 * float(n_values[group].sum()))
+        for beta, group in zip(betas, groups, strict=True)
+    ]
+
+
+def strongest_as_good(scores: Array) -> GammaChoice:
+    """The largest gamma of `GRID` whose scores (n_grid, n_groups) are as good as the best's."""
+    good, errors = as_good_as_the_best(scores)
+    means = scores.mean(axis=1)
+    trials = tuple(
+        Trial(gamma, float(mean), float(error))
+        for gamma, mean, error in zip(GRID, means, errors, strict=True)
+    )
+    return GammaChoice(float(np.array(GRID)[good].max()), "leave-blocks-out", trials)
+
+
+def as_good_as_the_best(scores: Array) -> tuple[NDArray[np.bool_], Array]:
+    """Which rows of scores (n, n_groups) are as good as the best one, and the standard error
+    (n,) of each row's difference from it.
+
+    As good: the mean difference over the groups is at most one standard error, or `INDIFFERENT`
+    of the best mean.
+    """
+    means = scores.mean(axis=1)
+    if not np.isfinite(means).any():
+        raise EstimationError("no fit could be tried: without some blocks, all of them fail")
+    best = int(np.nanargmin(means))
+    away = scores - scores[best]
+    errors = np.std(away, axis=1, ddof=1) / np.sqrt(scores.shape[1])
+    good = away.mean(axis=1) <= np.maximum(errors, INDIFFERENT * means[best])
+    return np.isfinite(means) & good, np.asarray(errors)
+
+
+def l_curve(misfits: Sequence[float], divergences: Sequence[float]) -> GammaChoice:
+    """The corner of the curve of log misfit against log divergence, over `GRID`."""
+    x, y = np.log10(np.maximum(misfits, 1e-300)), np.log10(np.maximum(divergences, 1e-12))
+    curvature = np.zeros(len(GRID))
+    for k in range(1, len(GRID) - 1):
+        before = np.array([x[k] - x[k - 1], y[k] - y[k - 1]])
+        behind = np.array([x[k + 1] - x[k], y[k + 1] - y[k]])
+        chord = np.linalg.norm(before) * np.linalg.norm(behind) * np.linalg.norm(before + behind)
+        # from falling divergence at no cost in misfit to the reverse: a turn to the left
+        turn = before[0] * behind[1] - before[1] * behind[0]
+        curvature[k] = 2.0 * turn / chord if chord > 0 else 0.0
+    trials = tuple(Trial(g, float(c), float("nan")) for g, c in zip(GRID, curvature, strict=True))
+    return GammaChoice(GRID[int(np.argmax(curvature))], "l-curve", trials)
