@@ -78,15 +78,21 @@ def test_what_an_imbalance_costs_is_bounded(seed):
     assert moved.value > best.value
 
 
+def stacked(problem, n_times):
+    """The same data over and over."""
+    return replace(
+        problem, F=np.vstack([problem.F] * n_times), g=np.concatenate([problem.g] * n_times)
+    )
+
+
 def test_the_quick_form_of_a_large_fit_is_centred():
     """From many rows on the Gram matrix is formed, where a pull bounds its condition number."""
     problem = bodies(np.random.default_rng(0), 2)
-    form = conic_forms.quick_form(problem)
+    assert conic_forms.quick_form(problem) is None
+    form = conic_forms.quick_form(stacked(problem, 10))
     assert form is not None
     assert (form.name, form.refinement) == ("residual", conic_forms.REFINEMENT)
-    tall = replace(
-        problem, F=np.vstack([problem.F] * 50), g=np.concatenate([problem.g] * 50)
-    )  # fmt: skip
+    tall = stacked(problem, 50)
     assert len(tall.g) >= conic_forms.MANY_ROWS
     form = conic_forms.quick_form(tall)
     assert form is not None

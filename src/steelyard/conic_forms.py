@@ -27,12 +27,13 @@ Array = NDArray[np.float64]
 
 # A pull of at least this, in scaled units, bounds what an inexact linear solve can cost.
 BENDING = 1e-4
-# Rows of F from which the centred form is quicker.
-MANY_ROWS = 800
+# Rows of F from which lighter refinement, and the centred form, are quicker on the whole: with few
+# rows, a less precise answer costs more when it is moved inside than it saves.
+SOME_ROWS, MANY_ROWS = 150, 800
 # Largest condition number at which the quick forms keep the accuracy: beyond, they seldom do.
 CONDITION = 3e8
 # Accuracy to which the solver's linear systems are refined where the pull bounds the cost.
-REFINEMENT = 1e-8
+REFINEMENT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ class Form:
 def quick_form(problem: ConicProblem) -> Form | None:
     """The form to try first, where a pull bounds what it can cost; None where there is none."""
     floor = problem.least_pull
-    if floor < BENDING or not len(problem.g):
+    if floor < BENDING or len(problem.g) < SOME_ROWS:
         return None
     # the trace of FᵀF over the least pull: no less than the condition number, the pull's own aside
     if float(np.sum((problem.F * problem.scale) ** 2)) > CONDITION * floor:
