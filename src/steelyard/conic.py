@@ -233,7 +233,8 @@ def _attempt(
     settings.max_threads = 1
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = accuracy
     settings.equilibrate_enable = form.equilibrate
-    settings.direct_solve_method = "faer" if sum(form.A.shape) > 2000 else "qdldl"
+    many = form.P.nnz + form.A.nnz > 60_000
+    settings.direct_solve_method = "faer" if many else "qdldl"
     if form.refinement is not None:
         settings.iterative_refinement_reltol = form.refinement
         settings.iterative_refinement_abstol = form.refinement
