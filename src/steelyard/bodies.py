@@ -21,6 +21,7 @@ ENTRIES = (("xx", 0, 0), ("xy", 0, 1), ("yy", 1, 1), ("xz", 0, 2), ("yz", 1, 2),
 # the weaker of two kinds stands behind the other
 STRENGTH: tuple[StandardKind, ...] = (
     "confidence",
+    "mostly prior",
     "feasible range",
     "closest to prior",
     "prior only",

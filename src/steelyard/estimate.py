@@ -15,7 +15,12 @@ from steelyard.identifiability import BaseMap, Fate
 
 Array = NDArray[np.float64]
 CovarianceKind = Literal["classical", "cluster", "resampling"]
-StandardKind = Literal["confidence", "feasible range", "closest to prior", "prior only"]
+BaseKind = Literal["confidence", "mostly prior", "undetermined", "held"]
+StandardKind = Literal[
+    "confidence", "mostly prior", "feasible range", "closest to prior", "prior only"
+]
+MOSTLY_PRIOR = 0.5
+"""Share of a parameter's variance; with less from the data it is called mostly prior."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +77,9 @@ class ParameterEstimate:
 
     sigma : classical standard deviation. sigma_cluster : the one from the time blocks.
     relative_sigma_percent : of the one that the interval uses, in percent of the value.
-    interval_kind : "confidence" (determined by data), "undetermined", or "held": not estimated
-        but held at its value, by a selection of what is worth estimating.
+    interval_kind : "confidence" (determined by data), "mostly prior" (more by a prior than by
+        data), "undetermined", or "held": not estimated but held at its value, by a selection of
+        what is worth estimating.
     """
 
     name: str
@@ -85,7 +91,7 @@ class ParameterEstimate:
     sigma_cluster: float | None
     lower: float
     upper: float
-    interval_kind: Literal["confidence", "undetermined", "held"]
+    interval_kind: BaseKind
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +119,8 @@ class Standard:
 class StandardEstimate:
     """One standard parameter.
 
-    interval_kind : "confidence" where the data determine it alone, "feasible range" where they
+    interval_kind : "confidence" where the data determine it alone, "mostly prior" where they do so
+        less than a prior, "feasible range" where they
         determine a combination and constraints limit it, "closest to prior" where only a
         combination is determined and the value is the choice nearest to known ones, "prior only"
         where no torque shows it or it was not estimated.
@@ -143,6 +150,8 @@ class Estimate:
     held : base parameters (by index) that were not estimated but held at their value in beta:
         at zero by a selection, or at a prior's value. They have no interval, and the intervals
         of the others are given these values.
+    data_share : (n_base,) share of each base parameter's variance that comes from the data and
+        not from a prior; None where no prior counts.
     """
 
     method: str
@@ -160,6 +169,7 @@ class Estimate:
     record: Mapping[str, Any] = field(default_factory=dict)
     standard: Standard | None = None
     held: tuple[int, ...] = ()
+    data_share: Array | None = None
 
     @property
     def spread(self) -> Spread:
@@ -172,15 +182,12 @@ class Estimate:
         cluster = self.spreads[1].sigma if len(self.spreads) > 1 else None
         half = self.spread.half_width(level)
         used = self.spread.sigma
-        held = set(self.held)
         out = []
         for k, name in enumerate(self.base.names):
             value, sigma = float(self.beta[k]), float(classical.sigma[k])
             relative = 100.0 * float(used[k]) / abs(value) if value else float("inf")
-            known = bool(self.determined[k]) or k in held
-            kind: Literal["confidence", "undetermined", "held"] = "undetermined"
-            if known:
-                kind = "held" if k in held else "confidence"
+            kind = self._kind(k)
+            known = kind != "undetermined"
             out.append(
                 ParameterEstimate(
                     name=name,
@@ -196,6 +203,16 @@ class Estimate:
                 )
             )
         return tuple(out)
+
+    def _kind(self, k: int) -> BaseKind:
+        """What the interval of base parameter k is."""
+        if k in self.held:
+            return "held"
+        if self.data_share is not None and not (
+            self.determined[k] and self.data_share[k] >= MOSTLY_PRIOR
+        ):
+            return "mostly prior"
+        return "confidence" if self.determined[k] else "undetermined"
 
     def fates(self) -> tuple[Fate, ...]:
         """The fate of every standard parameter, under this data."""
@@ -227,7 +244,8 @@ class Estimate:
             if column.name in held:
                 kind = "prior only"
             elif column.name in alone and column.name in row_of:
-                kind = "confidence"
+                own = self._kind(row_of[column.name])
+                kind = "mostly prior" if own == "mostly prior" else "confidence"
                 lower = value - float(half[row_of[column.name]])
                 upper = value + float(half[row_of[column.name]])
             else:

@@ -12,34 +12,43 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from functools import partial
+
+import numpy as np
 
 from steelyard.consistency import file_findings
 from steelyard.constraints import Constraints
 from steelyard.deadband import leave_out_slow, smear_findings
 from steelyard.errors import EstimationError, LogError, ModelError, RobotError
 from steelyard.estimate import Estimate
-from steelyard.estimators import ols, wls
 from steelyard.estimators.constrained import ConstrainedFit
-from steelyard.estimators.feasible import fit_feasible
-from steelyard.estimators.intervals import with_intervals
+from steelyard.estimators.methods import (
+    CONSTRAINED,
+    DEFAULT,
+    WITH_PRIOR,
+    Method,
+    Wishes,
+    estimate_by,
+)
+from steelyard.estimators.prior_weight import MIN_GROUPS, Rule
+from steelyard.estimators.term_choice import compare_terms as compare_terms_of
+from steelyard.estimators.term_choice import term_findings
+from steelyard.estimators.workers import Workers
 from steelyard.findings import Finding
 from steelyard.identifiability import BaseMap, base_map
 from steelyard.logs import Log
 from steelyard.model import Model
+from steelyard.narrowing import narrowed
 from steelyard.overlay_constraints import constraints_from_overlay
 from steelyard.overlay_terms import terms_from_overlay
+from steelyard.prior import Prior, Repair, prior_from_robot
 from steelyard.regression import Regression, compress, merge
 from steelyard.robot.overlay import Overlay, apply_overlay
 from steelyard.robot.tree import Robot
-from steelyard.scales import known_parameters
 from steelyard.shortage import shortage_findings
 from steelyard.signals import Prepared, Processing, prepare
-from steelyard.terms import Side, Term
+from steelyard.terms import Side, Term, joint_terms
 from steelyard.wording import shown
-
-Method = Literal["feasible", "wls", "ols"]
-METHODS = get_args(Method)
 
 PERIODS_PER_BLOCK = 1.5
 """Shortest time block, in periods of the low-pass filter's cutoff."""
@@ -68,13 +77,17 @@ def identify(
     terms: Iterable[Term] | None = None,
     overlay: Overlay | None = None,
     torque: Side | None = None,
-    method: Method = "feasible",
+    method: Method = DEFAULT,
+    prior: Prior | Callable[[Model], Prior] | None = None,
+    repair_prior: Repair | None = None,
+    gamma: float | Rule = "leave-blocks-out",
     constraints: Constraints | None = None,
+    compare_terms: bool = True,
     n_resamples: int = 200,
     ranges: bool = True,
     processing: Processing | None = None,
     threads: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> Identification:
     """Parameters of ``robot`` from logs of its motion and torques.
 
@@ -85,18 +98,27 @@ def identify(
         :mod:`steelyard.robot.overlay`.
     torque : where torque is measured, "motor" or "link", which decides the default terms; see
         :func:`steelyard.terms.default_terms`. It goes before what the overlay says of all joints.
-    method : "feasible" keeps to what is physically possible, with each joint weighed by its own
-        noise; "wls" only weighs, "ols" does not even that: both may return what no robot has.
-    constraints : what is known besides physics, for "feasible"; in place of the overlay's.
-    n_resamples, ranges : for "feasible", how its intervals are found; see
-        :func:`steelyard.estimators.feasible.with_intervals`.
+    method : "entropic" (default) keeps to what is physically possible, weighs each joint by its
+        own noise, and is drawn to the prior as much as the data advise; "pullback" is the same
+        with the prior's second-order part; "feasible" has no prior but to place what the data
+        leave open; "essential", "cad" and "cad-essential" are those of paper 001; "wls" only
+        weighs, "ols" does not even that: these five may return what no robot has.
+    prior : for the methods that take one; or a function that makes it for the model, such as
+        ``functools.partial(prior_from_mass, total_mass=18)``. By default what the robot file
+        states. repair_prior : rule for a file that is not physical, see :mod:`steelyard.prior`;
+        without one it is refused.
+    gamma : weight of the prior, or "leave-blocks-out" or "l-curve" to let the data choose.
+    constraints : what is known besides physics, for the constrained methods; in place of the
+        overlay's.
+    compare_terms : with a prior, whether to try other sets of terms and say what the data ask for.
+    n_resamples, ranges : how intervals of constrained estimates are found; see
+        :func:`steelyard.estimators.intervals.with_intervals`.
     processing : how logs become motion and torques, dead band included; the same for all.
     threads : by default as many as the machine offers; the result does not depend on it.
-    progress : called with how many of how many conic problems are done, for "feasible".
+    progress : called with what is being done and how many of how many problems are solved.
     """
     check_robot(robot)
-    if method not in METHODS:
-        raise EstimationError(f"there is no method '{method}'; there are {', '.join(METHODS)}")
+    wishes = Wishes(method, gamma, n_resamples, ranges)
     threads = available_threads() if threads is None else threads
     if threads < 1:
         raise EstimationError(f"threads is {threads}; at least one is needed")
@@ -106,40 +128,122 @@ def identify(
     # the last digits
     with threadpool_limits(limits=1, user_api="blas"):
         model = model_of(robot, terms=terms, overlay=overlay, torque=torque)
-        processing = processing or Processing()
-        base = base_map(model)
-        parts: list[Regression] = []
+        # what can be refused is refused before any log is read
+        known = _prior(model, wishes.method, prior, repair_prior)
         findings: list[Finding] = []
-        seen: dict[str, str] = {}
-        for log in with_unique_names(logs):
-            refuse_twins(log, seen)
-            prepared = prepare_run(model, log, processing)
-            findings.extend((*prepared.findings, *smear_findings(model, prepared)))
-            parts.append(compress_run(model, base, prepared, threads))
-        if not parts:
-            raise LogError("there is no log to identify from; give at least one")
-        record = {"runs": [dict(part.record) for part in parts]}
-        regression = replace(merge(parts), record=record)
-        fit = None
-        if method == "feasible":
-            given = constraints
-            if given is None:
-                given, notes = constraints_from_overlay(model, overlay)
+        if constraints is None:
+            constraints, notes = constraints_from_overlay(model, overlay)
+            if method in CONSTRAINED:
                 findings += [Finding("info", "constraints", note) for note in notes]
-            fit = fit_feasible(model, regression, given, prior=known_parameters(model))
-            estimate = with_intervals(
-                regression,
-                fit,
-                n_resamples=n_resamples,
-                ranges=ranges,
-                threads=threads,
-                progress=progress,
+        compare = compare_terms and method in WITH_PRIOR
+        wide = widest(model) if compare else model
+        data, of_logs = compressed(model, wide, logs, processing or Processing(), threads)
+        findings += of_logs
+        regression = narrowed(data, wide, model)
+        estimate, fit = estimate_by(
+            wishes,
+            model,
+            regression,
+            prior=known,
+            constraints=constraints,
+            threads=threads,
+            progress=progress,
+        )
+        if compare and fit is not None and len(data.keys) >= MIN_GROUPS:
+            estimate = _with_term_comparison(
+                estimate, fit, model, wide, data, constraints, threads, progress
             )
-        else:
-            estimate = wls(regression) if method == "wls" else ols(regression)
         findings += [*shortage_findings(regression), *file_findings(model.robot)]
         estimate = replace(estimate, findings=(*estimate.findings, *findings))
         return Identification(model, estimate, regression, fit)
+
+
+def compressed(
+    model: Model, wide: Model, logs: Log | Iterable[Log], processing: Processing, threads: int
+) -> tuple[Regression, list[Finding]]:
+    """The factors of all logs for the model ``wide``, prepared as ``model`` needs it."""
+    base = base_map(wide)
+    parts: list[Regression] = []
+    findings: list[Finding] = []
+    seen: dict[str, str] = {}
+    for log in with_unique_names(logs):
+        refuse_twins(log, seen)
+        prepared = prepare_run(model, log, processing)
+        findings.extend((*prepared.findings, *smear_findings(model, prepared)))
+        parts.append(compress_run(wide, base, prepared, threads))
+    if not parts:
+        raise LogError("there is no log to identify from; give at least one")
+    record = {"runs": [dict(part.record) for part in parts]}
+    return replace(merge(parts), record=record), findings
+
+
+def _prior(
+    model: Model,
+    method: Method,
+    prior: Prior | Callable[[Model], Prior] | None,
+    repair: Repair | None,
+) -> Prior | None:
+    """The prior of the methods that take one."""
+    if method in WITH_PRIOR:
+        if prior is None:
+            return prior_from_robot(model, repair=repair)
+        return prior if isinstance(prior, Prior) else prior(model)
+    if method in ("cad", "cad-essential"):  # closeness needs values, not bodies
+        if prior is None:
+            theta = model.prior_theta()
+            return Prior(theta, np.ones(len(model.first_column_of_body)), "the robot file")
+        return prior if isinstance(prior, Prior) else prior(model)
+    if prior is not None:
+        raise EstimationError(f"a prior is given, but the method '{method}' takes none")
+    return None
+
+
+def widest(model: Model) -> Model:
+    """The model with all terms of every joint besides its own.
+
+    A robot whose terms act along couplings or motors stays as it is: what drives its joints was
+    stated.
+    """
+    own = {term.name for term in model.terms}
+    coupled = any(len(term.direction) > 1 for term in model.terms)
+    if coupled or model.robot.transmission is not None:
+        return model
+    more = [term for term in joint_terms(model.robot.joint_names) if term.name not in own]
+    return Model(model.robot, (*model.terms, *more)) if more else model
+
+
+def _with_term_comparison(
+    estimate: Estimate,
+    fit: ConstrainedFit,
+    model: Model,
+    wide: Model,
+    data: Regression,
+    constraints: Constraints,
+    threads: int,
+    progress: Callable[[str, int, int], None] | None,
+) -> Estimate:
+    """The estimate with what other sets of terms would give, in its record and findings."""
+    assert fit.pull is not None
+    prior = fit.pull.prior
+    values = dict(zip(model.column_names, prior.theta, strict=True))
+    theta = np.array([values.get(name, 0.0) for name in wide.column_names])
+    with Workers(threads) as workers:
+        found = compare_terms_of(
+            wide,
+            data,
+            replace(prior, theta=theta),
+            constraints,
+            gamma=fit.pull.gamma,
+            metric=fit.pull.metric,
+            stated=[term.name for term in model.terms],
+            workers=workers,
+            progress=None if progress is None else partial(progress, "terms"),
+        )
+    return replace(
+        estimate,
+        findings=(*estimate.findings, *term_findings(found)),
+        record={**estimate.record, "terms": found.to_dict()},
+    )
 
 
 def model_of(

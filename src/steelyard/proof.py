@@ -41,10 +41,12 @@ class Proof:
     """A certificate and what checking it found.
 
     document : the certificate, as `steelyard.certificate.write_certificate` writes it.
+    drawn : whether a prior draws the parameters away from the best fit, on purpose.
     """
 
     document: Mapping[str, Any]
     verdict: Verdict
+    drawn: bool = False
 
     @property
     def value(self) -> float | None:
@@ -90,7 +92,7 @@ class Proof:
         n = self.verdict.details["conditions"]
         meets = f"the parameters meet all {n} conditions exactly"
         if self.gap is None:
-            return f"{meets}; how close to the best fit they are is not proven"
+            return meets if self.drawn else f"{meets}; how near the best fit they are is not proven"
         share = "" if self.relative_gap is None else f" ({100 * self.relative_gap:.1g} %)"
         return (
             f"{meets}, and no others that do fit better than by {self.gap:.2g} of "
@@ -128,6 +130,8 @@ def prove(found: Identification) -> tuple[Proof | None, tuple[Finding, ...]]:
     except SteelyardError as failure:
         words = f"there is no certificate: {failure}; the constraints hold as far as floats tell"
         return None, (Finding("warning", "no-certificate", words),)
+    if fit.pull is not None:
+        return Proof(document, verify(document), drawn=True), ()
     words = (
         "the certificate proves that the parameters meet every condition, but not how close to "
         f"the best fit they are: {reason}"

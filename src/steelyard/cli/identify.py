@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from steelyard.cli.constraints import add_constraint_arguments, constraints_from
 from steelyard.cli.output import Output, progress
+from steelyard.cli.prior import add_prior_arguments, gamma_from, prior_from
 from steelyard.cli.processing import (
     add_processing_arguments,
     add_robot_arguments,
@@ -19,9 +20,13 @@ from steelyard.files import refuse_overwriting
 
 if TYPE_CHECKING:
     from steelyard.logs import Log
+    from steelyard.model import Model
+    from steelyard.prior import Prior
 
 NAME = "identify"
 HELP = "parameters with error bars, from a robot file and logs"
+METHODS = ("entropic", "pullback", "feasible", "essential", "cad", "cad-essential", "wls", "ols")
+WITH_PRIOR = ("entropic", "pullback", "cad", "cad-essential")
 OUTPUTS = (
     "result.json",
     "report.html",
@@ -49,21 +54,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--method",
-        choices=("feasible", "wls", "ols"),
-        default="feasible",
-        help="feasible keeps to what is physical (default); wls and ols are plain least squares",
+        choices=METHODS,
+        default="entropic",
+        help="entropic (default) keeps to what is physical and near a prior, pullback likewise; "
+        "feasible has no prior; essential, cad and cad-essential are those of paper 001; wls and "
+        "ols are plain least squares",
+    )
+    add_prior_arguments(parser)
+    parser.add_argument(
+        "--no-term-comparison",
+        action="store_true",
+        help="do not try which terms of the joints the data ask for (entropic, pullback)",
     )
     parser.add_argument(
         "--resamples",
         type=int,
         default=200,
         metavar="N",
-        help="draws of the time blocks for intervals of the feasible method (default: 200)",
+        help="draws of the time blocks for intervals of constrained methods (default: 200)",
     )
     parser.add_argument(
         "--no-ranges",
         action="store_true",
-        help="do not look for the range of each standard parameter (feasible method)",
+        help="do not look for the range of each standard parameter (constrained methods)",
     )
     add_constraint_arguments(parser)
     parser.add_argument(
@@ -116,10 +129,13 @@ def run(arguments: argparse.Namespace) -> int:
             logs if folder is None or arguments.validate_on else keep_first(logs, first),
             terms=terms,
             method=arguments.method,
+            prior=checked_prior(arguments),
+            gamma=gamma_from(arguments),
+            compare_terms=not arguments.no_term_comparison,
             constraints=constraints,
             n_resamples=checked_resamples(arguments.resamples),
             ranges=not arguments.no_ranges,
-            progress=lambda done, total: shown.step(f"intervals: {done} of {total}"),
+            progress=lambda what, done, total: shown.step(f"{what}: {done} of {total}"),
             processing=processing,
             threads=arguments.threads,
         )
@@ -181,6 +197,17 @@ def keep_first(logs: Iterable[Log], kept: list[Log]) -> Iterator[Log]:
         if not kept:
             kept.append(log)
         yield log
+
+
+def checked_prior(arguments: argparse.Namespace) -> Callable[[Model], Prior] | None:
+    """How to make the prior, for the methods that take one; the others refuse one."""
+    if arguments.method in ("entropic", "pullback") or arguments.prior != "robot":
+        return prior_from(arguments)
+    if arguments.repair_prior is not None and arguments.method not in WITH_PRIOR:
+        raise EstimationError(
+            f"--repair-prior is given, but the method '{arguments.method}' takes no prior"
+        )
+    return None
 
 
 def checked_level(level: float) -> float:

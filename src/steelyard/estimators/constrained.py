@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from steelyard.cones import Block
 from steelyard.conic import ConicProblem, ConicSolution, conic_problem
 from steelyard.errors import EstimationError
+from steelyard.estimators.cluster import cluster_spread
 from steelyard.estimators.least_squares import Fit, joint_noise, triangular_fit
 from steelyard.feasible_point import Settled
 from steelyard.model import Model
@@ -59,6 +60,20 @@ def weighted_system(model: Model, regression: Regression, weighting: Weighting =
     floor = 1e-4 * np.linalg.norm(factor[:, -1]) / np.sqrt(regression.n_rows)
     sigma = float(max(np.sqrt(free.residual_square / freedom), floor, np.finfo(float).tiny))
     return System(weights, factor, free, sigma)
+
+
+def dependence(regression: Regression, system: System) -> float:
+    """How much larger variances are by the time blocks than by independent values, at least 1.
+
+    Residuals that resemble their neighbours say less than their number.
+    """
+    free = system.free
+    covariance, _ = cluster_spread(regression, system.weights, free.beta, free.inverse)
+    if covariance is None:
+        return 1.0
+    classical = system.sigma**2 * np.sum(free.inverse**2, axis=1)
+    ratio = np.diag(covariance)[classical > 0] / classical[classical > 0]
+    return max(1.0, float(np.median(ratio[np.isfinite(ratio)])))
 
 
 @dataclass(frozen=True, eq=False)

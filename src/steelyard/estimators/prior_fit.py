@@ -20,6 +20,7 @@ from steelyard.estimators.constrained import (
     ConstrainedFit,
     System,
     Weighting,
+    dependence,
     fit_problem,
     squares,
     weighted_system,
@@ -94,7 +95,7 @@ def fit_with_prior(
     first = model.first_column_of_body
     try:
         problem = prior_problem(first, scale, typical, given, prior.theta, prior.trust)
-        shared = _shared(regression, system, problem_arrays(model, given, prior), metric)
+        shared = shared_arrays(regression, system, problem_arrays(model, given, prior), metric)
         choice = _choose(regression, system, problem, shared, gamma, metric, workers, progress)
         placed = _solve(problem, system, regression, choice.gamma, metric)
     except EstimationError:
@@ -103,9 +104,12 @@ def fit_with_prior(
     settled = settle(placed.theta, given, scale)
     K = regression.base.K
     plain = fit_problem(system.factor, system.sigma, K, given, scale, 0.0, prior.theta)
-    covariance, share = _spread(problem, system, K, settled.theta, choice.gamma, metric)
-    names = {start: body.name for start, body in zip(first, model.mechanism.bodies, strict=True)}
     divergence = problem.divergence(settled.theta, metric)
+    covariance, share = _spread(problem, system, K, settled.theta, choice.gamma, metric)
+    dependent = dependence(regression, system)
+    strain, _ = _strain(problem, system, K, settled.theta, choice.gamma, metric, dependent)
+    covariance = covariance * dependent * max(1.0, strain)
+    names = {start: body.name for start, body in zip(first, model.mechanism.bodies, strict=True)}
     return ConstrainedFit(
         method=metric,
         theta=settled.theta,
@@ -169,6 +173,8 @@ def _choose(
     workers: Workers | None,
     progress: Callable[[int, int], None] | None,
 ) -> GammaChoice:
+    if not problem.trust.any():
+        return GammaChoice(0.0, "no prior")
     if not isinstance(gamma, str):
         return GammaChoice(float(gamma), "given")
     if gamma == "l-curve":
@@ -188,8 +194,16 @@ def _choose(
 
         return own.run("drawn_prior", shared, tasks, done)
 
+    K, dependent = regression.base.K, dependence(regression, system)
+
+    def believable(value: float) -> bool:
+        theta = _solve(problem, system, regression, value, metric).theta
+        strain, limit = _strain(problem, system, K, theta, value, metric, dependent)
+        return strain <= limit
+
     counts = regression.counts.sum(axis=1).astype(float)
-    return leave_blocks_out(np.asarray(shared["small"]), counts, system.sigma, solve_all)
+    small = np.asarray(shared["small"], dtype=float)
+    return leave_blocks_out(small, counts, system.sigma, solve_all, believable)
 
 
 def _spread(
@@ -211,6 +225,38 @@ def _spread(
     return np.asarray(added), np.clip(share, 0.0, 1.0)
 
 
+def _strain(
+    problem: PriorProblem,
+    system: System,
+    K: Array,
+    theta: Array,
+    gamma: float,
+    metric: Metric,
+    dependent: float,
+) -> tuple[float, float]:
+    """How far the bodies lie from the prior, over how far its weight would have them, and how
+    large that may be by chance (95 %).
+
+    A prior with weight gamma beside residuals that count for 1/dependent of their number expects
+    a divergence of dependent / gamma for each direction that the data determine; the sum over
+    them is distributed like chi-squared.
+    """
+    if gamma == 0.0:
+        return 0.0, 1.0
+    from scipy.stats import chi2
+
+    F = system.factor[:-1, :-1] / system.sigma @ K @ problem.turn
+    of_data, of_prior = F.T @ F, problem.curvature(theta, gamma, metric)
+    told = np.diag(np.linalg.solve(of_data + of_prior, of_data))
+    bodies = sorted(
+        {j for b, t in zip(problem.bodies, problem.trust, strict=True) if t > 0 for j in b.columns}
+    )
+    directions = max(float(told[bodies].sum()), 1.0)
+    divergence = problem.divergence(theta, metric)
+    strain = float(np.nansum(divergence)) * gamma / (dependent * directions)
+    return strain, float(chi2.ppf(0.95, directions)) / directions
+
+
 def problem_arrays(model: Model, given: tuple[Any, ...], prior: Prior) -> dict[str, NDArray[Any]]:
     """What `prior_problem` needs, by name."""
     return {
@@ -223,7 +269,7 @@ def problem_arrays(model: Model, given: tuple[Any, ...], prior: Prior) -> dict[s
     }
 
 
-def _shared(
+def shared_arrays(
     regression: Regression, system: System, arrays: dict[str, NDArray[Any]], metric: Metric
 ) -> dict[str, NDArray[Any]]:
     """What a helping process needs to fit drawn blocks."""

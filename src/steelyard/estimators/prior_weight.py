@@ -37,12 +37,13 @@ class Trial:
 
     score : mean squared residual of what was left out, in units of the noise; for the l-curve
         the curvature. standard_error : of the difference from the smallest score, over the
-        groups; NaN for the l-curve.
+        groups; NaN for the l-curve. as_good : whether it predicts as well as the best.
     """
 
     gamma: float
     score: float
     standard_error: float
+    as_good: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,15 @@ def leave_blocks_out(
     n_values: Array,
     sigma: float,
     solve_all: Callable[[Array], Array],
+    believable: Callable[[float], bool],
 ) -> GammaChoice:
-    """The gamma whose fits predict left-out blocks best.
+    """The largest gamma whose fits predict left-out blocks as well as the best one's.
 
     rows : (n_blocks, n_base + 1, n_base + 1) weighted factors. n_values : (n_blocks,) torque
     values in each. solve_all : from (gamma, how often each block counts) per row to base
-    parameters per row, NaN where there is no answer.
+    parameters per row, NaN where there is no answer. believable : whether the bodies of the
+    fit with this gamma lie as near to the prior as its weight would have them; one for which they
+    do not is not taken, unless they do for none.
     """
     n_blocks = len(rows)
     groups = groups_of(n_blocks)
@@ -94,7 +98,16 @@ def leave_blocks_out(
         tasks[k, 1 + group] = 0.0
     betas = solve_all(tasks).reshape(len(GRID), len(groups), -1)
     scores = [left_out_scores(rows, n_values, sigma, groups, found) for found in betas]
-    return strongest_as_good(np.array(scores))
+    good, errors = as_good_as_the_best(np.array(scores))
+    trials = tuple(
+        Trial(gamma, float(np.mean(score)), float(error), bool(fine))
+        for gamma, score, error, fine in zip(GRID, scores, errors, good, strict=True)
+    )
+    for trial in reversed(trials):
+        if trial.as_good and believable(trial.gamma):
+            return GammaChoice(trial.gamma, "leave-blocks-out", trials)
+    best = min((t for t in trials if t.as_good), key=lambda t: t.score)
+    return GammaChoice(best.gamma, "leave-blocks-out", trials)
 
 
 def left_out_scores(
@@ -106,17 +119,6 @@ def left_out_scores(
         / (sigma**2 * float(n_values[group].sum()))
         for beta, group in zip(betas, groups, strict=True)
     ]
-
-
-def strongest_as_good(scores: Array) -> GammaChoice:
-    """The largest gamma of `GRID` whose scores (n_grid, n_groups) are as good as the best's."""
-    good, errors = as_good_as_the_best(scores)
-    means = scores.mean(axis=1)
-    trials = tuple(
-        Trial(gamma, float(mean), float(error))
-        for gamma, mean, error in zip(GRID, means, errors, strict=True)
-    )
-    return GammaChoice(float(np.array(GRID)[good].max()), "leave-blocks-out", trials)
 
 
 def as_good_as_the_best(scores: Array) -> tuple[NDArray[np.bool_], Array]:

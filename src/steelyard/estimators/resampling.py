@@ -57,10 +57,11 @@ def resample(
         raise EstimationError("the solver found no answer on any resample of the time blocks")
     away = drawn - fit.beta
     covariance = away.T @ away / len(drawn)
-    if fit.pull is not None:
+    if fit.pull is not None:  # which determines the rest
         covariance = covariance + fit.pull.covariance
-    known = fit.free.determined
-    covariance = np.where(known[:, None] & known[None, :], covariance, np.nan)
+    else:
+        known = fit.free.determined
+        covariance = np.where(known[:, None] & known[None, :], covariance, np.nan)
     return Spread("resampling", covariance, n_blocks - 1)
 
 

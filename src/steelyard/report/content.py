@@ -152,7 +152,13 @@ def shortened(combination: str) -> str:
 
 
 def strength(parameter: ParameterEstimate) -> str:
-    """How well the data tell a parameter: "well", "roughly", "barely" or "open"."""
+    """How well the data tell a parameter: "well", "roughly", "barely", "open", "held" where it
+    was not estimated, "prior" where a prior tells more.
+    """
+    if parameter.interval_kind == "held":
+        return "held"
+    if parameter.interval_kind == "mostly prior":
+        return "prior"
     if parameter.interval_kind == "undetermined" or not np.isfinite(parameter.upper):
         return "open"
     half = 0.5 * (parameter.upper - parameter.lower)
@@ -163,7 +169,7 @@ def strength(parameter: ParameterEstimate) -> str:
 
 def strengths(report: Report) -> dict[str, int]:
     """How many base parameters are told how well."""
-    counts = {"well": 0, "roughly": 0, "barely": 0, "open": 0}
+    counts = {"well": 0, "roughly": 0, "barely": 0, "open": 0, "held": 0, "prior": 0}
     for parameter in report.estimate.parameters(report.level):
         counts[strength(parameter)] += 1
     return counts

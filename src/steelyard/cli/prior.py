@@ -1,0 +1,87 @@
+"""Options that say what is believed beforehand, and how much it counts."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from steelyard.errors import PriorError
+from steelyard.wording import shown
+
+if TYPE_CHECKING:
+    from steelyard.estimators.prior_weight import Rule
+    from steelyard.model import Model
+    from steelyard.prior import Prior
+
+
+def add_prior_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the methods that take a prior."""
+    parser.add_argument(
+        "--prior",
+        default="robot",
+        metavar="SOURCE",
+        help="what is believed beforehand: the inertials of the robot file (robot, default); a "
+        "file of name,value lines or a result.json; mass=KG, all bodies together; "
+        "density=KG_PER_M3 or solids=KG, uniform solids in the shape of the collision boxes, "
+        "cylinders and spheres",
+    )
+    parser.add_argument(
+        "--repair-prior",
+        choices=("floor-moments",),
+        help="repair a prior that is not physical by this rule, instead of refusing it",
+    )
+    parser.add_argument(
+        "--gamma",
+        default="leave-blocks-out",
+        metavar="G",
+        help="how much the prior counts: a number, or leave-blocks-out (default) or l-curve to "
+        "let the data choose",
+    )
+
+
+def prior_from(arguments: argparse.Namespace) -> Callable[[Model], Prior]:
+    """A function that makes the prior for a model."""
+    from steelyard.prior import (
+        prior_from_file,
+        prior_from_geometry,
+        prior_from_mass,
+        prior_from_robot,
+    )
+
+    repair = arguments.repair_prior
+    if arguments.prior == "robot":
+        return partial(prior_from_robot, repair=repair)
+    kind, equals, number = arguments.prior.partition("=")
+    if equals and kind in ("mass", "density", "solids"):
+        try:
+            value = float(number)
+        except ValueError:
+            raise PriorError(
+                f"--prior is {shown(arguments.prior)}; it must be like {kind}=18"
+            ) from None
+        if kind == "mass":
+            return partial(prior_from_mass, total_mass=value)
+        if kind == "density":
+            return partial(prior_from_geometry, density=value)
+        return partial(prior_from_geometry, total_mass=value)
+    return partial(prior_from_file, path=arguments.prior, repair=repair)
+
+
+def gamma_from(arguments: argparse.Namespace) -> float | Rule:
+    """The weight of the prior, or a rule to find it."""
+    from steelyard.estimators.prior_weight import RULES
+
+    if arguments.gamma in RULES:
+        return arguments.gamma  # type: ignore[no-any-return]
+    try:
+        value = float(arguments.gamma)
+    except ValueError:
+        value = float("nan")
+    if not 0.0 <= value < float("inf"):
+        raise PriorError(
+            f"--gamma is {shown(arguments.gamma)}; it must be a number that is not negative, or "
+            f"{' or '.join(RULES)}"
+        )
+    return value

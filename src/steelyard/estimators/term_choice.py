@@ -1,0 +1,203 @@
+"""Which terms the data ask for: the same fit with and without them, compared on what it left out.
+
+Every candidate is a set of kinds of terms, and all are fitted to the factors of one wide model
+with the other terms at zero, with the same weights and the same prior. They are compared by how
+well they predict groups of time blocks that were left out (as for gamma, see
+`steelyard.estimators.prior_weight`) and by their evidence on all of the data,
+
+    BIC = n_e log(|residual|² / n) + k log n_e,
+
+with n_e the number of torque values over the factor by which time blocks widen error bars: values
+that resemble their neighbours count for less.
+
+Of the candidates that predict as well as the best, the one with the fewest parameters is the
+advice. Nothing is changed by it: the terms stay those of the model, and the result says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.cones import Block, linear_block
+from steelyard.constraints import Constraints, blocks
+from steelyard.estimators.constrained import dependence, weighted_system
+from steelyard.estimators.entropic import Metric
+from steelyard.estimators.prior_fit import problem_arrays, shared_arrays
+from steelyard.estimators.prior_weight import as_good_as_the_best, groups_of, left_out_scores
+from steelyard.estimators.workers import Workers
+from steelyard.findings import Finding
+from steelyard.model import Model
+from steelyard.prior import Prior
+from steelyard.regression import Regression
+from steelyard.terms import KINDS, KINDS_AT
+
+Array = NDArray[np.float64]
+WORDS = {
+    "drive_inertia": "drive inertia",
+    "viscous": "viscous friction",
+    "coulomb": "Coulomb friction",
+    "offset": "offsets",
+}
+
+
+@dataclass(frozen=True)
+class TermTrial:
+    """One set of terms.
+
+    kinds : of its terms; the model's own set may have others for some joints.
+    score : mean squared residual of what was left out, in units of the noise. standard_error :
+        of its difference from the best score. as_good : whether it predicts as well as the best.
+    """
+
+    kinds: tuple[str, ...]
+    stated: bool
+    n_terms: int
+    score: float
+    standard_error: float
+    as_good: bool
+    bic: float
+
+
+@dataclass(frozen=True)
+class TermComparison:
+    """All sets that were tried, the model's own first, and the one that is advised."""
+
+    trials: tuple[TermTrial, ...]
+    advised: TermTrial
+
+    @property
+    def stated(self) -> TermTrial:
+        """The set of the model."""
+        return next(trial for trial in self.trials if trial.stated)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the record of a result."""
+        return {
+            "advised": list(self.advised.kinds),
+            "trials": [asdict(trial) for trial in self.trials],
+        }
+
+
+def compare_terms(
+    wide: Model,
+    regression: Regression,
+    prior: Prior,
+    constraints: Constraints | None = None,
+    *,
+    gamma: float,
+    metric: Metric = "entropic",
+    stated: Collection[str] | None = None,
+    workers: Workers | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> TermComparison:
+    """Compare sets of terms on the factors of the widest model.
+
+    prior : of that model. stated : names of the term columns of the model in use; all if None.
+    """
+    system = weighted_system(wide, regression)
+    given = blocks(wide, constraints or Constraints())
+    columns = {c.name: (i, c.kind) for i, c in enumerate(wide.columns) if c.kind != "rigid_body"}
+    names = set(columns) if stated is None else set(stated)
+    candidates = _candidates(columns, names)
+    groups = groups_of(len(regression.keys))
+    draws = np.ones((len(groups) + 1, 1 + len(regression.keys)))
+    draws[:, 0] = gamma
+    for row, group in zip(draws, groups, strict=False):
+        row[1 + group] = 0.0
+    own, total = workers or Workers(1), len(candidates) * len(draws)
+    counts = regression.counts.sum(axis=1).astype(float)
+    scores, squares = [], []
+    for k, kept in enumerate(candidates):
+        dropped = [i for name, (i, _) in columns.items() if name not in kept]
+        arrays = problem_arrays(wide, (*given, *_left_out(dropped)), prior)
+        shared = shared_arrays(regression, system, arrays, metric)
+
+        def done(count: int, before: int = k * len(draws)) -> None:
+            if progress is not None:
+                progress(before + count, total)
+
+        betas = own.run("drawn_prior", shared, draws, done)
+        scores.append(left_out_scores(shared["small"], counts, system.sigma, groups, betas[:-1]))
+        squares.append(float(np.sum((system.factor @ np.append(betas[-1], -1.0)) ** 2)))
+    good, errors = as_good_as_the_best(np.array(scores))
+    effective = max(regression.n_rows / dependence(regression, system), 2.0)
+    trials = tuple(
+        TermTrial(
+            kinds=tuple(kind for kind in KINDS if any(columns[name][1] == kind for name in kept)),
+            stated=kept == names,
+            n_terms=len(kept),
+            score=float(np.mean(score)),
+            standard_error=float(error),
+            as_good=bool(fine),
+            bic=float(
+                effective * np.log(max(square, np.finfo(float).tiny) / regression.n_rows)
+                + len(kept) * np.log(effective)
+            ),
+        )
+        for kept, score, error, fine, square in zip(
+            candidates, scores, errors, good, squares, strict=True
+        )
+    )
+    fewest = min((t for t in trials if t.as_good), key=lambda t: (t.n_terms, t.score))
+    return TermComparison(trials, fewest)
+
+
+def _candidates(columns: dict[str, tuple[int, str]], stated: set[str]) -> list[set[str]]:
+    """The model's own set; all; all without one kind; what a torque sensor at the link sees."""
+    present = [kind for kind in KINDS if any(kind == own for _, own in columns.values())]
+    kinds: list[Collection[str]] = [present]
+    kinds += [[kind for kind in present if kind != gone] for gone in present]
+    kinds += [KINDS_AT["link"], ("offset",), ("coulomb",)]
+    out = [stated]
+    for chosen in kinds:
+        names = {name for name, (_, kind) in columns.items() if kind in chosen}
+        if names not in out:
+            out.append(names)
+    return out
+
+
+def _left_out(dropped: Sequence[int]) -> tuple[Block, ...]:
+    if not dropped:
+        return ()
+    n = len(dropped)
+    return (linear_block("terms left out", dropped, np.eye(n), np.zeros(n), "zero"),)
+
+
+def term_findings(found: TermComparison) -> tuple[Finding, ...]:
+    """Say where the data contradict the terms, or do not need all of them."""
+    stated, advised = found.stated, found.advised
+    times = np.sqrt(advised.score / stated.score) if stated.score > 0 else 1.0
+    error = f"the error on parts of the data that were left out is {times:.2f} times as large"
+    more = [WORDS[kind] for kind in advised.kinds if kind not in stated.kinds]
+    less = [WORDS[kind] for kind in stated.kinds if kind not in advised.kinds]
+    if not stated.as_good and more:
+        return (
+            Finding(
+                "warning",
+                "terms-contradicted",
+                f"the data contradict the terms of the joints ({_listed(stated.kinds)}): with "
+                f"{' and '.join(more)} ({_listed(advised.kinds)}) {error}; check where torque is "
+                "measured (torque = 'motor' or 'link'), or state the terms",
+            ),
+        )
+    if less and not more:
+        behind = set(advised.kinds) <= set(KINDS_AT["link"])
+        hint = "; if torque is measured behind the gears, say so (torque = 'link')"
+        return (
+            Finding(
+                "info",
+                "terms-not-needed",
+                f"the data do not need {' and '.join(less)}: with {_listed(advised.kinds)} alone "
+                f"{error}{hint if behind else ''}",
+            ),
+        )
+    return ()
+
+
+def _listed(kinds: Sequence[str]) -> str:
+    return ", ".join(kinds) if kinds else "none"
