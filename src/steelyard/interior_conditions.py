@@ -32,51 +32,51 @@ class Condition:
     floor: float = 0.0
 
 
-def arranged(conditions: Sequence[Condition]) -> list[Conditions]:
-    """The conditions in as few stacks as their sizes allow."""
+def arranged(conditions: Sequence[Condition], n: int) -> list[Conditions]:
+    """The conditions on n variables in as few stacks as their sizes allow."""
     numbers = [k for k, one in enumerate(conditions) if one.b.shape[0] == 1]
     stacks: dict[tuple[int, int], list[int]] = {}
     for k, one in enumerate(conditions):
         if one.b.shape[0] > 1:
             stacks.setdefault((one.b.shape[0], len(one.columns)), []).append(k)
-    groups: list[Conditions] = [Matrices(members, conditions) for members in stacks.values()]
-    return [*groups, Numbers(numbers, conditions)] if numbers else groups
+    groups: list[Conditions] = [Matrices(members, conditions, n) for members in stacks.values()]
+    return [*groups, Numbers(numbers, conditions, n)] if numbers else groups
 
 
 class Numbers:
     """Conditions ``a·x + b >= 0``, one per row, with sparse rows."""
 
-    def __init__(self, members: Sequence[int], conditions: Sequence[Condition]) -> None:
+    def __init__(self, members: Sequence[int], conditions: Sequence[Condition], n: int) -> None:
         chosen = [conditions[k] for k in members]
         self.members = tuple(members)
+        self.n = n
         self.b = np.array([one.b[0, 0] for one in chosen])
         self.floor = np.array([one.floor for one in chosen])
-        self.row = np.repeat(np.arange(len(chosen)), [len(one.columns) for one in chosen])
+        self.kept = self.floor > 0.0
+        lengths = np.array([len(one.columns) for one in chosen], dtype=np.int64)
+        self.row = np.repeat(np.arange(len(chosen)), lengths)
         self.column = np.concatenate([np.array(one.columns, dtype=np.int64) for one in chosen])
         self.weight = np.concatenate([one.A[:, 0, 0] for one in chosen])
         # every pair of entries of a row meets in the Newton matrix
-        pairs = [
-            (k, i, j, a * b)
-            for k, one in enumerate(chosen)
-            for i, a in zip(one.columns, one.A[:, 0, 0], strict=True)
-            for j, b in zip(one.columns, one.A[:, 0, 0], strict=True)
-        ]
-        self.pair_row, self.pair_i, self.pair_j = (
-            np.array([pair[k] for pair in pairs], dtype=np.int64) for k in range(3)
+        ends = np.cumsum(lengths)
+        one, other = (
+            np.concatenate(
+                [part(np.arange(e - k, e), k) for e, k in zip(ends, lengths, strict=True)]
+            )
+            for part in (np.repeat, np.tile)
         )
-        self.pair_weight = np.array([pair[3] for pair in pairs])
-        self.scaling = self.Z = np.ones(len(chosen))  # R = sqrt(scaling)
-        self.dS = self.dZ = np.zeros(len(chosen))
+        self.pair_row = self.row[one]
+        self.pair_weight = self.weight[one] * self.weight[other]
+        self.place, self.pair_place = np.unique(
+            self.column[one] * n + self.column[other], return_inverse=True
+        )
+        self.dimension = len(chosen)
+        self.n_ordinary = int(np.count_nonzero(~self.kept))
+        self.dS = self.dZ = self.second = np.zeros(len(chosen))
 
     def linear(self, step: Array) -> Array:
         """A step (k,)."""
-        return np.asarray(
-            np.bincount(self.row, self.weight * step[self.column], len(self.b)), dtype=float
-        )
-
-    def add_adjoint(self, out: Array, values: Array, sign: float) -> None:
-        """Add sign × A*(values) to ``out`` (n,)."""
-        out += np.bincount(self.column, sign * self.weight * values[self.row], len(out))
+        return _summed(self.row, self.weight * step[self.column], len(self.b))
 
     def begin(self, x: Array, above: float) -> None:
         """S from x, pushed inside where it must be; Z so that all products are alike."""
@@ -86,49 +86,53 @@ class Numbers:
         self._settle()
 
     def _settle(self) -> None:
-        self.lam = np.sqrt(self.S * self.Z)
-        self.scaling = np.sqrt(self.S / self.Z)
+        self.products = self.S * self.Z
+        self.lam = np.sqrt(self.products)
+        self.scaling = np.sqrt(self.S / self.Z)  # R²
+        self.scaled = self.weight / self.scaling[self.row]
 
-    def look(self, x: Array) -> None:
-        """Residuals at x."""
-        self.away = self.linear(x) + self.b - self.S
-        self.violation = float(np.max(np.abs(self.away)))
-        products = self.lam**2
-        self.excess = float(np.sum(np.abs(products - self.floor)))
-        self.dimension = len(self.b)
-        kept = self.floor > 0.0
-        self.gap = float(np.sum(products[~kept]))
-        ratio = products[kept] / self.floor[kept]
-        self.off_floor = float(np.max(np.abs(ratio - 1.0), initial=0.0))
+    def look(self, x: Array, gradient: Array) -> None:
+        """Residuals at x; takes A*(Z) off the gradient."""
+        gradient -= _summed(self.column, self.weight * self.Z[self.row], self.n)
+        away = self.linear(x) + self.b - self.S
+        self.violation = float(np.abs(away).max())
+        self.away = away / self.scaling
+        self.excess = float(np.abs(self.products - self.floor).sum())
+        self.gap = float(self.products[~self.kept].sum())
+        self.off_floor = _off(self.products[self.kept], self.floor[self.kept])
 
     def add_hessian(self, H: Array) -> None:
         """Add A* W⁻² A to the Newton matrix."""
-        values = self.pair_weight * (1.0 / self.scaling**2)[self.pair_row]
-        np.add.at(H, (self.pair_i, self.pair_j), values)
+        values = self.pair_weight / self.scaling[self.pair_row] ** 2
+        H.reshape(-1)[self.place] += _summed(self.pair_place, values, len(self.place))
 
     def add_curvature(self, out: Array, step: Array, sign: float) -> None:
         """Add sign × A*(W⁻² A(step)) to ``out``."""
-        self.add_adjoint(out, self.linear(step) / self.scaling**2, sign)
+        self._add(out, sign * self._along(step))
 
-    def aim(self, above: float, correct: bool = False) -> None:
+    def aim(self, above: float, least: float = 0.0, correct: float = 0.0) -> None:
         """Set the change of the products that is wished for; see `Matrices.aim`."""
-        wish = self.floor + above - self.lam**2
+        wish = self.floor + np.where(self.kept, above, max(above, least)) - self.products
         if correct:
-            wish = wish - self.dS * self.dZ
+            wish -= correct * self.second
         self.wish = wish / self.lam
 
     def add_pull(self, out: Array) -> None:
         """Add what the wish and the violation ask of x to the right-hand side."""
-        self.add_adjoint(out, (self.wish - self.away / self.scaling) / self.scaling, 1.0)
+        self._add(out, self.wish - self.away)
 
     def follow(self, step: Array) -> None:
         """Scaled steps of S and Z that go with a step of x."""
-        self.dS = (self.linear(step) + self.away) / self.scaling
+        self.dS = self._along(step) + self.away
         self.dZ = self.wish - self.dS
+
+    def remember(self) -> None:
+        """Keep the second-order term of the present steps."""
+        self.second = self.dS * self.dZ
 
     def reach(self) -> float:
         """Longest step, in steps, that keeps S and Z inside."""
-        lowest = float(min(np.min(self.dS / self.lam), np.min(self.dZ / self.lam)))
+        lowest = float((np.minimum(self.dS, self.dZ) / self.lam).min())
         return -1.0 / lowest if lowest < 0.0 else np.inf
 
     def advance(self, length: float) -> None:
@@ -137,31 +141,42 @@ class Numbers:
         self.Z = (self.lam + length * self.dZ) / self.scaling
         self._settle()
 
+    def _along(self, step: Array) -> Array:
+        """The scaled change of S (k,) that a step of x brings."""
+        return _summed(self.row, self.scaled * step[self.column], len(self.b))
+
+    def _add(self, out: Array, values: Array) -> None:
+        """Add the adjoint of `_along` at these values."""
+        out += _summed(self.column, self.scaled * values[self.row], self.n)
+
 
 class Matrices:
     """Conditions of one size d and one number of columns p, stacked: A (k, p, d²)."""
 
-    def __init__(self, members: Sequence[int], conditions: Sequence[Condition]) -> None:
+    def __init__(self, members: Sequence[int], conditions: Sequence[Condition], n: int) -> None:
         chosen = [conditions[k] for k in members]
         self.members = tuple(members)
+        self.n = n
         self.columns = np.array([one.columns for one in chosen], dtype=np.int64)
-        k, p = self.columns.shape
+        k = len(self.columns)
         d = self.d = chosen[0].b.shape[0]
-        self.A = np.array([one.A for one in chosen]).reshape(k, p, d * d)
+        self.A = np.array([one.A for one in chosen])
         self.b = np.array([one.b for one in chosen])
         self.floor = np.array([one.floor for one in chosen])
+        self.kept = self.floor > 0.0
+        self.dimension = k * d
+        self.n_ordinary = d * int(np.count_nonzero(~self.kept))
+        self.flat = self.columns.ravel()
+        places = self.columns[:, :, None] * n + self.columns[:, None, :]
+        self.places = places.ravel()
+        self.disjoint = len(np.unique(self.flat)) == len(self.flat)
         self.unit = np.eye(d)
         self.R = self.inverse = self.Z = np.broadcast_to(self.unit, (k, d, d))
-        self.dS = self.dZ = np.zeros((k, d, d))
+        self.dS = self.dZ = self.second = np.zeros((k, d, d))
 
     def linear(self, step: Array) -> Array:
         """A step (k, d, d)."""
-        return np.asarray(step[self.columns][:, None, :] @ self.A).reshape(self.b.shape)
-
-    def add_adjoint(self, out: Array, values: Array, sign: float) -> None:
-        """Add sign × A*(values) to ``out`` (n,)."""
-        k = len(self.columns)
-        np.add.at(out, self.columns, sign * (self.A @ values.reshape(k, -1, 1))[:, :, 0])
+        return self._mapped(self.A.reshape(*self.columns.shape, -1), step)
 
     def begin(self, x: Array, above: float) -> None:
         """S from x, pushed inside where it must be; Z so that all products are alike."""
@@ -177,53 +192,60 @@ class Matrices:
         self.inverse = (turned(U) @ turned(Lz) / root[:, :, None]) @ self.inverse
         self.S = (self.R * self.lam[:, None, :]) @ turned(self.R)
         self.Z = (turned(self.inverse) * self.lam[:, None, :]) @ self.inverse
+        self.products = self.lam**2
         self.diagonal = self.lam[:, :, None] * self.unit
 
-    def look(self, x: Array) -> None:
-        """Residuals at x."""
+    def look(self, x: Array, gradient: Array) -> None:
+        """Residuals at x; takes A*(Z) off the gradient."""
+        k, p = self.columns.shape
+        force = self.A.reshape(k, p, -1) @ self.Z.reshape(k, -1, 1)
+        gradient -= _summed(self.flat, force.ravel(), self.n)
         away = self.linear(x) + self.b - self.S
-        self.violation = float(np.max(np.abs(away)))
+        self.violation = float(np.abs(away).max())
         self.away = self.inverse @ away @ turned(self.inverse)
-        products = self.lam**2
-        self.excess = float(np.sum(np.abs(products - self.floor[:, None])))
-        self.dimension = products.size
-        kept = self.floor > 0.0
-        self.gap = float(np.sum(products[~kept]))
-        ratio = products[kept] / self.floor[kept][:, None]
-        self.off_floor = float(np.max(np.abs(ratio - 1.0), initial=0.0))
+        self.excess = float(np.abs(self.products - self.floor[:, None]).sum())
+        self.gap = float(self.products[~self.kept].sum())
+        self.off_floor = _off(self.products[self.kept], self.floor[self.kept][:, None])
 
     def add_hessian(self, H: Array) -> None:
         """Add A* (W⁻¹ · W⁻¹) A to the Newton matrix, W = R Rᵀ."""
-        k, p, _ = self.A.shape
         inverse = self.inverse[:, None]
-        B = (inverse @ self.A.reshape(k, p, self.d, self.d) @ turned(inverse)).reshape(k, p, -1)
-        np.add.at(H, (self.columns[:, :, None], self.columns[:, None, :]), B @ turned(B))
+        self.scaled = (inverse @ self.A @ turned(inverse)).reshape(*self.columns.shape, -1)
+        values = (self.scaled @ turned(self.scaled)).ravel()
+        if self.disjoint:
+            H.reshape(-1)[self.places] += values
+        else:
+            np.add.at(H.reshape(-1), self.places, values)
 
     def add_curvature(self, out: Array, step: Array, sign: float) -> None:
         """Add sign × A*(W⁻¹ A(step) W⁻¹) to ``out``."""
-        inner = self.inverse @ self.linear(step) @ turned(self.inverse)
-        self.add_adjoint(out, turned(self.inverse) @ inner @ self.inverse, sign)
+        self._add(out, sign * self._mapped(self.scaled, step))
 
-    def aim(self, above: float, correct: bool = False) -> None:
+    def aim(self, above: float, least: float = 0.0, correct: float = 0.0) -> None:
         """Set the change of the products that is wished for: to the floor plus ``above``.
 
-        correct : with the second-order term of the predictor's steps.
+        least : what the products of ordinary conditions should not fall below.
+        correct : share of the second-order term to take off; see `remember`.
         """
-        wanted = self.floor + above
-        wish = wanted[:, None, None] * self.unit - self.diagonal**2
+        wanted = self.floor + np.where(self.kept, above, max(above, least))
+        wish = (wanted[:, None] - self.products)[:, :, None] * self.unit
         if correct:
-            product = self.dS @ self.dZ
-            wish = wish - 0.5 * (product + turned(product))
+            wish -= correct * self.second
         self.wish = 2.0 * wish / (self.lam[:, :, None] + self.lam[:, None, :])
 
     def add_pull(self, out: Array) -> None:
         """Add what the wish and the violation ask of x to the right-hand side."""
-        self.add_adjoint(out, turned(self.inverse) @ (self.wish - self.away) @ self.inverse, 1.0)
+        self._add(out, self.wish - self.away)
 
     def follow(self, step: Array) -> None:
         """Scaled steps of S and Z that go with a step of x."""
-        self.dS = self.inverse @ self.linear(step) @ turned(self.inverse) + self.away
+        self.dS = self._mapped(self.scaled, step) + self.away
         self.dZ = self.wish - self.dS
+
+    def remember(self) -> None:
+        """Keep the second-order term of the present steps."""
+        product = self.dS @ self.dZ
+        self.second = 0.5 * (product + turned(product))
 
     def reach(self) -> float:
         """Longest step, in steps, that keeps S and Z inside."""
@@ -236,6 +258,16 @@ class Matrices:
         """Take the step."""
         S, Z = self.diagonal + length * self.dS, self.diagonal + length * self.dZ
         self._rescale(0.5 * (S + turned(S)), 0.5 * (Z + turned(Z)))
+
+    def _mapped(self, coefficients: Array, step: Array) -> Array:
+        """sum_j step_j coefficients_j (k, d, d), for coefficients (k, p, d²)."""
+        out = step[self.columns][:, None, :] @ coefficients
+        return np.asarray(out.reshape(self.b.shape))
+
+    def _add(self, out: Array, values: Array) -> None:
+        """Add the adjoint of the scaled map at these values (k, d, d)."""
+        sums = self.scaled @ values.reshape(len(values), -1, 1)
+        out += _summed(self.flat, sums.ravel(), self.n)
 
 
 Conditions = Numbers | Matrices
@@ -251,3 +283,13 @@ def pushed_inside(M: Array) -> Array:
     low = np.linalg.eigvalsh(M)[:, 0]
     shift = np.maximum(INSIDE - low, 0.0)
     return np.asarray(M + shift[:, None, None] * np.eye(M.shape[1]))
+
+
+def _summed(places: NDArray[np.int64], values: Array, n: int) -> Array:
+    """Values added up at their places (n,)."""
+    return np.asarray(np.bincount(places, values, n), dtype=float)
+
+
+def _off(products: Array, floor: Array) -> float:
+    """Largest relative distance of products from their floor."""
+    return float(np.abs(products / floor - 1.0).max(initial=0.0))

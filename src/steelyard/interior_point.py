@@ -33,11 +33,18 @@ Array = NDArray[np.float64]
 ACCURACY = 1e-9
 MAX_ITERATIONS = 100
 PATIENCE = 25
-"""Steps without progress after which rounding is taken to have won."""
+STALLED = 5
+"""Steps without progress after which rounding is taken to have won: before an iterate is usable,
+and after.
+"""
+CIRCLING = 8
+"""Steps without progress after which they are taken with care."""
 STEP = 0.99
 """Share of the way to the boundary that a step may go."""
-SHORT = 0.1
-"""Steps shorter than this are tried again without the second-order correction."""
+SHORTER = 0.9
+"""Steps shorter than this share of what was foreseen are tried again with less correction."""
+LEAST = 1e-5
+"""Share of the accuracy below which the products of ordinary conditions are not driven."""
 OFF_FLOOR = 1e-8
 USABLE = 1e-5
 """Residuals (relative) at which an iterate that could not be improved is still an answer."""
@@ -66,7 +73,8 @@ class InteriorSolution:
     @property
     def worst(self) -> float:
         """One number for how far from the optimum."""
-        return max(self.stationarity, self.violation, self.gap, self.off_floor)
+        # products off their floor by a share cost the objective its square
+        return max(self.stationarity, self.violation, self.gap, self.off_floor**2)
 
 
 def minimise(
@@ -85,7 +93,7 @@ def minimise(
     need not be. Variables of size near one serve it best. Raises EstimationError where no optimum
     is found, as when the conditions contradict each other.
     """
-    groups = arranged(conditions)
+    groups = arranged(conditions, len(start))
     gram, pull = F.T @ F, F.T @ g - c
     floors = [one.floor for one in conditions]
     size = max(1.0, float(np.max(np.abs(pull), initial=0.0)), max(floors, default=0.0))
@@ -94,13 +102,15 @@ def minimise(
     above = max(1.0, float(np.linalg.norm(gradient)) / np.sqrt(max(len(x), 1)))
     for group in groups:
         group.begin(x, above)
+    n_ordinary = sum(group.n_ordinary for group in groups)
     best: InteriorSolution | None = None
     for iteration in range(max_iterations + 1):
         residual = F @ x - g
         rest = F.T @ residual + c
         for group in groups:
-            group.look(x)
-            group.add_adjoint(rest, group.Z, -1.0)
+            group.look(x, rest)
+        value = 1.0 + 0.5 * float(residual @ residual)
+        least = LEAST * accuracy * value / max(n_ordinary, 1)
         now = InteriorSolution(
             x=x,
             duals=(),
@@ -108,60 +118,81 @@ def minimise(
             converged=False,
             stationarity=float(np.max(np.abs(rest), initial=0.0)) / size,
             violation=max((group.violation for group in groups), default=0.0),
-            gap=sum(group.gap for group in groups) / (1.0 + 0.5 * float(residual @ residual)),
+            gap=sum(group.gap for group in groups) / value,
             off_floor=max((group.off_floor for group in groups), default=0.0),
         )
         if max(now.stationarity, now.violation, now.gap) <= accuracy and now.off_floor <= OFF_FLOOR:
             return replace(_with_duals(now, groups, len(conditions)), converged=True)
         if best is None or now.worst < best.worst:
             best = now if now.worst > USABLE else _with_duals(now, groups, len(conditions))
-        if iteration == max_iterations or iteration > best.iterations + PATIENCE:
+        patience = PATIENCE if best.worst > USABLE else STALLED
+        if iteration == max_iterations or iteration >= best.iterations + patience:
             break
         try:
-            x = _step(F, gram, groups, x, rest)
+            careful = iteration >= best.iterations + CIRCLING
+            x = _step(F, gram, groups, x, rest, least, careful)
         except np.linalg.LinAlgError:  # rounding has used up the distance to the boundary
             break
     assert best is not None
     if best.worst <= USABLE:
-        return best
+        return replace(best, iterations=iteration)
     raise EstimationError(
         f"the interior-point method stopped after {best.iterations} steps short of its goal "
         f"(gradient {best.stationarity:.1e}, violation {best.violation:.1e}, gap {best.gap:.1e})"
     )
 
 
-def _step(F: Array, gram: Array, groups: Sequence[Conditions], x: Array, rest: Array) -> Array:
-    """One predictor and corrector; moves the groups' S and Z, and returns the new x."""
+def _step(
+    F: Array,
+    gram: Array,
+    groups: Sequence[Conditions],
+    x: Array,
+    rest: Array,
+    least: float,
+    careful: bool,
+) -> Array:
+    """One predictor and corrector; moves the groups' S and Z, and returns the new x.
+
+    least : what the products of ordinary conditions are not driven below, lest the Newton matrix
+    be ruined by conditions that are met to more digits than anyone asked for.
+    careful : after steps without progress, which may go round in circles.
+    """
     factor = _factor(gram, groups)
 
-    def newton() -> Array:
-        """Step of x towards what the groups aim at, with one refinement."""
+    def newton(*, refined: bool) -> Array:
+        """Step of x towards what the groups aim at."""
         right = -rest
         for group in groups:
             group.add_pull(right)
         step = _solved(factor, right)
-        left = right - F.T @ (F @ step)
-        for group in groups:
-            group.add_curvature(left, step, -1.0)
-        step = step + _solved(factor, left)
+        if refined:
+            left = right - F.T @ (F @ step)
+            for group in groups:
+                group.add_curvature(left, step, -1.0)
+            step = step + _solved(factor, left)
         for group in groups:
             group.follow(step)
         return np.asarray(step)
 
     for group in groups:
-        group.aim(0.0)
-    newton()
-    sigma = (1.0 - min(1.0, _reach(groups))) ** 3
-    excess = sum(group.excess for group in groups) / sum(group.dimension for group in groups)
+        group.aim(0.0, least)
+    newton(refined=False)
     for group in groups:
-        group.aim(sigma * excess, correct=True)
-    step = newton()
-    length = min(1.0, STEP * _reach(groups))
-    if length < SHORT:  # the correction led astray: back to the middle of the path
+        group.remember()
+    foreseen = min(1.0, _reach(groups))
+    sigma = (1.0 - foreseen) ** 3
+    dimension = sum(group.dimension for group in groups)
+    excess = sum(group.excess for group in groups) / max(dimension, 1)
+    length = 0.0
+    # the second-order term helps most steps, and leads some astray: less of it, or the middle
+    tries = ((1.0, sigma), (foreseen**2, sigma), (0.0, max(sigma, 0.5)))
+    for share, centre in tries[1 if careful else 0 :]:
         for group in groups:
-            group.aim(max(sigma, 0.5) * excess)
-        step = newton()
+            group.aim(centre * excess, least, correct=share)
+        step = newton(refined=True)
         length = min(1.0, STEP * _reach(groups))
+        if length >= min(SHORTER * foreseen, 0.9):
+            break
     for group in groups:
         group.advance(length)
     return np.asarray(x + length * step)
@@ -177,7 +208,7 @@ def _factor(gram: Array, groups: Sequence[Conditions]) -> Array:
     diagonal = np.diag(H).copy()
     for nudge in (0.0, 1e-15, 1e-13, 1e-11):
         H.flat[:: len(H) + 1] = diagonal * (1.0 + nudge)
-        factor, failed = dpotrf(H, lower=1, clean=0)
+        factor, failed = dpotrf(H.T, lower=1, clean=0)  # symmetric: the transpose saves a copy
         if not failed:
             return np.asarray(factor)
     raise np.linalg.LinAlgError("the Newton matrix is singular")

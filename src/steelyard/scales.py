@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.inertia import from_com
+from steelyard.inertia import from_com, to_com
 from steelyard.model import Model
+from steelyard.terms import SLIDING_UNITS
 
 Array = NDArray[np.float64]
 
@@ -44,6 +45,29 @@ def parameter_scale(model: Model) -> Array:
     for i, column in enumerate(model.columns):
         if column.kind in sizes:
             scale[i] = sizes[column.kind]
+    return scale
+
+
+def frameless_scale(model: Model, prior: Array, trust: Array) -> Array:
+    """Typical size (n_columns,) of each parameter, that of terms from the bodies of a prior.
+
+    Their mean mass and their radius of gyration follow units, and know no link frame; so does
+    what is measured in them. trust : (n_bodies,) zero for bodies without a prior.
+    """
+    scale = parameter_scale(model)
+    bodies = [
+        prior[k : k + 10] for k, t in zip(model.first_column_of_body, trust, strict=True) if t
+    ]
+    if not bodies:
+        return scale
+    masses, _, inertias = to_com(np.array(bodies))
+    mass = float(masses.mean())
+    length = float(np.sqrt(0.5 * np.trace(inertias, axis1=1, axis2=2).sum() / masses.sum()))
+    force = mass * (float(np.linalg.norm(model.mechanism.gravity)) or 10.0 * length)
+    for i, column in enumerate(model.columns):
+        if column.kind != "rigid_body":
+            lever = 1.0 if column.unit in SLIDING_UNITS else length
+            scale[i] = mass * lever**2 if column.kind == "drive_inertia" else force * lever
     return scale
 
 

@@ -34,6 +34,7 @@ _UNITS_TURNING = {
     "offset": "N m",
 }
 _UNITS_SLIDING = {"drive_inertia": "kg", "viscous": "N s/m", "coulomb": "N", "offset": "N"}
+SLIDING_UNITS = frozenset(_UNITS_SLIDING.values())
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from steelyard.cones import BAND, Block, matrix_of
 from steelyard.errors import EstimationError
 from steelyard.inertia import from_pseudo_inertia, pseudo_inertia
-from steelyard.interior_conditions import Condition
+from steelyard.interior_conditions import Condition, turned
 from steelyard.interior_point import InteriorSolution, minimise
 
 Array = NDArray[np.float64]
@@ -154,68 +154,78 @@ def prior_problem(
     prior : (n_columns,) parameters, of which those of bodies with trust > 0 must be strictly
     physical. trust : (n_bodies,) multiples of gamma.
     """
-    n = len(scale)
     T, centre = np.diag(scale), prior / scale
-    factors = np.zeros((len(first), 4, 4))
-    for k, start in enumerate(first):
-        own = slice(start, start + 10)
-        phi = prior[own] if trust[k] > 0.0 else typical[own]
-        try:
-            L = factors[k] = np.linalg.cholesky(pseudo_inertia(phi))
-        except np.linalg.LinAlgError:
-            raise EstimationError(
-                f"the prior of body {k + 1} is not strictly physical; repair it first"
-            ) from None
-        T[own, own] = from_pseudo_inertia(L @ _BASIS @ L.T).T
-        centre[own] = _UNIT
-    origin, turn = _without_equations(T, given)
-    anchored = np.ones(n, dtype=bool)
-    bodies, fixed = [], np.array(trust, dtype=float)
-    for k, start in enumerate(first):
-        own = slice(start, start + 10)
-        if trust[k] > 0.0:
-            anchored[own] = False
-        columns = np.flatnonzero(np.any(turn[own] != 0.0, axis=0))
-        L = np.linalg.inv(factors[k])
-        if not len(columns):  # every parameter of the body is given: nothing to weigh
-            fixed[k] = 0.0
-            columns = np.zeros(0, dtype=np.int64)
-        A = L @ pseudo_inertia(turn[own][:, columns].T) @ L.T
-        b = L @ pseudo_inertia(origin[own]) @ L.T
-        bodies.append(Condition(tuple(int(j) for j in columns), A, b))
+    own = np.asarray(first, dtype=np.int64)[:, None] + np.arange(10)
+    known = np.asarray(trust)[:, None] > 0.0
+    factors = _factors(np.where(known, prior[own], typical[own]))
+    L = factors[:, None]
+    T[own[:, :, None], own[:, None, :]] = turned(from_pseudo_inertia(L @ _BASIS @ turned(L)))
+    centre[own] = _UNIT
+    y, N = _without_equations(T, given)
+    origin, turn = T @ y, T @ N
+    turn[np.abs(turn) < 1e-15 * np.max(np.abs(turn), axis=1, keepdims=True)] = 0.0
+    anchored = np.ones(len(scale), dtype=bool)
+    anchored[own[known[:, 0]]] = False
+    bodies = _bodies(own, y, N)
+    # with every parameter of a body given, there is nothing to weigh
     keep = [k for k, body in enumerate(bodies) if body.columns]
-    back = np.linalg.inv(T)
-    anchor = np.sqrt(PULL) * (back @ turn)[anchored]
-    wish = np.sqrt(PULL) * (centre - back @ origin)[anchored]
+    anchor = np.sqrt(PULL) * N[anchored]
+    wish = np.sqrt(PULL) * (centre - y)[anchored]
     kept = np.any(anchor != 0.0, axis=1)
-    rest = [block for block in given if not _implied(block, first, keep)]
+    starts = {first[k] for k in keep}
+    rest = [block for block in given if not _implied(block, starts)]
     return PriorProblem(
         origin=origin,
         turn=turn,
         bodies=tuple(bodies[k] for k in keep),
-        trust=fixed[keep],
+        trust=np.array(trust, dtype=float)[keep],
         factors=factors[keep],
         first=tuple(first[k] for k in keep),
         ordinary=tuple(_ordinary(rest, origin, turn)),
         anchor=anchor[kept],
         wish=wish[kept],
-        start=np.asarray(np.linalg.lstsq(back @ turn, centre - back @ origin, rcond=None)[0]),
+        start=N.T @ (centre - y),
     )
 
 
-def _implied(block: Block, first: Sequence[int], keep: Sequence[int]) -> bool:
-    """Whether a block says no more than that a body, which is a condition already, is physical."""
-    same = block.kind == "psd" and block.size == 4 and not block.b.any()
-    starts = {first[k] for k in keep}
+def _factors(bodies: Array) -> Array:
+    """Cholesky factors (n_bodies, 4, 4) of the pseudo-inertias of bodies (n_bodies, 10)."""
+    J = pseudo_inertia(bodies)
+    try:
+        return np.asarray(np.linalg.cholesky(J), dtype=float)
+    except np.linalg.LinAlgError:
+        k = int(np.argmin(np.linalg.eigvalsh(J)[:, 0]))
+        raise EstimationError(
+            f"the prior of body {k + 1} is not strictly physical; repair it first"
+        ) from None
+
+
+def _bodies(own: NDArray[np.int64], y: Array, N: Array) -> list[Condition]:
+    """J0^-½ J J0^-½ of every body as a condition on u: its ten rows of N, in `_BASIS`."""
+    out = []
+    for rows in own:
+        columns = np.flatnonzero(np.any(N[rows] != 0.0, axis=0))
+        A = np.tensordot(N[rows][:, columns].T, _BASIS, 1)
+        out.append(Condition(_tuple(columns), A, np.tensordot(y[rows], _BASIS, 1)))
+    return out
+
+
+def _implied(block: Block, starts: set[int]) -> bool:
+    """Whether a block says no more than that a body, which is a condition already, is physical.
+
+    starts : the first columns of those bodies.
+    """
     return (
-        same
+        block.kind == "psd"
+        and block.size == 4
+        and not block.b.any()
         and block.columns[0] in starts
         and block.columns == tuple(range(block.columns[0], block.columns[0] + 10))
     )
 
 
 def _without_equations(T: Array, given: Sequence[Block]) -> tuple[Array, Array]:
-    """origin and turn with theta = origin + turn u for all theta that meet the equations.
+    """y and N with theta = T (y + N u) for all theta that meet the equations, NᵀN = 1, Nᵀy = 0.
 
     Columns that no equation touches keep their coordinates in T.
     """
@@ -230,22 +240,27 @@ def _without_equations(T: Array, given: Sequence[Block]) -> tuple[Array, Array]:
         rows.append(row)
         ends.append((BAND if block.band else 0.0) - block.b[:half])
     if not rows:
-        return np.zeros(n), T
+        return np.zeros(n), np.eye(n)
     E, e = np.vstack(rows) @ T, np.concatenate(ends)
     size = np.linalg.norm(E, axis=1)
     E, e = E[size > 0] / size[size > 0, None], e[size > 0] / size[size > 0]
     touched = np.any(E != 0.0, axis=0)
     U, s, Vt = np.linalg.svd(E[:, touched])
-    rank = int(np.count_nonzero(s > 1e-10 * s[0]))
+    rank = int(np.count_nonzero(s > 1e-10))
     y = np.zeros(n)
     y[touched] = Vt[:rank].T @ ((U[:, :rank].T @ e) / s[:rank])
+    left = float(np.max(np.abs(E @ y - e), initial=0.0))
+    if left > 1e-6 * (1.0 + float(np.max(np.abs(e), initial=0.0))):
+        raise EstimationError(
+            f"the equations among the parameters contradict each other, by {left:.1e} of a prior's "
+            "size"
+        )
     free = np.flatnonzero(~touched)
     N = np.zeros((n, len(free) + int(touched.sum()) - rank))
     N[free, np.arange(len(free))] = 1.0
     N[np.flatnonzero(touched), len(free) :] = Vt[rank:].T
-    turn = T @ N
-    turn[np.abs(turn) < 1e-15 * np.max(np.abs(turn), axis=1, keepdims=True)] = 0.0
-    return T @ y, turn
+    N[np.abs(N) < 1e-15] = 0.0
+    return y, N
 
 
 def _ordinary(given: Sequence[Block], origin: Array, turn: Array) -> list[Condition]:

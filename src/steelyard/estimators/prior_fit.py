@@ -40,7 +40,7 @@ from steelyard.feasible_point import settle
 from steelyard.model import Model
 from steelyard.prior import Prior
 from steelyard.regression import Regression, triangle
-from steelyard.scales import parameter_scale, typical_parameters
+from steelyard.scales import frameless_scale, parameter_scale, typical_parameters
 
 Array = NDArray[np.float64]
 
@@ -94,7 +94,8 @@ def fit_with_prior(
     scale, typical = parameter_scale(model), typical_parameters(model)
     first = model.first_column_of_body
     try:
-        problem = prior_problem(first, scale, typical, given, prior.theta, prior.trust)
+        sizes = frameless_scale(model, prior.theta, prior.trust)
+        problem = prior_problem(first, sizes, typical, given, prior.theta, prior.trust)
         shared = shared_arrays(regression, system, problem_arrays(model, given, prior), metric)
         choice = _choose(regression, system, problem, shared, gamma, metric, workers, progress)
         placed = _solve(problem, system, regression, choice.gamma, metric)
@@ -261,7 +262,7 @@ def problem_arrays(model: Model, given: tuple[Any, ...], prior: Prior) -> dict[s
     """What `prior_problem` needs, by name."""
     return {
         "first": np.array(model.first_column_of_body, dtype=np.int64),
-        "scale": parameter_scale(model),
+        "scale": frameless_scale(model, prior.theta, prior.trust),
         "typical": typical_parameters(model),
         "prior": prior.theta,
         "trust": prior.trust,
