@@ -3,7 +3,7 @@
 leave-blocks-out   The time blocks are put into groups of neighbours. Each group is predicted
 by the fit to all others; the gamma with the smallest error wins.
 l-curve            The corner of misfit against divergence, both logarithmic: where the curve
-turns fastest.
+turns fastest; where it hardly turns, the strongest weight that costs no misfit.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ GRID = tuple(float(f"{10.0**power:.3g}") for power in np.arange(-1.0, 5.01, 0.5)
 GROUPS = 8
 """Groups of neighbouring blocks that are left out in turn."""
 MIN_GROUPS = 3
+NO_CORNER = 0.1
+"""Curvature (per decade) below which an l-curve has no corner: the prior is as good as the data."""
 INDIFFERENT = 0.02
 """Share of the squared error (half of it in the error) for which it is not worth to leave the
 prior, or to add a term."""
@@ -150,4 +152,8 @@ def l_curve(misfits: Sequence[float], divergences: Sequence[float]) -> GammaChoi
         turn = before[0] * behind[1] - before[1] * behind[0]
         curvature[k] = 2.0 * turn / chord if chord > 0 else 0.0
     trials = tuple(Trial(g, float(c), float("nan")) for g, c in zip(GRID, curvature, strict=True))
-    return GammaChoice(GRID[int(np.argmax(curvature))], "l-curve", trials)
+    corner = int(np.argmax(curvature))
+    if curvature[corner] < NO_CORNER:  # the strongest that costs nothing
+        cheap = np.asarray(misfits) <= (1.0 + INDIFFERENT) * min(misfits)
+        corner = int(np.flatnonzero(cheap).max())
+    return GammaChoice(GRID[corner], "l-curve", trials)
