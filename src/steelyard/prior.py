@@ -21,14 +21,14 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import PriorError
+from steelyard.errors import ModelError, PriorError
 from steelyard.findings import Finding
 from steelyard.inertia import from_com, from_pseudo_inertia, to_com, transform, violations
 from steelyard.model import Model
 from steelyard.named_values import named_values
 from steelyard.robot.primitives import Primitive, collision_primitives
 from steelyard.scales import typical_mass_and_length
-from steelyard.wording import listed, shown
+from steelyard.wording import listed, shown, shown_path
 
 Array = NDArray[np.float64]
 Repair = Literal["floor-moments"]
@@ -39,7 +39,9 @@ FLOOR = 0.01
 FLAT = 1e-6
 """Share below which a body counts as flat."""
 POINT = 0.05
-"""Radius of gyration, in typical lengths between joints, that a point mass is given."""
+"""Radius of gyration, in typical distances between bodies, that a point mass is given."""
+LARGEST = 1e100
+"""Beyond any robot; the products of larger numbers overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,10 @@ def prior_from_values(
     """
     theta = np.zeros(len(model.columns))
     index = {name: i for i, name in enumerate(model.column_names)}
-    model.theta(values)  # refuses names that are no columns
+    try:
+        model.theta(values)  # refuses names that are no columns
+    except ModelError as error:
+        raise PriorError(f"{source}: {error}") from None
     for name, value in values.items():
         theta[index[name]] = value
     for body, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):
@@ -92,6 +97,8 @@ def prior_from_values(
 def prior_from_file(model: Model, path: str | Path, *, repair: Repair | None = None) -> Prior:
     """Standard parameters from ``name,value`` lines, a JSON object, or a result file."""
     values = named_values(path, "standard", PriorError)
+    if not values:
+        raise PriorError(f"{shown_path(path)}: has no values")
     return prior_from_values(model, values, source=shown(str(path)), repair=repair)
 
 
@@ -159,10 +166,15 @@ def checked_prior(model: Model, theta: Array, source: str, *, repair: Repair | N
     """A prior with bodies that are strictly physical, repaired where that is asked for."""
     if repair is not None and repair not in REPAIRS:
         raise PriorError(f"there is no repair {shown(str(repair))}; there is {listed(REPAIRS)}")
-    if theta.shape != (len(model.columns),) or not np.isfinite(theta).all():
-        n = len(model.columns)
-        raise PriorError(f"{source} must give a finite number for each of {n} columns")
-    _, length = typical_mass_and_length(model)
+    if theta.shape != (len(model.columns),):
+        raise PriorError(f"{source} must give a number for each of {len(model.columns)} columns")
+    bad = np.flatnonzero(~(np.abs(theta) <= LARGEST))
+    if len(bad):
+        names = [f"{model.column_names[k]} = {theta[k]:g}" for k in bad]
+        raise PriorError(
+            f"{source} has values that are not numbers, or above {LARGEST:g}: {listed(names)}"
+        )
+    length = body_spacing(model, theta)
     theta = theta.copy()
     trust = np.ones(len(model.first_column_of_body))
     open_ones, broken, lost = [], [], []
@@ -212,10 +224,27 @@ def checked_prior(model: Model, theta: Array, source: str, *, repair: Repair | N
     return Prior(theta, trust, source, tuple(findings))
 
 
+def body_spacing(model: Model, theta: Array) -> float:
+    """Root mean square distance (m) between the centres of mass of neighbouring bodies at q = 0.
+
+    It knows no frame, unlike distances between joints; those stand in where it is zero.
+    """
+    mechanism, firsts = model.mechanism, model.first_column_of_body
+    bodies = np.array([theta[first : first + 10] for first in firsts])
+    com = bodies[:, 1:4] / np.where(bodies[:, :1] > 0.0, bodies[:, :1], np.inf)
+    squares = []
+    for k, parent in enumerate(mechanism.parent):
+        if parent >= 0 and bodies[k, 0] > 0.0 and bodies[parent, 0] > 0.0:
+            there = mechanism.rest_rotation[k] @ com[k] + mechanism.rest_position[k]
+            squares.append(float(np.sum((there - com[parent]) ** 2)))
+    spacing = float(np.sqrt(np.mean(squares))) if squares else 0.0
+    return spacing if spacing > 1e-9 else typical_mass_and_length(model)[1]
+
+
 def strictly_physical(phi: Array, length: float) -> bool:
     """Whether a body has mass, and extent in every direction.
 
-    length : typical distance between joints (m), against which a point is a point.
+    length : typical distance between bodies (m), against which a point is a point.
     """
     if not phi[0] > 0.0:
         return False
