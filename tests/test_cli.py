@@ -535,7 +535,7 @@ def test_errors_say_what_they_cover(capsys, tmp_path, files):
     assert "measured, filtered" in report
     argv = ("--torque-filter", "none", "--dead-band", "none", "-o", tmp_path)
     code, out, _ = run(capsys, "identify", files["robot"], files["train"], *argv)
-    assert re.search(r"FEASIBLE: relative error \S+ % \(torque not filtered\),", out)
+    assert re.search(r"ENTROPIC: relative error \S+ % \(torque not filtered\),", out)
     assert "measured, filtered" not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 

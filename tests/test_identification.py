@@ -403,7 +403,10 @@ def test_links_that_are_no_bodies_are_repeated(arm, logs):
     """identify says how many links of the file are not physical, and which."""
     assert "unphysical-links" not in codes(identify(arm, logs[0]))
     bad = parse_urdf(URDF.replace('izz="0.025"', 'izz="0.9"', 1))
-    found = identify(bad, logs[0])
+    with pytest.raises(SteelyardError, match=r"not physical.*'upper' breaks.*'floor-moments'"):
+        identify(bad, logs[0])
+    found = identify(bad, logs[0], repair_prior="floor-moments")
+    assert words(found, "prior-repaired").startswith("the prior from the robot file was not phys")
     assert words(found, "unphysical-links").startswith(
         "1 of 3 links of the robot file are not physical: upper;"
     )
@@ -438,15 +441,28 @@ def test_one_log_is_enough(arm, logs):
     np.testing.assert_array_equal(one.estimate.beta, listed.estimate.beta)
 
 
-def test_feasible_is_the_default_and_gives_standard_parameters():
+@pytest.mark.parametrize("method", [None, "pullback", "feasible"])
+def test_constrained_methods_give_standard_parameters(arm, logs, method):
     """Every body of the default result is physical, exactly, with labelled intervals."""
-    robot, log = pendulum_log(0)
-    found = identify(robot, [log], n_resamples=40)
-    assert found.estimate.method == "feasible"
+    found = identify(
+        arm, logs[:1], n_resamples=20, **({} if method is None else {"method": method})
+    )
+    assert found.estimate.method == (method or "entropic")
     assert found.estimate.spread.kind == "resampling"
-    assert is_physical(found.estimate.standard.theta[:10])
+    for first in found.model.first_column_of_body:
+        assert is_physical(found.estimate.standard.theta[first : first + 10])
     kinds = {p.interval_kind for p in found.estimate.standard_parameters()}
-    assert kinds <= {"confidence", "feasible range", "prior only"}
+    assert kinds <= {"confidence", "mostly prior", "feasible range", "prior only"}
+    assert ("prior-weight" in codes(found)) == (method != "feasible")
+
+
+def test_a_robot_without_masses_has_no_prior(capsys):
+    """Nothing is assumed of bodies whose masses no file states, and the result says so."""
+    robot, log = pendulum_log(0)
+    found = identify(robot, [log], n_resamples=20, ranges=False)
+    assert "no-prior" in codes(found)
+    assert found.estimate.record["prior"]["rule"] == "no prior"
+    assert is_physical(found.estimate.standard.theta[:10])
 
 
 def pendulum_log(seed, *, noise=1e-3):

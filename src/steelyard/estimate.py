@@ -151,7 +151,7 @@ class Estimate:
         at zero by a selection, or at a prior's value. They have no interval, and the intervals
         of the others are given these values.
     data_share : (n_base,) share of each base parameter's variance that comes from the data and
-        not from a prior; None where no prior counts.
+        not from a prior, NaN for those that no prior concerns; None where no prior counts.
     """
 
     method: str
@@ -197,8 +197,8 @@ class Estimate:
                     sigma=sigma,
                     relative_sigma_percent=relative,
                     sigma_cluster=None if cluster is None else float(cluster[k]),
-                    lower=value - float(half[k]),
-                    upper=value + float(half[k]),
+                    lower=value - float(half[k]) if known else float("nan"),
+                    upper=value + float(half[k]) if known else float("nan"),
                     interval_kind=kind,
                 )
             )
@@ -208,9 +208,8 @@ class Estimate:
         """What the interval of base parameter k is."""
         if k in self.held:
             return "held"
-        if self.data_share is not None and not (
-            self.determined[k] and self.data_share[k] >= MOSTLY_PRIOR
-        ):
+        share = float("nan") if self.data_share is None else float(self.data_share[k])
+        if np.isfinite(share) and not (self.determined[k] and share >= MOSTLY_PRIOR):
             return "mostly prior"
         return "confidence" if self.determined[k] else "undetermined"
 

@@ -169,6 +169,6 @@ def coverage(estimate: Estimate, true_beta: NDArray[Any]) -> dict[str, Any]:
     inside = [
         parameter.lower <= truth <= parameter.upper
         for parameter, truth in zip(estimate.parameters(LEVEL), true_beta, strict=True)
-        if parameter.interval_kind == "confidence"
+        if parameter.interval_kind in ("confidence", "mostly prior")
     ]
     return {"inside": int(sum(inside)), "total": len(inside), "level": LEVEL}

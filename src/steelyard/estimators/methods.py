@@ -131,7 +131,7 @@ def with_pull(estimate: Estimate, pull: Pull) -> Estimate:
     """The estimate with what its prior did, in its record and findings."""
     findings = [*pull.prior.findings]
     share = pull.data_share
-    n_prior = int(np.count_nonzero(share < MOSTLY_PRIOR))
+    n_prior = int(np.count_nonzero(np.nan_to_num(share, nan=1.0) < MOSTLY_PRIOR))
     if pull.choice.rule != "no prior":
         how = "as given" if pull.choice.rule == "given" else f"by {pull.choice.rule}"
         findings.append(

@@ -51,7 +51,8 @@ class Pull:
 
     divergence : D from the prior by body, where it has one.
     covariance : (n_base, n_base) what the prior's own uncertainty adds to that of the data.
-    data_share : (n_base,) share of each base parameter's variance that comes from the data.
+    data_share : (n_base,) share of each base parameter's variance that comes from the data; NaN
+        for those that concern no body with a prior.
     shared, gamma : what helping processes need to solve the same problem on drawn blocks.
     """
 
@@ -110,6 +111,7 @@ def fit_with_prior(
     dependent = dependence(regression, system)
     strain, _ = _strain(problem, system, K, settled.theta, choice.gamma, metric, dependent)
     covariance = covariance * dependent * max(1.0, strain)
+    share[~_concerned(K, first, prior.trust)] = np.nan
     names = {start: body.name for start, body in zip(first, model.mechanism.bodies, strict=True)}
     return ConstrainedFit(
         method=metric,
@@ -224,6 +226,14 @@ def _spread(
     added = back.T @ of_prior @ back
     share = 1.0 - np.diag(added) / np.where(total > 0, total, 1.0)
     return np.asarray(added), np.clip(share, 0.0, 1.0)
+
+
+def _concerned(K: Array, first: tuple[int, ...], trust: Array) -> NDArray[np.bool_]:
+    """Which base parameters (n_base,) have to do with a body that has a prior."""
+    columns = [
+        start + j for start, own in zip(first, trust, strict=True) if own > 0 for j in range(10)
+    ]
+    return np.asarray(np.any(K[:, columns] != 0.0, axis=1))
 
 
 def _strain(

@@ -80,7 +80,8 @@ def fit_threshold(fit: ConstrainedFit, spreads: Sequence[Spread], level: float =
 
     inflation = 1.0
     if len(spreads) > 1:
-        ratio = spreads[-1].sigma / spreads[0].sigma
+        known = spreads[0].sigma > 0.0
+        ratio = spreads[-1].sigma[known] / spreads[0].sigma[known]
         ratio = ratio[np.isfinite(ratio)]
         inflation = max(1.0, float(np.median(ratio)) ** 2) if len(ratio) else 1.0
     return fit.squares + inflation * float(chi2.ppf(level, fit.free.rank))
