@@ -18,6 +18,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from steelyard.errors import SteelyardError as SteelyardError
+    from steelyard.constraints import Constraints as Constraints
+    from steelyard.drive_gains import identify_gains as identify_gains
     from steelyard.estimate import Estimate as Estimate
     from steelyard.estimators import ols as ols
     from steelyard.estimators import wls as wls
@@ -32,6 +34,13 @@ if TYPE_CHECKING:
     from steelyard.model import Model as Model
     from steelyard.motion import Measurements as Measurements
     from steelyard.motion import Motion as Motion
+    from steelyard.payload import Payload as Payload
+    from steelyard.prior import Prior as Prior
+    from steelyard.prior import prior_from_file as prior_from_file
+    from steelyard.prior import prior_from_geometry as prior_from_geometry
+    from steelyard.prior import prior_from_mass as prior_from_mass
+    from steelyard.prior import prior_from_robot as prior_from_robot
+    from steelyard.prior import prior_from_values as prior_from_values
     from steelyard.regression import Regression as Regression
     from steelyard.regression import compress as compress
     from steelyard.regression import compress_stream as compress_stream
@@ -50,6 +59,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "BaseMap": "identifiability",
+    "Constraints": "constraints",
     "Controller": "simulation",
     "Estimate": "estimate",
     "FourierTrajectory": "excitation.fourier",
@@ -57,6 +67,8 @@ _HOME = {
     "Measurements": "motion",
     "Model": "model",
     "Motion": "motion",
+    "Payload": "payload",
+    "Prior": "prior",
     "Processing": "signals",
     "Regression": "regression",
     "Robot": "robot.tree",
@@ -68,11 +80,17 @@ _HOME = {
     "coupled_terms": "terms",
     "default_terms": "terms",
     "identify": "identification",
+    "identify_gains": "drive_gains",
     "joint_terms": "terms",
     "merge": "regression",
     "multisine": "excitation.fourier",
     "ols": "estimators",
     "prepare": "signals",
+    "prior_from_file": "prior",
+    "prior_from_geometry": "prior",
+    "prior_from_mass": "prior",
+    "prior_from_robot": "prior",
+    "prior_from_values": "prior",
     "read_log": "logs",
     "read_overlay": "robot.overlay",
     "simulate": "simulation",
