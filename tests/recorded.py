@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from paper_robots import panda
@@ -19,7 +21,10 @@ from steelyard.robot.tree import Joint, Link, Robot, frozen_array
 from steelyard.signals import Processing
 
 EMPS_GAIN = 35.1507  # N/V
+KUKA = "kuka_lwr4_flobaroid"
+KINOVA = "kinova_gen3_chiha"
 TX40 = "staubli_tx40_figaroh"
+UR10 = "ur10_unisa"
 # motor 6 turns with joints 5 and 6 (paper 001, eqs 34-35): all that has to be said of it
 TX40_OVERLAY = """
 [joint.joint_6]
@@ -30,6 +35,14 @@ name = "motor_6"
 direction = { joint_5 = 1.0, joint_6 = 1.0 }
 terms = ["drive_inertia", "viscous", "coulomb"]
 """
+
+
+def csv_table(path: Path) -> dict[str, np.ndarray]:
+    """The columns of a compressed table with one line of names."""
+    with gzip.open(path, "rt") as stream:
+        names = [name.strip('"') for name in stream.readline().strip().split(",")]
+        values = np.genfromtxt(stream, delimiter=",")
+    return dict(zip(names, values.T, strict=True))
 
 
 def emps_robot() -> Robot:
@@ -69,18 +82,56 @@ def panda_log() -> Log:
 
 def kuka_robot() -> Robot:
     """The KUKA LWR4+ as its makers of data describe it."""
-    return Robot.from_urdf(dataset("kuka_lwr4_flobaroid") / "kuka_lwr4.urdf")
+    return Robot.from_urdf(dataset(KUKA) / "kuka_lwr4.urdf")
 
 
 def kuka_run(run: int, skipped: int) -> tuple[Motion, Measurements]:
     """One recorded run, with the recorded derivatives, without its first samples."""
     robot = kuka_robot()
-    with np.load(dataset("kuka_lwr4_flobaroid") / f"measurements_{run}.npz") as data:
+    with np.load(dataset(KUKA) / f"measurements_{run}.npz") as data:
         q, v, a, tau = (
             data[name][skipped:] for name in ("positions", "velocities", "accelerations", "torques")
         )
         time = data["times"].ravel()[skipped:]
     return Motion(time, q, v, a, f"run {run}"), Measurements(robot.joint_names, tau)
+
+
+def ur10_robot() -> Robot:
+    """The UR10 as its vendor's ROS package describes it."""
+    return Robot.from_urdf(dataset(UR10) / "ur10_robot.urdf")
+
+
+def ur10_log(part: Literal["first two thirds", "last third"]) -> Log:
+    """Positions, velocities and torques (motor currents times drive gains) of one motion, 125 Hz.
+
+    The last third alone is little to learn from.
+    """
+    table = csv_table(dataset(UR10) / "ur10_exciting_trajectory.csv.gz")
+    cut = 2 * len(table["t"]) // 3
+    rows = slice(cut, None) if part == "last third" else slice(cut)
+    time = table["t"][rows]
+    signals = {
+        (joint, signal): table[f"{symbol}{k + 1}"][rows]
+        for k, joint in enumerate(ur10_robot().joint_names)
+        for signal, symbol in (("position", "q"), ("velocity", "qd"), ("torque", "tau"))
+    }
+    return Log(time - time[0], signals, name=f"ur10 {part}")
+
+
+def kinova_robot() -> Robot:
+    """The Kinova Gen3 as the makers of the data describe it; some of its bodies are none."""
+    return Robot.from_urdf(dataset(KINOVA) / "gen3.urdf")
+
+
+def kinova_log(file: str) -> Log:
+    """Positions and torques from motor currents, 1 kHz."""
+    table = csv_table(dataset(KINOVA) / f"{file}.csv.gz")
+    signals = {
+        (joint, signal): table[f"{column}{k + 1}"]
+        for k, joint in enumerate(kinova_robot().joint_names)
+        for signal, column in (("position", "Position"), ("torque", "TorqueCur"))
+    }
+    return Log(table["Time"] * 1e-3, signals, name=file)
 
 
 def tx40_facts() -> dict:

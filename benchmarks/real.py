@@ -1,0 +1,227 @@
+"""Four real arms: how well is a motion predicted that nothing was learned from?
+
+    kuka_run3         KUKA LWR4+ (IIT Genova), run 1 to run 3, recorded derivatives, the first 500
+                      samples of each left out. Its torque sensors sit behind the gears, and that
+                      is stated (``torque="link"``); ``kuka_run3_unstated`` is without.
+    ur10_first        UR10 (Salerno), the last third of a motion to the first two thirds, 10 Hz.
+    kinova_testing2   Kinova Gen3 (Chiha), opti_traj_testing1 to 2, torques from currents, 10 Hz.
+                      Its file is not physical: ``repair="floor-moments"``.
+    tx40_second_half  Stäubli TX-40 (FIGAROH), first to second half, processed as its makers did.
+
+Everything is decided on the training data. A figure with the name of a row is the error of the
+default in percent, on samples outside the dead band; NAME_all_samples is without a dead band, and
+NAME_METHOD the error of another method on the same data with the same terms. Of the default,
+
+    NAME_sigma         standard deviation of its error when time blocks of what is predicted are
+                       drawn anew (percentage points)
+    NAME_gamma         weight of the prior that was chosen
+    NAME_over_best     its error over the smallest of all methods and the prior
+    NAME_behind_best   by how much it is larger, over 10 % of the smallest or NAME_sigma, whichever
+                       is more
+    NAME_beats_prior   1 if it is smaller than that of the robot file's inertials, otherwise 0
+    NAME_uses_TERM     1 if its joints have this term, and NAME_advises_TERM if the comparison
+                       of terms on the training data would have them
+    NAME_advised_terms its error with the terms that are advised, NAME_advised_terms_gamma its gamma
+    NAME_without_open_offsets  its error without the offsets of joints that moved in one direction
+                       only while it learned, where friction and offset cannot be told apart; the
+                       finding ``not-excited`` names them. Absent where there are none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contender import say
+from goals import Goal, ratio
+from real_rows import ROWS, HeldOutRun, Row
+
+if TYPE_CHECKING:
+    from steelyard.estimate import Estimate
+    from steelyard.model import Model
+    from steelyard.regression import Regression
+
+NAME = "real"
+DESCRIPTION = "four recorded arms: error of every method on a motion that it has not seen"
+COLUMNS = {
+    "ols": "ols",
+    "wls": "wls",
+    "essential": "essential",
+    "svd_cad": "cad",
+    "svd_cad_essential": "cad-essential",
+    "feasible": "feasible",
+    "entropic": "entropic",
+    "pullback": "pullback",
+}
+DEFAULT = "entropic"
+TERMS = ("drive_inertia", "viscous", "coulomb", "offset")
+WITH_GOALS = ("kuka_run3", "ur10_first", "kinova_testing2", "tx40_second_half")
+GOALS = (
+    Goal("kuka_run3", "<=", 4.5),
+    *(Goal(f"{row}_behind_best", "<=", 1.0) for row in WITH_GOALS),
+    *(Goal(f"{row}_beats_prior", ">=", 1.0) for row in WITH_GOALS),
+)
+WITHIN = 0.1
+
+Figures = dict[str, float | None]
+
+
+def measure() -> Figures:
+    """All rows; those whose recordings are not at hand are absent."""
+    from robot_files import has_dataset
+    from threadpoolctl import threadpool_limits
+
+    figures: Figures = {}
+    with threadpool_limits(limits=1, user_api="blas"):
+        for row in ROWS:
+            if has_dataset(row.dataset):
+                figures.update(measured(row))
+            else:
+                say(f"{row.figure}: no recordings '{row.dataset}'")
+                figures.update(absent(row))
+    return figures
+
+
+def absent(row: Row) -> Figures:
+    """The figures of a row whose recordings are not at hand."""
+    name = row.figure
+    behind = ("all_samples", "sigma", "gamma", "over_best", "behind_best", "beats_prior")
+    return dict.fromkeys((name, *(f"{name}_{what}" for what in ("prior", *COLUMNS, *behind))))
+
+
+def measured(row: Row) -> Figures:
+    """Every method on one row, and the default with the terms that the data ask for."""
+    from steelyard.identification import available_threads, widest
+    from steelyard.kernels import torque
+    from steelyard.narrowing import narrowed
+    from steelyard.validation import predict_base
+
+    name, threads = row.figure, available_threads()
+    say(f"{row.title}")
+    model = row.model()
+    wide = widest(model)
+    data = row.compressed(model, wide, threads)
+    regression = narrowed(data, wide, model)
+    run = row.held_out(model)
+    state = (run.motion.q, run.motion.v, run.motion.a)
+
+    predicted = {"prior": torque(model, model.prior_theta(), *state)}
+    gamma = 0.0
+    for column in COLUMNS:
+        estimate = estimated(row, column, model, regression, threads)
+        predicted[column] = predict_base(model, regression.base, estimate.beta, run.motion)
+        if column == DEFAULT:
+            gamma = estimate.record["prior"]["gamma"]
+        say(f"  {column}: {run.error(predicted[column]):.2f} %")
+
+    errors = {column: run.error(torques) for column, torques in predicted.items()}
+    figures: Figures = {name: errors[DEFAULT]}
+    figures |= {f"{name}_{column}": error for column, error in errors.items()}
+    for column, torques in predicted.items():
+        figures[f"{name}_{column}_all_samples"] = run.error(torques, all_samples=True)
+    figures[f"{name}_all_samples"] = figures[f"{name}_{DEFAULT}_all_samples"]
+    figures[f"{name}_gamma"] = gamma
+    figures |= compared(name, errors, run.error_sigma(predicted[DEFAULT]))
+    figures |= advised(row, model, wide, data, run, gamma, threads)
+    figures[f"{name}_without_open_offsets"] = without_open_offsets(
+        row, model, regression, run, threads
+    )
+    return figures
+
+
+def estimated(
+    row: Row, column: str, model: Model, regression: Regression, threads: int
+) -> Estimate:
+    """The estimate by one method, without intervals."""
+    import numpy as np
+
+    from steelyard.estimators.methods import WITH_PRIOR, Wishes, estimate_by
+    from steelyard.prior import Prior
+
+    method = COLUMNS[column]
+    if method in WITH_PRIOR:
+        prior = row.prior(model)
+    else:  # closeness needs values, not bodies
+        prior = Prior(model.prior_theta(), np.ones(len(model.first_column_of_body)), "the file")
+    wishes = Wishes(method, n_resamples=0, ranges=False)
+    return estimate_by(wishes, model, regression, prior=prior, threads=threads)[0]
+
+
+def compared(name: str, errors: dict[str, float], sigma: float) -> Figures:
+    """The default beside the best method and the prior."""
+    own, best = errors[DEFAULT], min(errors.values())
+    return {
+        f"{name}_sigma": sigma,
+        f"{name}_over_best": ratio(own, best),
+        f"{name}_behind_best": (own - best) / max(WITHIN * best, sigma),
+        f"{name}_beats_prior": float(own < errors["prior"]),
+    }
+
+
+def advised(
+    row: Row,
+    model: Model,
+    wide: Model,
+    data: Regression,
+    run: HeldOutRun,
+    gamma: float,
+    threads: int,
+) -> Figures:
+    """The default with the terms that are advised on the training data, on the same samples."""
+    from steelyard.estimators.term_choice import compare_terms, term_findings
+    from steelyard.estimators.workers import Workers
+    from steelyard.validation import predict_base
+
+    name = row.figure
+    with Workers(threads) as workers:
+        found = compare_terms(
+            wide,
+            data,
+            row.prior(wide),
+            gamma=gamma,
+            stated=[term.name for term in model.terms],
+            workers=workers,
+        )
+    for finding in term_findings(found):
+        say(f"  {finding.code}: {finding.words}")
+    for trial in found.trials:
+        say(
+            f"    {', '.join(trial.kinds) or 'none'}: score {trial.score:.3f}, as good as the "
+            f"best {trial.as_good}, BIC {trial.bic:.1f}{', stated' if trial.stated else ''}"
+        )
+    kinds = found.advised.kinds
+    other = row.with_terms(term for term in wide.terms if term.kind in kinds)
+    regression = row.compressed(other, other, threads)
+    estimate = estimated(row, DEFAULT, other, regression, threads)
+    error = run.error(predict_base(other, regression.base, estimate.beta, run.motion))
+    say(f"  advised terms ({', '.join(kinds) or 'none'}): {error:.2f} %")
+    used = {term.kind for term in model.terms}
+    return {
+        **{f"{name}_uses_{kind}": float(kind in used) for kind in TERMS},
+        **{f"{name}_advises_{kind}": float(kind in kinds) for kind in TERMS},
+        f"{name}_advised_terms": error,
+        f"{name}_advised_terms_gamma": estimate.record["prior"]["gamma"],
+    }
+
+
+def without_open_offsets(
+    row: Row, model: Model, regression: Regression, run: HeldOutRun, threads: int
+) -> float | None:
+    """The default's error without offsets that the motion cannot tell from Coulomb friction."""
+    from steelyard.estimators import wls
+    from steelyard.validation import predict_base
+
+    told = dict(zip(regression.base.names, wls(regression).determined, strict=True))
+    joints = [
+        joint
+        for joint in model.robot.joint_names
+        if not told.get(f"{joint}.fc", True) and not told.get(f"{joint}.fo", True)
+    ]
+    if not joints:
+        return None
+    kept = [term for term in model.terms if term.kind != "offset" or term.owner not in joints]
+    other = row.with_terms(kept)
+    fewer = row.compressed(other, other, threads)
+    estimate = estimated(row, DEFAULT, other, fewer, threads)
+    error = run.error(predict_base(other, fewer.base, estimate.beta, run.motion))
+    say(f"  without the offsets of {', '.join(joints)}: {error:.2f} %")
+    return error
