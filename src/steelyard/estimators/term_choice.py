@@ -148,11 +148,13 @@ def compare_terms(
 
 
 def _candidates(columns: dict[str, tuple[int, str]], stated: set[str]) -> list[set[str]]:
-    """The model's own set; all; all without one kind; what a torque sensor at the link sees."""
+    """The model's own set; all; all without one kind; what a torque sensor at the link sees; and
+    friction, or offsets, alone.
+    """
     present = [kind for kind in KINDS if any(kind == own for _, own in columns.values())]
     kinds: list[Collection[str]] = [present]
     kinds += [[kind for kind in present if kind != gone] for gone in present]
-    kinds += [KINDS_AT["link"], ("offset",), ("coulomb",)]
+    kinds += [KINDS_AT["link"], ("viscous", "coulomb"), ("offset",), ("coulomb",)]
     out = [stated]
     for chosen in kinds:
         names = {name for name, (_, kind) in columns.items() if kind in chosen}
