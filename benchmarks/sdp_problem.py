@@ -53,7 +53,7 @@ def chain(n_links: int) -> Chain:
 def sdp_problem(n_links: int) -> ConicProblem:
     """A chain's fit in units of its noise."""
     it = chain(n_links)
-    F, g = _factors(it)
+    F, g = factors(it)
     scale = parameter_scale(it.model)
     return conic_problem(
         len(scale),
@@ -89,7 +89,7 @@ def figaroh_problem(it: Chain, coordinate_scale: Array) -> ConicProblem:
     """
     lightest = {body.name: (FIGAROH_MASS_MIN, None) for body in it.model.mechanism.bodies}
     conditions = Constraints(mass=lightest, nonnegative_terms=False, second_moment=None)
-    F, g = _factors(it)
+    F, g = factors(it)
     return conic_problem(
         len(coordinate_scale),
         blocks(it.model, conditions),
@@ -101,7 +101,7 @@ def figaroh_problem(it: Chain, coordinate_scale: Array) -> ConicProblem:
     )
 
 
-def _factors(it: Chain) -> tuple[Array, Array]:
+def factors(it: Chain) -> tuple[Array, Array]:
     """F and g of the fit in units of the noise."""
     W = it.W.reshape(it.tau.size, -1)[:, list(it.base.independent)]
     factor = np.linalg.qr(np.column_stack([W, it.tau.ravel()]), mode="r")

@@ -39,13 +39,19 @@ and after.
 """
 CIRCLING = 8
 """Steps without progress after which they are taken with care."""
-STEP = 0.99
-"""Share of the way to the boundary that a step may go."""
+STEP = (0.9, 0.995)
+"""Share of the way to the boundary that a step may go, where little and where all of a full step
+is foreseen.
+"""
 SHORTER = 0.9
 """Steps shorter than this share of what was foreseen are tried again with less correction."""
 LEAST = 1e-5
 """Share of the accuracy below which the products of ordinary conditions are not driven."""
-OFF_FLOOR = 1e-8
+GAP = 0.01
+OFF_FLOOR = 1.0
+"""How exactly the products must be what they should, in units of the accuracy: parameters follow
+products more closely than the objective does.
+"""
 USABLE = 1e-5
 """Residuals (relative) at which an iterate that could not be improved is still an answer."""
 
@@ -57,7 +63,7 @@ class InteriorSolution:
     duals : Z_k, one for each condition, (d, d).
     stationarity : largest entry of the gradient that the duals do not balance, over the largest
         that they had to. violation : largest entry of S_k - (A_k x + b_k).
-    gap : sum of the products of ordinary conditions, over one plus the value of the squares.
+    gap : sum of the products of ordinary conditions, over one plus the size of the objective.
     off_floor : largest relative distance of the products of the others from their floor.
     """
 
@@ -109,7 +115,7 @@ def minimise(
         rest = F.T @ residual + c
         for group in groups:
             group.look(x, rest)
-        value = 1.0 + 0.5 * float(residual @ residual)
+        value = 1.0 + 0.5 * float(residual @ residual) + abs(float(c @ x))
         least = LEAST * accuracy * value / max(n_ordinary, 1)
         now = InteriorSolution(
             x=x,
@@ -121,7 +127,8 @@ def minimise(
             gap=sum(group.gap for group in groups) / value,
             off_floor=max((group.off_floor for group in groups), default=0.0),
         )
-        if max(now.stationarity, now.violation, now.gap) <= accuracy and now.off_floor <= OFF_FLOOR:
+        left = max(now.stationarity, now.violation, now.gap / GAP, now.off_floor / OFF_FLOOR)
+        if left <= accuracy:
             return replace(_with_duals(now, groups, len(conditions)), converged=True)
         if best is None or now.worst < best.worst:
             best = now if now.worst > USABLE else _with_duals(now, groups, len(conditions))
@@ -183,6 +190,7 @@ def _step(
     sigma = (1.0 - foreseen) ** 3
     dimension = sum(group.dimension for group in groups)
     excess = sum(group.excess for group in groups) / max(dimension, 1)
+    allowed = STEP[0] + foreseen * (STEP[1] - STEP[0])
     length = 0.0
     # the second-order term helps most steps, and leads some astray: less of it, or the middle
     tries = ((1.0, sigma), (foreseen**2, sigma), (0.0, max(sigma, 0.5)))
@@ -190,7 +198,7 @@ def _step(
         for group in groups:
             group.aim(centre * excess, least, correct=share)
         step = newton(refined=True)
-        length = min(1.0, STEP * _reach(groups))
+        length = min(1.0, allowed * _reach(groups))
         if length >= min(SHORTER * foreseen, 0.9):
             break
     for group in groups:
