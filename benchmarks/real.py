@@ -15,7 +15,8 @@ NAME_METHOD the error of another method on the same data with the same terms. Of
     NAME_sigma         standard deviation of its error when time blocks of what is predicted are
                        drawn anew (percentage points)
     NAME_gamma         weight of the prior that was chosen
-    NAME_over_best     its error over the smallest of all methods and the prior
+    NAME_over_best     its error over the smallest of the other methods and the prior; ``pullback``,
+                       its own second-order part, stands beside them and is not counted
     NAME_behind_best   by how much it is larger, over 10 % of the smallest or NAME_sigma, whichever
                        is more
     NAME_beats_prior   1 if it is smaller than that of the robot file's inertials, otherwise 0
@@ -148,7 +149,8 @@ def estimated(
 
 def compared(name: str, errors: dict[str, float], sigma: float) -> Figures:
     """The default beside the best method and the prior."""
-    own, best = errors[DEFAULT], min(errors.values())
+    own = errors[DEFAULT]
+    best = min(error for method, error in errors.items() if method != "pullback")
     return {
         f"{name}_sigma": sigma,
         f"{name}_over_best": ratio(own, best),

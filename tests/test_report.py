@@ -147,7 +147,7 @@ def test_nothing_is_loaded_from_elsewhere(report, page):
 def test_figures_are_xml_without_scripts(page):
     """Each inlined figure parses as SVG, and holds neither script nor reference to a file."""
     sources = [str(image["src"]) for image in page.all("img")]
-    assert len(sources) == 5  # a torque figure per joint, errors, masses, and terms of joints
+    assert len(sources) == 6  # a torque figure per joint, errors, masses, terms of joints, prior
     for source in sources:
         svg = base64.b64decode(source.split(",", 1)[1]).decode()
         root = ElementTree.fromstring(svg)
@@ -192,7 +192,7 @@ def test_small_and_large_robots_have_a_report(n_joints):
     robot = random_robot(np.random.default_rng(n_joints), n_joints)
     report = report_on(robot)
     page = Page(render_report(report))
-    assert len(page.all("img")) == n_joints + 3  # and errors, masses, terms of joints
+    assert len(page.all("img")) == n_joints + 4  # and errors, masses, terms of joints, prior
     assert len(fate_table(report)[1]) == n_joints
 
 
@@ -201,7 +201,7 @@ def test_a_report_needs_neither_run_nor_errors(report):
     bare = Report(report.model, report.estimate)
     page = Page(render_report(bare))
     about = [str(image["alt"]).split()[0] for image in page.all("img")]
-    assert about == ["Mass", "Parameters"]
+    assert about == ["Mass", "Parameters", "Error"]  # the last on the weight of the prior
     ids = {attributes.get("id") for _, attributes in page.tags}
     assert "torques" not in ids
     assert "parameters" in ids

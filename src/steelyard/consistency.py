@@ -65,7 +65,7 @@ def file_findings(robot: Robot) -> tuple[Finding, ...]:
                 "info",
                 "unphysical-links",
                 f"{count} of the robot file are not physical: {listed(bad)}; the estimate does "
-                "not use their inertials, but the comparison with the file does; "
+                "not rely on their inertials as they stand, but the comparison with the file does; "
                 "'steelyard check' says what is wrong with them",
             )
         )

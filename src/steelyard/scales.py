@@ -28,6 +28,11 @@ def typical_mass_and_length(model: Model) -> tuple[float, float]:
     return mass, length
 
 
+OFFSET = 0.1
+"""Size of an offset beside that of friction, which every joint has: where a joint turns one way
+only, so that they cannot be told apart, friction takes what there is."""
+
+
 def parameter_scale(model: Model) -> Array:
     """Typical size (n_columns,) of each parameter."""
     mass, length = typical_mass_and_length(model)
@@ -40,7 +45,7 @@ def parameter_scale(model: Model) -> Array:
         "drive_inertia": mass * length**2,
         "viscous": mass * gravity * length,
         "coulomb": mass * gravity * length,
-        "offset": mass * gravity * length,
+        "offset": OFFSET * mass * gravity * length,
     }
     for i, column in enumerate(model.columns):
         if column.kind in sizes:
@@ -68,6 +73,8 @@ def frameless_scale(model: Model, prior: Array, trust: Array) -> Array:
         if column.kind != "rigid_body":
             lever = 1.0 if column.unit in SLIDING_UNITS else length
             scale[i] = mass * lever**2 if column.kind == "drive_inertia" else force * lever
+            if column.kind == "offset":
+                scale[i] *= OFFSET
     return scale
 
 

@@ -238,9 +238,13 @@ def excitation_findings(regression: Regression, fit: Fit) -> tuple[Finding, ...]
         return ()
     n_open = regression.base.rank - fit.rank
     advice = "record a motion that moves these joints together"
-    owners = {name.rpartition(".")[0] for name in open_ones}
-    if len(owners) == 1 and {name.rpartition(".")[2] for name in open_ones} <= {"fc", "fo"}:
-        advice = f"{owners.pop()} moves in one direction only: record a motion that reverses it"
+    owners = sorted({name.rpartition(".")[0] for name in open_ones})
+    if {name.rpartition(".")[2] for name in open_ones} <= {"fc", "fo"}:
+        one = len(owners) == 1
+        advice = (
+            f"{listed(owners)} {'moves' if one else 'move'} in one direction only: record a "
+            f"motion that reverses {'it' if one else 'them'}"
+        )
     return (
         Finding(
             "warning",

@@ -169,7 +169,12 @@ def pull_record(pull: Pull) -> dict[str, Any]:
         "gamma": pull.gamma,
         "rule": pull.choice.rule,
         "trials": [
-            {"gamma": t.gamma, "score": t.score, "standard_error": t.standard_error}
+            {
+                "gamma": t.gamma,
+                "score": t.score,
+                "standard_error": t.standard_error,
+                "as_good": t.as_good,
+            }
             for t in pull.choice.trials
         ],
         "divergence": dict(pull.divergence),

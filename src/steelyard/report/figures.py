@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 MEASURED, PREDICTED, RESIDUAL = "#777777", "#1f6fb4", "#d9731a"
 KIND_COLORS = {
     "confidence": "#1f7a4d",
+    "mostly prior": "#b08a2e",
     "feasible range": PREDICTED,
     "closest to prior": "#7a5aa6",
     "prior only": "#999999",
@@ -120,6 +121,42 @@ def mass_figure(masses: Sequence[Interval]) -> str:
         axes.set_xlabel("mass, kg")
 
     return _svg(draw, 8.0, 0.9 + 0.27 * len(masses))
+
+
+def prior_figure(
+    trials: Sequence[tuple[float, float, bool]],
+    chosen: float,
+    divergence: Sequence[tuple[str, float]],
+) -> str:
+    """Left-out error against gamma, (gamma, score, as good as the best), and D of each body."""
+    across = 2 if trials and divergence else 1
+
+    def draw(figure: Any) -> None:
+        if trials:
+            axes = figure.add_subplot(1, across, 1)
+            gamma = np.array([trial[0] for trial in trials])
+            score = np.array([trial[1] for trial in trials], dtype=float)
+            good = np.array([trial[2] for trial in trials])
+            axes.axvline(chosen, color=RESIDUAL, linewidth=1.2)
+            axes.plot(gamma, score, color=PREDICTED, linewidth=0.9)
+            axes.plot(gamma, score, "o", color="white", markeredgecolor=PREDICTED, markersize=5)
+            axes.plot(gamma[good], score[good], "o", color=PREDICTED, markersize=5)
+            axes.set_xscale("log")
+            if np.isfinite(score).any():
+                low = float(np.nanmin(score))
+                axes.set_ylim(0.95 * low, min(1.05 * float(np.nanmax(score)), 2.5 * low))
+            axes.set_xlabel("weight of the prior, γ")
+            axes.set_title("error on left-out data", loc="left", fontsize=9)
+        if divergence:
+            axes = figure.add_subplot(1, across, across)
+            rows = np.arange(len(divergence))[::-1]
+            values = [max(value, 1e-6) for _, value in divergence]
+            axes.barh(rows, values, height=0.55, color=KIND_COLORS["mostly prior"], zorder=2.5)
+            axes.set_xscale("log")
+            _name_rows(axes, rows, [name for name, _ in divergence])
+            axes.set_title("distance from the prior, D", loc="left", fontsize=9)
+
+    return _svg(draw, 8.0, max(2.2, 0.9 + 0.24 * len(divergence)))
 
 
 def term_figure(

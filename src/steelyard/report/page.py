@@ -33,6 +33,7 @@ SECTIONS = (
     "errors",
     "standard",
     "parameters",
+    "prior",
     "fates",
     "proof",
     "processing",
@@ -100,6 +101,10 @@ def _context(report: Report) -> dict[str, Any]:
         "baseline": BASELINE,
         "covered": covered(recorded),
         "intervals_from": INTERVALS_FROM[estimate.spread.kind],
+        "prior": estimate.record.get("prior"),
+        "prior_figure": prior_figure(estimate.record.get("prior")),
+        "term_trials": estimate.record.get("terms", {}).get("trials", []),
+        "term_advice": tuple(estimate.record.get("terms", {}).get("advised", ())),
         "bodies": standard.body_rows(report),
         "mass_figure": None if masses is None else data_uri(masses),
         "term_figure": None if joints is None else data_uri(joints),
@@ -123,6 +128,18 @@ def torque_figures(report: Report) -> list[tuple[str, str]]:
             strict=True,
         )
     ]
+
+
+def prior_figure(prior: dict[str, Any] | None) -> str | None:
+    """Data URI of how the weight of a prior was chosen and how far bodies are from it."""
+    if prior is None or prior["rule"] == "no prior":
+        return None
+    tried = prior["trials"] if prior["rule"] == "leave-blocks-out" else []
+    trials = [(t["gamma"], t["score"], t["as_good"]) for t in tried]
+    bodies = list(prior["divergence"].items())
+    if not trials and not bodies:
+        return None
+    return data_uri(figures.prior_figure(trials, prior["gamma"], bodies))
 
 
 def error_figure(report: Report) -> str | None:
