@@ -176,6 +176,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
     output = Output(arguments.json)
     results.show_estimate(output, found, level)
+    results.show_consistency(output, found)
     if held_out is not None:
         results.show_validation(output, held_out)
     results.show_findings(output, found.estimate.findings)

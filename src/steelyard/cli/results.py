@@ -132,6 +132,23 @@ def show_estimate(output: Output, found: Identification, level: float) -> None:
     )
 
 
+def show_consistency(output: Output, found: Identification) -> None:
+    """How many links come out physical, of a method that does not see to it (paper 001)."""
+    from steelyard.consistency_report import consistency_of
+
+    standard = found.estimate.standard
+    if standard is None or standard.feasible:
+        return
+    report = consistency_of(found.model, standard.theta)
+    n = len(report.bodies)
+    rows = [
+        (f"inertias positive definite, tolerance {tolerance:g} kg m²", f"{count} of {n}")
+        for tolerance, count in zip(report.tolerances, report.counts, strict=True)
+    ]
+    rows.append(("bodies that can exist, exactly", f"{report.n_physical} of {n}"))
+    output.table(("test", "links"), rows, title="Are the bodies physical?", left=("test",))
+
+
 def show_findings(output: Output, findings: Iterable[Finding]) -> None:
     """What the user should know about the result."""
     for finding in findings:
