@@ -15,6 +15,8 @@ PROMISED = {
     "02_torque_and_mass_matrix": "regressor: (1000, 7, 98)",
     "03_identify": "held-out relative error",
     "04_coupled_wrist": "60 of 86",
+    "05_prior_and_terms": "the data do not need drive inertia and viscous friction",
+    "06_constraints_and_proof": "checked with integers alone: True",
 }
 
 

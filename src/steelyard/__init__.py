@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from steelyard.errors import SteelyardError as SteelyardError
     from steelyard.constraints import Constraints as Constraints
     from steelyard.drive_gains import identify_gains as identify_gains
+    from steelyard.errors import SteelyardError as SteelyardError
     from steelyard.estimate import Estimate as Estimate
     from steelyard.estimators import ols as ols
     from steelyard.estimators import wls as wls
