@@ -48,9 +48,12 @@ SHORTER = 0.9
 LEAST = 1e-5
 """Share of the accuracy below which the products of ordinary conditions are not driven."""
 GAP = 0.01
-OFF_FLOOR = 1.0
-"""How exactly the products must be what they should, in units of the accuracy: parameters follow
-products more closely than the objective does.
+"""How small the gap must be, in units of the accuracy: parameters ask for more than the objective
+does.
+"""
+CRAWL = 0.1
+"""A gap that a step leaves above this share of it falls slowly to the end, as where a condition is
+met with neither slack nor force; then the accuracy itself will do.
 """
 USABLE = 1e-5
 """Residuals (relative) at which an iterate that could not be improved is still an answer."""
@@ -110,6 +113,7 @@ def minimise(
         group.begin(x, above)
     n_ordinary = sum(group.n_ordinary for group in groups)
     best: InteriorSolution | None = None
+    progress, gap_before = 0, np.inf
     for iteration in range(max_iterations + 1):
         residual = F @ x - g
         rest = F.T @ residual + c
@@ -127,16 +131,20 @@ def minimise(
             gap=sum(group.gap for group in groups) / value,
             off_floor=max((group.off_floor for group in groups), default=0.0),
         )
-        left = max(now.stationarity, now.violation, now.gap / GAP, now.off_floor / OFF_FLOOR)
-        if left <= accuracy:
+        others = max(now.stationarity, now.violation, now.off_floor)
+        crawls = now.gap > CRAWL * gap_before
+        gap_before = now.gap
+        if others <= accuracy and now.gap <= (accuracy if crawls else GAP * accuracy):
             return replace(_with_duals(now, groups, len(conditions)), converged=True)
+        if best is None or now.worst < 0.5 * best.worst:
+            progress = iteration
         if best is None or now.worst < best.worst:
             best = now if now.worst > USABLE else _with_duals(now, groups, len(conditions))
         patience = PATIENCE if best.worst > USABLE else STALLED
-        if iteration == max_iterations or iteration >= best.iterations + patience:
+        if iteration == max_iterations or iteration >= progress + patience:
             break
         try:
-            careful = iteration >= best.iterations + CIRCLING
+            careful = iteration >= progress + CIRCLING
             x = _step(F, gram, groups, x, rest, least, careful)
         except np.linalg.LinAlgError:  # rounding has used up the distance to the boundary
             break
