@@ -111,8 +111,9 @@ def in_cvxpy(fit: Fit, gamma: float, metric: str = "entropic") -> tuple[float, n
     theta = T @ x
     cost = cvxpy.sum_squares((fit.F @ T) @ x - fit.g)
     # what nothing else determines is placed by weak pulls, part of the problem
-    pull = problem.anchor @ np.linalg.pinv(problem.turn)
-    cost += cvxpy.sum_squares((pull @ T) @ x - pull @ problem.origin - problem.wish)
+    anchor, wish = problem.pulls(gamma)
+    pull = anchor @ np.linalg.pinv(problem.turn)
+    cost += cvxpy.sum_squares((pull @ T) @ x - pull @ problem.origin - wish)
     conditions = []
     basis = [pseudo_inertia(unit) for unit in np.eye(10)]
     for k, first in enumerate(fit.model.first_column_of_body):
@@ -170,7 +171,8 @@ def objective(fit: Fit, theta: np.ndarray, gamma: float, metric: str = "entropic
     """|z - R K theta|² + gamma D, with the weak pulls."""
     problem = fit.problem
     u = np.linalg.lstsq(problem.turn, theta - problem.origin, rcond=None)[0]
-    pulls = problem.anchor @ u - problem.wish
+    anchor, wish = problem.pulls(gamma)
+    pulls = anchor @ u - wish
     divergence = problem.divergence(theta, metric)
     squares = np.sum((fit.F @ theta - fit.g) ** 2) + np.sum(pulls**2)
     return float(squares + gamma * np.nansum(divergence))

@@ -79,9 +79,9 @@ def gamma_from(arguments: argparse.Namespace) -> float | Rule:
         value = float(arguments.gamma)
     except ValueError:
         value = float("nan")
-    if not 0.0 <= value < float("inf"):
+    if not 0.0 < value < float("inf"):
         raise PriorError(
-            f"--gamma is {shown(arguments.gamma)}; it must be a number that is not negative, or "
-            f"{' or '.join(RULES)}"
+            f"--gamma is {shown(arguments.gamma)}; it must be a positive number, or "
+            f"{' or '.join(RULES)}; --method feasible is without a prior"
         )
     return value

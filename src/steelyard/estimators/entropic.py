@@ -7,8 +7,10 @@ with residuals in units of their noise, and for the body k with pseudo-inertia J
     entropic   D = tr(J0⁻¹ J) - log det(J0⁻¹ J) - 4          (log-det Bregman divergence)
     pullback   D = ½ tr(J0⁻¹ (J - J0) J0⁻¹ (J - J0))         (its second-order part at J0)
 
-Both stay the same when a body's frame or the units change. The entropic one grows without limit
-towards the boundary, so that its bodies are strictly physical.
+Friction, drive inertia and offsets are drawn to zero by a thousandth of that: gamma / 1000 times
+half the square, in typical sizes. Both divergences stay the same when a body's frame or the units
+change. The entropic one grows without limit towards the boundary, so that its bodies are strictly
+physical.
 
 Method: primal-dual interior point on the compressed factors (`steelyard.interior_point`). Each
 body is written in coordinates in which its prior is the unit matrix; the log-determinant then is
@@ -36,7 +38,12 @@ Metric = Literal["entropic", "pullback"]
 METRICS = get_args(Metric)
 
 PULL = 1e-2
-"""Weight, per typical size, of the pull that places what neither data nor prior determine."""
+"""Weight, per typical size, of the pull that places bodies without a prior."""
+TERMS = 1e-3
+"""Trust in terms of typical size, beside one in bodies: friction, drive inertia and offsets are
+drawn to zero with this share of gamma."""
+LEAST_PULL = 1e-6
+"""Weight of that, at least: what no data show must be somewhere."""
 
 _BASIS = np.zeros((10, 4, 4))
 """Orthonormal basis of the symmetric 4×4 matrices."""
@@ -63,8 +70,9 @@ class PriorProblem:
 
     theta = origin + turn u: the equations are met by construction, and each body's prior is the
     unit matrix. bodies : the bodies as conditions on u, with their trust (0: no prior).
-    ordinary : all other conditions. anchor : (n_pulled, n_u) and wish : (n_pulled,), rows that
-    place what nothing else determines. start : (n_u,) the prior, or as near as equations let it.
+    ordinary : all other conditions. anchor : (n_pulled, n_u) and wish : (n_pulled,), where terms
+    and bodies without a prior are drawn to, in typical sizes; of_terms : (n_pulled,) which are
+    terms. start : (n_u,) the prior, or as near as equations let it.
     """
 
     origin: Array
@@ -76,7 +84,15 @@ class PriorProblem:
     ordinary: tuple[Condition, ...]
     anchor: Array
     wish: Array
+    of_terms: NDArray[np.bool_]
     start: Array
+
+    def pulls(self, gamma: float) -> tuple[Array, Array]:
+        """Rows (n_pulled, n_u) and targets (n_pulled,) that draw terms to zero, and bodies without
+        a prior to typical ones.
+        """
+        root = np.sqrt(np.where(self.of_terms, max(0.5 * gamma * TERMS, LEAST_PULL), PULL))
+        return root[:, None] * self.anchor, root * self.wish
 
     def solve(self, F: Array, g: Array, gamma: float, metric: Metric = "entropic") -> Placed:
         """The optimum for residuals g - F theta in units of their noise."""
@@ -84,7 +100,8 @@ class PriorProblem:
             raise EstimationError(f"there is no metric '{metric}'; there are {', '.join(METRICS)}")
         if not (np.isfinite(gamma) and gamma >= 0.0):
             raise EstimationError(f"gamma is {gamma:g}; it must be a number that is not negative")
-        rows, targets = [F @ self.turn, self.anchor], [g - F @ self.origin, self.wish]
+        anchor, wish = self.pulls(gamma)
+        rows, targets = [F @ self.turn, anchor], [g - F @ self.origin, wish]
         c = np.zeros(self.turn.shape[1])
         bodies = []
         for body, trust in zip(self.bodies, self.trust, strict=True):
@@ -112,7 +129,8 @@ class PriorProblem:
 
         In units where that of the data is FᵀF: the precision that the prior adds.
         """
-        H = self.anchor.T @ self.anchor
+        anchor, _ = self.pulls(gamma)
+        H = anchor.T @ anchor
         for k, (body, trust) in enumerate(zip(self.bodies, self.trust, strict=True)):
             if trust > 0.0:
                 inverse = np.linalg.inv(self.factors[k])
@@ -152,9 +170,9 @@ def prior_problem(
     first : where each body's ten columns start. scale : (n_columns,) typical sizes.
     typical : (n_columns,) parameters for bodies that have no prior. given : the constraints.
     prior : (n_columns,) parameters, of which those of bodies with trust > 0 must be strictly
-    physical. trust : (n_bodies,) multiples of gamma.
+    physical, and no others count. trust : (n_bodies,) multiples of gamma.
     """
-    T, centre = np.diag(scale), prior / scale
+    T, centre = np.diag(scale), np.zeros(len(scale))
     own = np.asarray(first, dtype=np.int64)[:, None] + np.arange(10)
     known = np.asarray(trust)[:, None] > 0.0
     factors = _factors(np.where(known, prior[own], typical[own]))
@@ -169,8 +187,9 @@ def prior_problem(
     bodies = _bodies(own, y, N)
     # with every parameter of a body given, there is nothing to weigh
     keep = [k for k, body in enumerate(bodies) if body.columns]
-    anchor = np.sqrt(PULL) * N[anchored]
-    wish = np.sqrt(PULL) * (centre - y)[anchored]
+    terms = np.ones(len(scale), dtype=bool)
+    terms[own] = False
+    anchor, wish = N[anchored], (centre - y)[anchored]
     kept = np.any(anchor != 0.0, axis=1)
     starts = {first[k] for k in keep}
     rest = [block for block in given if not _implied(block, starts)]
@@ -184,6 +203,7 @@ def prior_problem(
         ordinary=tuple(_ordinary(rest, origin, turn)),
         anchor=anchor[kept],
         wish=wish[kept],
+        of_terms=terms[anchored][kept],
         start=N.T @ (centre - y),
     )
 
@@ -276,6 +296,10 @@ def _ordinary(given: Sequence[Block], origin: Array, turn: Array) -> list[Condit
         if block.kind == "nonnegative":
             for row, end in zip(A, b, strict=True):
                 own = np.flatnonzero(row)
+                if not len(own) and end < -BAND:
+                    raise EstimationError(
+                        f"fixed values contradict the condition that {block.name}"
+                    )
                 if len(own):
                     size = float(np.max(np.abs(row)))
                     values = (row[own] / size)[:, None, None]

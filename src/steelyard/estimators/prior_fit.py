@@ -40,9 +40,14 @@ from steelyard.feasible_point import settle
 from steelyard.model import Model
 from steelyard.prior import Prior
 from steelyard.regression import Regression, triangle
-from steelyard.scales import frameless_scale, parameter_scale, typical_parameters
+from steelyard.scales import OFFSET, frameless_scale, parameter_scale, typical_parameters
 
 Array = NDArray[np.float64]
+SMALLEST, LARGEST = 1e-6, 1e8
+"""Weights of a prior that can be asked for."""
+USUAL = 100.0
+LEAST_SHOWN = 3e-4
+"""Share of its torques that a term of typical size explains, at least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +57,7 @@ class Pull:
     divergence : D from the prior by body, where it has one.
     covariance : (n_base, n_base) what the prior's own uncertainty adds to that of the data.
     data_share : (n_base,) share of each base parameter's variance that comes from the data; NaN
-        for those that concern no body with a prior.
+        for those that the data leave open and that concern no body with a prior.
     shared, gamma : what helping processes need to solve the same problem on drawn blocks.
     """
 
@@ -95,15 +100,18 @@ def fit_with_prior(
     scale, typical = parameter_scale(model), typical_parameters(model)
     first = model.first_column_of_body
     try:
-        sizes = frameless_scale(model, prior.theta, prior.trust)
-        problem = prior_problem(first, sizes, typical, given, prior.theta, prior.trust)
-        shared = shared_arrays(regression, system, problem_arrays(model, given, prior), metric)
+        arrays = problem_arrays(model, regression, given, prior)
+        problem = prior_problem(first, arrays["scale"], typical, given, prior.theta, prior.trust)
+        _solve(
+            problem, system, regression, USUAL, metric
+        )  # what has no solution is found out early
+        shared = shared_arrays(regression, system, arrays, metric)
         choice = _choose(regression, system, problem, shared, gamma, metric, workers, progress)
         placed = _solve(problem, system, regression, choice.gamma, metric)
+        settled = settle(placed.theta, given, scale)
     except EstimationError:
         check_constraints(model, constraints)  # names the culprits, if there are any
         raise
-    settled = settle(placed.theta, given, scale)
     K = regression.base.K
     plain = fit_problem(system.factor, system.sigma, K, given, scale, 0.0, prior.theta)
     divergence = problem.divergence(settled.theta, metric)
@@ -111,7 +119,7 @@ def fit_with_prior(
     dependent = dependence(regression, system)
     strain, _ = _strain(problem, system, K, settled.theta, choice.gamma, metric, dependent)
     covariance = covariance * dependent * max(1.0, strain)
-    share[~_concerned(K, first, prior.trust)] = np.nan
+    share[~(_concerned(K, first, prior.trust) | system.free.determined)] = np.nan
     names = {start: body.name for start, body in zip(first, model.mechanism.bodies, strict=True)}
     return ConstrainedFit(
         method=metric,
@@ -155,8 +163,11 @@ def _check(
         raise EstimationError(f"there is no metric '{metric}'; there are {', '.join(METRICS)}")
     if isinstance(gamma, str) and gamma not in RULES:
         raise EstimationError(f"gamma is '{gamma}'; it must be a number or {' or '.join(RULES)}")
-    if not isinstance(gamma, str) and not (np.isfinite(gamma) and gamma >= 0.0):
-        raise EstimationError(f"gamma is {gamma:g}; it must be a number that is not negative")
+    if not isinstance(gamma, str) and not SMALLEST <= gamma <= LARGEST:
+        raise EstimationError(
+            f"gamma is {gamma:g}; it must be between {SMALLEST:g} and {LARGEST:g}. The method "
+            "'feasible' is without a prior"
+        )
 
 
 def _solve(
@@ -268,16 +279,38 @@ def _strain(
     return strain, float(chi2.ppf(0.95, directions)) / directions
 
 
-def problem_arrays(model: Model, given: tuple[Any, ...], prior: Prior) -> dict[str, NDArray[Any]]:
+def problem_arrays(
+    model: Model, regression: Regression, given: tuple[Any, ...], prior: Prior
+) -> dict[str, NDArray[Any]]:
     """What `prior_problem` needs, by name."""
     return {
         "first": np.array(model.first_column_of_body, dtype=np.int64),
-        "scale": frameless_scale(model, prior.theta, prior.trust),
+        "scale": _sizes(model, regression, prior),
         "typical": typical_parameters(model),
         "prior": prior.theta,
         "trust": prior.trust,
         **packed_blocks(given),
     }
+
+
+def _sizes(model: Model, regression: Regression, prior: Prior) -> Array:
+    """Typical size (n_columns,) of each parameter, of terms at least one that shows in the data.
+
+    No term is taken to be smaller than what would explain `LEAST_SHOWN` of the torques it acts
+    on: masses of a file may be placeholders, and then say nothing of friction.
+    """
+    sizes = frameless_scale(model, prior.theta, prior.trust)
+    torque, shown = np.zeros(len(sizes)), np.zeros(len(sizes))
+    for group, factor in zip(regression.groups, regression.group_factors, strict=True):
+        column = np.sum((factor[:, :-1] @ regression.base.K[list(group.columns)]) ** 2, axis=0)
+        torque += np.where(column > 0.0, np.sum(factor[:, -1] ** 2), 0.0)
+        shown += column
+    terms = np.array([column.kind != "rigid_body" for column in model.columns])
+    offset = np.array([OFFSET if c.kind == "offset" else 1.0 for c in model.columns])
+    known = terms & (shown > 0.0)
+    least = np.zeros(len(sizes))
+    least[known] = LEAST_SHOWN * offset[known] * np.sqrt(torque[known] / shown[known])
+    return np.maximum(sizes, least)
 
 
 def shared_arrays(

@@ -28,9 +28,11 @@ GROUPS = 8
 MIN_GROUPS = 3
 NO_CORNER = 0.1
 """Curvature (per decade) below which an l-curve has no corner: the prior is as good as the data."""
-INDIFFERENT = 0.02
-"""Share of the squared error (half of it in the error) for which it is not worth to leave the
-prior, or to add a term."""
+INDIFFERENT = 0.1
+"""Share of the squared error, 5 % in the error, for which it is not worth to leave the prior: parts
+of one motion resemble each other more than another motion does."""
+SAME = 0.02
+"""Share of the squared error for which it is not worth to have another term."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def leave_blocks_out(
         tasks[k, 1 + group] = 0.0
     betas = solve_all(tasks).reshape(len(GRID), len(groups), -1)
     scores = [left_out_scores(rows, n_values, sigma, groups, found) for found in betas]
-    good, errors = as_good_as_the_best(np.array(scores))
+    good, errors = as_good_as_the_best(np.array(scores), INDIFFERENT)
     trials = tuple(
         Trial(gamma, float(np.mean(score)), float(error), bool(fine))
         for gamma, score, error, fine in zip(GRID, scores, errors, good, strict=True)
@@ -123,11 +125,11 @@ def left_out_scores(
     ]
 
 
-def as_good_as_the_best(scores: Array) -> tuple[NDArray[np.bool_], Array]:
+def as_good_as_the_best(scores: Array, same: float) -> tuple[NDArray[np.bool_], Array]:
     """Which rows of scores (n, n_groups) are as good as the best one, and the standard error
     (n,) of each row's difference from it.
 
-    As good: the mean difference over the groups is at most one standard error, or `INDIFFERENT`
+    As good: the mean difference over the groups is at most one standard error, or a share ``same``
     of the best mean.
     """
     means = scores.mean(axis=1)
@@ -136,7 +138,7 @@ def as_good_as_the_best(scores: Array) -> tuple[NDArray[np.bool_], Array]:
     best = int(np.nanargmin(means))
     away = scores - scores[best]
     errors = np.std(away, axis=1, ddof=1) / np.sqrt(scores.shape[1])
-    good = away.mean(axis=1) <= np.maximum(errors, INDIFFERENT * means[best])
+    good = away.mean(axis=1) <= np.maximum(errors, same * means[best])
     return np.isfinite(means) & good, np.asarray(errors)
 
 

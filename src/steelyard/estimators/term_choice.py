@@ -28,7 +28,12 @@ from steelyard.constraints import Constraints, blocks
 from steelyard.estimators.constrained import dependence, weighted_system
 from steelyard.estimators.entropic import Metric
 from steelyard.estimators.prior_fit import problem_arrays, shared_arrays
-from steelyard.estimators.prior_weight import as_good_as_the_best, groups_of, left_out_scores
+from steelyard.estimators.prior_weight import (
+    SAME,
+    as_good_as_the_best,
+    groups_of,
+    left_out_scores,
+)
 from steelyard.estimators.workers import Workers
 from steelyard.findings import Finding
 from steelyard.model import Model
@@ -114,7 +119,7 @@ def compare_terms(
     scores, squares = [], []
     for k, kept in enumerate(candidates):
         dropped = [i for name, (i, _) in columns.items() if name not in kept]
-        arrays = problem_arrays(wide, (*given, *_left_out(dropped)), prior)
+        arrays = problem_arrays(wide, regression, (*given, *_left_out(dropped)), prior)
         shared = shared_arrays(regression, system, arrays, metric)
 
         def done(count: int, before: int = k * len(draws)) -> None:
@@ -124,7 +129,7 @@ def compare_terms(
         betas = own.run("drawn_prior", shared, draws, done)
         scores.append(left_out_scores(shared["small"], counts, system.sigma, groups, betas[:-1]))
         squares.append(float(np.sum((system.factor @ np.append(betas[-1], -1.0)) ** 2)))
-    good, errors = as_good_as_the_best(np.array(scores))
+    good, errors = as_good_as_the_best(np.array(scores), SAME)
     effective = max(regression.n_rows / dependence(regression, system), 2.0)
     trials = tuple(
         TermTrial(
