@@ -65,11 +65,16 @@ def test_sources_of_priors(capsys, files, source, words):
 
 
 def test_a_result_as_the_prior_of_the_next(capsys, files):
-    """An identified robot is the prior of another of its kind: gamma may then be large."""
+    """An identified robot is the prior of other logs, and refused as that of its own."""
     code, document, _ = identified(capsys, files)
     path = files["folder"] / "first.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    code, again, err = identified(capsys, files, "--prior", path)
+    code, _, err = identified(capsys, files, "--prior", path)
+    assert code == 2
+    assert "the same data twice" in err
+    other = {**files, "log": files["folder"] / "other.csv"}
+    write_csv(arm_log(parse_urdf(URDF), 2), other["log"])
+    code, again, err = identified(capsys, other, "--prior", path)
     assert (code, err) == (0, "")
     assert again["record"]["prior"]["source"] == f"'{path}'"
     assert again["record"]["prior"]["gamma"] >= document["record"]["prior"]["gamma"]
@@ -90,11 +95,15 @@ def test_rules_for_gamma(capsys, files, rule):
         (("--prior", "mass=heavy"), "--prior is 'mass=heavy'; it must be like mass=18"),
         (("--prior", "mass=-1"), "the total mass is -1"),
         (("--prior", "nowhere.csv"), "does not exist"),
-        (("--gamma", "much"), "--gamma is 'much'; it must be a number"),
+        (("--gamma", "much"), "--gamma is 'much'; it must be a positive number"),
         (("--gamma", "nan"), "--gamma is 'nan'"),
         (("--gamma", "-1"), "--gamma is '-1'"),
-        (("--method", "wls", "--prior", "mass=4"), "the method 'wls' takes none"),
-        (("--method", "wls", "--repair-prior", "floor-moments"), "takes no prior"),
+        (("--gamma", "0"), "--method feasible is without a prior"),
+        (("--gamma", "1e30"), "gamma is 1e+30; it must be between"),
+        (("--method", "wls", "--prior", "mass=4"), "--prior is given, but the method 'wls' does"),
+        (("--method", "wls", "--repair-prior", "floor-moments"), "the method 'wls' does not use"),
+        (("--method", "cad", "--gamma", "7"), "--gamma is given, but the method 'cad' does not"),
+        (("--method", "wls", "--total-mass", "1", "2"), "--total-mass is given, but the method"),
         (("--consistency", "sousa"), "consistency is 'sousa', but a prior keeps bodies fully"),
     ],
 )

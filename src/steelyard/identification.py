@@ -25,6 +25,7 @@ from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.methods import (
     CONSTRAINED,
     DEFAULT,
+    TAKE_PRIOR,
     WITH_PRIOR,
     Method,
     Wishes,
@@ -50,6 +51,8 @@ from steelyard.signals import Prepared, Processing, prepare
 from steelyard.terms import Side, Term, joint_terms
 from steelyard.wording import shown
 
+POOR_FIT = 0.5
+"""Relative error above which a result warns that it explains little."""
 PERIODS_PER_BLOCK = 1.5
 """Shortest time block, in periods of the low-pass filter's cutoff."""
 
@@ -139,6 +142,7 @@ def identify(
         wide = widest(model) if compare else model
         data, of_logs = compressed(model, wide, logs, processing or Processing(), threads)
         findings += of_logs
+        _refuse_own_data(known, data)
         regression = narrowed(data, wide, model)
         estimate, fit = estimate_by(
             wishes,
@@ -149,6 +153,7 @@ def identify(
             threads=threads,
             progress=progress,
         )
+        findings += poor_fit_findings(estimate)
         if compare and fit is not None and len(data.keys) >= MIN_GROUPS:
             estimate = _with_term_comparison(
                 estimate, fit, model, wide, data, constraints, threads, progress
@@ -184,18 +189,63 @@ def _prior(
     repair: Repair | None,
 ) -> Prior | None:
     """The prior of the methods that take one."""
+    if repair is not None and (prior is not None or method not in TAKE_PRIOR):
+        why = "a prior is given, which is repaired where it is made"
+        raise EstimationError(
+            "repair_prior is given, but "
+            + (why if prior is not None else f"the method '{method}' takes no prior")
+        )
     if method in WITH_PRIOR:
         if prior is None:
             return prior_from_robot(model, repair=repair)
-        return prior if isinstance(prior, Prior) else prior(model)
+        return _made(prior, model)
     if method in ("cad", "cad-essential"):  # closeness needs values, not bodies
+        if prior is None and repair is not None:
+            return prior_from_robot(model, repair=repair)
         if prior is None:
             theta = model.prior_theta()
             return Prior(theta, np.ones(len(model.first_column_of_body)), "the robot file")
-        return prior if isinstance(prior, Prior) else prior(model)
+        return _made(prior, model)
     if prior is not None:
         raise EstimationError(f"a prior is given, but the method '{method}' takes none")
     return None
+
+
+def _made(prior: Prior | Callable[[Model], Prior], model: Model) -> Prior:
+    if not isinstance(prior, Prior) and not callable(prior):
+        raise EstimationError(
+            f"a prior is needed, not {_described(prior)}; prior_from_mass(model, 12) makes one, or "
+            "pass functools.partial(prior_from_mass, total_mass=12)"
+        )
+    return prior if isinstance(prior, Prior) else prior(model)
+
+
+def poor_fit_findings(estimate: Estimate) -> tuple[Finding, ...]:
+    """Say that an estimate explains little of the torques it was made from."""
+    if not estimate.relative_error > POOR_FIT:
+        return ()
+    return (
+        Finding(
+            "warning",
+            "poor-fit",
+            f"the estimate leaves {100 * estimate.relative_error:.3g} % of the torques that it was "
+            "made from unexplained: check units, signs and the order of joints, the masses of the "
+            "robot file if they count as a prior, and the log for outliers",
+        ),
+    )
+
+
+def _refuse_own_data(prior: Prior | None, data: Regression) -> None:
+    """Refuse a prior that was estimated from one of these logs."""
+    if prior is None or not prior.made_from:
+        return
+    for run in data.record["runs"]:
+        if run.get("content_sha256") in prior.made_from:
+            raise EstimationError(
+                f"the prior {prior.source} was estimated from the log '{run.get('log')}' that is "
+                "given: the same data twice would only make the intervals look tighter; give "
+                "other logs, or another prior"
+            )
 
 
 def widest(model: Model) -> Model:
@@ -258,6 +308,11 @@ def model_of(
     """
     if terms is not None and overlay is not None and overlay.states_terms:
         raise ModelError("terms are given twice, as an argument and in the overlay; give them once")
+    if torque == "link" and robot.transmission is not None:
+        raise ModelError(
+            "torque is said to be measured at the links, but the overlay states motors, whose "
+            "torques or currents are those of the motor side; say it per joint in the overlay"
+        )
     if terms is not None and torque is not None:
         raise ModelError("terms and torque are both given; torque only chooses terms: give one")
     if overlay is not None:

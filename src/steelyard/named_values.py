@@ -25,6 +25,8 @@ def named_values(
     data = read_capped(path, MAX_BYTES, error)
     where = shown_path(path)
     document = json_value(data)
+    if document is None and data.lstrip()[:1] in (b"{", b"["):
+        raise error(f"{where}: begins like JSON, but is none that can be read")
     if document is None:
         return _from_csv(data, where, error)
     if isinstance(document, dict) and document.get("schema") == SCHEMA:

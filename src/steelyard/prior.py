@@ -14,7 +14,7 @@ Bodies to which a source gives no mass have no prior: nothing is known of them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -22,10 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import ModelError, PriorError
+from steelyard.files import read_capped
 from steelyard.findings import Finding
 from steelyard.inertia import from_com, from_pseudo_inertia, to_com, transform, violations
 from steelyard.model import Model
-from steelyard.named_values import named_values
+from steelyard.named_values import json_value, named_values
+from steelyard.result import MAX_BYTES
 from steelyard.robot.primitives import Primitive, collision_primitives
 from steelyard.scales import typical_mass_and_length
 from steelyard.wording import listed, shown, shown_path
@@ -33,14 +35,16 @@ from steelyard.wording import listed, shown, shown_path
 Array = NDArray[np.float64]
 Repair = Literal["floor-moments"]
 REPAIRS = get_args(Repair)
+AXES = ("xx", "xy", "yy", "xz", "yz", "zz")
 
+DERIVED = ("cx", "cy", "cz", "I1", "I2", "I3", *(f"Ic{axes}" for axes in AXES))
 FLOOR = 0.01
 """Least share of the sum of second moments that the repair leaves in any direction."""
 FLAT = 1e-6
 """Share below which a body counts as flat."""
 POINT = 0.05
 """Radius of gyration, in typical distances between bodies, that a point mass is given."""
-LARGEST = 1e100
+LARGEST = 1e12
 """Beyond any robot; the products of larger numbers overflow."""
 
 
@@ -50,13 +54,15 @@ class Prior:
 
     theta : (n_columns,) values; those of bodies with trust are strictly physical.
     trust : (n_bodies,) weight of each body's prior relative to the others; 0 where nothing is
-        known. source : in words. findings : what was repaired or left out.
+        known. source : in words. findings : what was repaired or left out. made_from : content
+        hashes of the logs that it was estimated from, if it was.
     """
 
     theta: Array
     trust: Array
     source: str
     findings: tuple[Finding, ...] = field(default=())
+    made_from: frozenset[str] = frozenset()
 
 
 def prior_from_robot(model: Model, *, repair: Repair | None = None) -> Prior:
@@ -97,9 +103,18 @@ def prior_from_values(
 def prior_from_file(model: Model, path: str | Path, *, repair: Repair | None = None) -> Prior:
     """Standard parameters from ``name,value`` lines, a JSON object, or a result file."""
     values = named_values(path, "standard", PriorError)
+    # the table of standard parameters that identify writes has derived ones beside them
+    bodies = {body.name for body in model.mechanism.bodies}
+    columns = set(model.column_names)
+    values = {
+        name: value
+        for name, value in values.items()
+        if name in columns or not _derived(name, bodies)
+    }
     if not values:
         raise PriorError(f"{shown_path(path)}: has no values")
-    return prior_from_values(model, values, source=shown(str(path)), repair=repair)
+    found = prior_from_values(model, values, source=shown(str(path)), repair=repair)
+    return replace(found, made_from=_logs_of(path))
 
 
 def prior_from_geometry(
@@ -278,6 +293,21 @@ def violation_words(phi: Array, name: str) -> str:
     """What is wrong with a body that is not strictly physical."""
     found = violations(phi, name)
     return found[0].words if found else f"'{name}' is flat: it has no extent in some direction"
+
+
+def _logs_of(path: str | Path) -> frozenset[str]:
+    """Content hashes of the logs behind a result file; none for another file."""
+    document = json_value(read_capped(path, MAX_BYTES, PriorError))
+    record = document.get("record") if isinstance(document, dict) else None
+    runs = record.get("runs") if isinstance(record, dict) else None
+    hashes = [run.get("content_sha256") for run in runs or () if isinstance(run, dict)]
+    return frozenset(found for found in hashes if isinstance(found, str))
+
+
+def _derived(name: str, bodies: set[str]) -> bool:
+    """Whether a name is that of a body's centre of mass or inertia about it."""
+    owner, _, symbol = name.rpartition(".")
+    return owner in bodies and symbol in DERIVED
 
 
 def _uniform(solid: Primitive) -> Array:

@@ -56,6 +56,12 @@ class Term:
             )
         if not self.direction or any(weight == 0.0 for _, weight in self.direction):
             raise ModelError(f"term '{self.name}' needs a direction with non-zero weights")
+        for joint, weight in self.direction:
+            if not 1e-9 <= abs(weight) <= 1e9:
+                raise ModelError(
+                    f"term '{self.name}' has the weight {weight:g} for '{joint}'; weights are "
+                    "between 1e-9 and 1e9 in size"
+                )
 
     @property
     def symbol(self) -> str:

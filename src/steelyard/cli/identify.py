@@ -116,6 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder = None if arguments.out is None else result_files.output_folder(arguments.out)
     if folder is not None:
         inputs = [arguments.robot, *arguments.logs, *arguments.validate_on]
+        inputs += [path for path in (arguments.prior, arguments.overlay) if path is not None]
         refuse_overwriting([folder / name for name in OUTPUTS], inputs, ResultError)
     first: list[Log] = []
     terms = terms_from_overlay(robot, overlay, torque=arguments.torque)
@@ -202,12 +203,22 @@ def keep_first(logs: Iterable[Log], kept: list[Log]) -> Iterator[Log]:
 
 def checked_prior(arguments: argparse.Namespace) -> Callable[[Model], Prior] | None:
     """How to make the prior, for the methods that take one; the others refuse one."""
-    if arguments.method in ("entropic", "pullback") or arguments.prior != "robot":
+    method = arguments.method
+    needless = {
+        "--prior": arguments.prior if method not in WITH_PRIOR else None,
+        "--repair-prior": arguments.repair_prior if method not in WITH_PRIOR else None,
+        "--gamma": arguments.gamma if method not in WITH_PRIOR[:2] else None,
+        **{
+            f"--{name}": getattr(arguments, name.replace("-", "_")) or None
+            for name in ("consistency", "total-mass", "mass")
+            if method not in ("entropic", "pullback", "feasible")
+        },
+    }
+    for option, given in needless.items():
+        if given is not None:
+            raise EstimationError(f"{option} is given, but the method '{method}' does not use it")
+    if method in WITH_PRIOR[:2] or arguments.prior or arguments.repair_prior:
         return prior_from(arguments)
-    if arguments.repair_prior is not None and arguments.method not in WITH_PRIOR:
-        raise EstimationError(
-            f"--repair-prior is given, but the method '{arguments.method}' takes no prior"
-        )
     return None
 
 

@@ -20,7 +20,6 @@ def add_prior_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the methods that take a prior."""
     parser.add_argument(
         "--prior",
-        default="robot",
         metavar="SOURCE",
         help="what is believed beforehand: the inertials of the robot file (robot, default); a "
         "file of name,value lines or a result.json; mass=KG, all bodies together; "
@@ -34,7 +33,6 @@ def add_prior_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--gamma",
-        default="leave-blocks-out",
         metavar="G",
         help="how much the prior counts: a number, or leave-blocks-out (default) or l-curve to "
         "let the data choose",
@@ -51,7 +49,7 @@ def prior_from(arguments: argparse.Namespace) -> Callable[[Model], Prior]:
     )
 
     repair = arguments.repair_prior
-    if arguments.prior == "robot":
+    if arguments.prior in (None, "robot"):
         return partial(prior_from_robot, repair=repair)
     kind, equals, number = arguments.prior.partition("=")
     if equals and kind in ("mass", "density", "solids"):
@@ -73,6 +71,8 @@ def gamma_from(arguments: argparse.Namespace) -> float | Rule:
     """The weight of the prior, or a rule to find it."""
     from steelyard.estimators.prior_weight import RULES
 
+    if arguments.gamma is None:
+        return "leave-blocks-out"
     if arguments.gamma in RULES:
         return arguments.gamma  # type: ignore[no-any-return]
     try:

@@ -48,7 +48,7 @@ def write_outputs(
     from steelyard.certificate import write_certificate
     from steelyard.errors import ResultError
     from steelyard.files import write_text
-    from steelyard.report import write_report
+    from steelyard.report.page import render_report
     from steelyard.result import write_result
 
     paths = {
@@ -56,6 +56,9 @@ def write_outputs(
         "parameters": folder / "parameters.csv",
         "report": folder / "report.html",
     }
+    # what can fail fails before anything is written
+    report = report_of(found, level, held_out, training, dead_band, reference)
+    page = render_report(replace(report, proof=proof))
     write_result(paths["result"], document)
     write_text(paths["parameters"], parameters_csv(found, level), ResultError)
     if found.estimate.standard is not None:
@@ -64,8 +67,7 @@ def write_outputs(
     if proof is not None:
         paths["certificate"] = folder / "certificate.json"
         write_certificate(paths["certificate"], proof.document)
-    report = report_of(found, level, held_out, training, dead_band, reference)
-    write_report(paths["report"], replace(report, proof=proof))
+    write_text(paths["report"], page, ResultError)
     return {kind: str(path) for kind, path in paths.items()}
 
 

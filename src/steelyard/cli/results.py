@@ -86,7 +86,7 @@ def show_estimate(output: Output, found: Identification, level: float) -> None:
         relative = sigma / abs(parameter.value) if parameter.value else float("inf")
         rows.append(
             (
-                parameter.name,
+                parameter.name + (" *" if parameter.interval_kind == "mostly prior" else ""),
                 value,
                 shown_half,
                 parameter.unit,
@@ -103,6 +103,8 @@ def show_estimate(output: Output, found: Identification, level: float) -> None:
         title="Base parameters",
         left=("parameter", "unit", "combination"),
     )
+    if any(p.interval_kind == "mostly prior" for p in estimate.parameters(level)):
+        output.line("* mostly from the prior")
     if combinations:
         output.line("Those that are combinations:", "bold")
     for parameter in combinations:
@@ -153,7 +155,7 @@ def show_findings(output: Output, findings: Iterable[Finding]) -> None:
     """What the user should know about the result."""
     for finding in findings:
         style = "yellow" if finding.level == "warning" else None
-        output.line(f"{finding.level}: {finding.words}", style)
+        output.line(f"{finding.level}: {finding.words} [{finding.code}]", style)
 
 
 def show_validation(output: Output, held_out: HeldOut) -> None:

@@ -33,6 +33,7 @@ METHODS: tuple[Method, ...] = get_args(Method)
 DEFAULT: Method = "entropic"
 WITH_PRIOR = ("entropic", "pullback")
 CONSTRAINED = (*WITH_PRIOR, "feasible")
+TAKE_PRIOR = (*WITH_PRIOR, "cad", "cad-essential")
 
 
 @dataclass(frozen=True)

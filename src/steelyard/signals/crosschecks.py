@@ -26,6 +26,8 @@ KNOWN_FACTORS = {
     math.pi / 180.0: "the position seems to be in degrees",
     -1.0: "one of them has the wrong sign",
 }
+FAR = 2.0
+"""Positions beyond this many times a joint's limits are doubted."""
 RESTS = {"m": 1e-3, "rad": 1e-2}
 """A joint that is held may move by this much (m, rad) before it is said."""
 
@@ -112,3 +114,43 @@ def _slope(time: Array, q: Array, v: Array) -> float | None:
 
 def _near(factor: float, known: float) -> bool:
     return abs(factor - known) <= NEAR * abs(known)
+
+
+def beyond_limits(robot: Robot, positions: Mapping[str, Array]) -> tuple[Finding, ...]:
+    """Joints that go far beyond the limits of the robot file: often degrees taken for radians."""
+    far = []
+    for joint, q in positions.items():
+        limits = robot.joint(joint).limits
+        known = [abs(end) for end in (limits.lower, limits.upper) if end is not None]
+        reach = float(np.nanmax(np.abs(q)))
+        if len(known) == 2 and max(known) > 0.0 and reach > FAR * max(known):
+            far.append(f"'{joint}' reaches {reach:.4g}, its limit is {max(known):.4g}")
+    if not far:
+        return ()
+    return (
+        Finding(
+            "warning",
+            "beyond-limits",
+            f"positions go far beyond the limits of the robot file: {'; '.join(far[:4])}; are they "
+            "in degrees? Then name the column like 'joint.position[deg]'",
+        ),
+    )
+
+
+def constant_torques(torques: Mapping[str, Array]) -> tuple[Finding, ...]:
+    """Joints whose torque never changes, although all of them move."""
+    stuck = [
+        f"'{joint}' ({tau[0]:.4g})"
+        for joint, tau in torques.items()
+        if len(tau) > 1 and tau[0] != 0.0 and np.nanmax(tau) == np.nanmin(tau)
+    ]
+    if not stuck:
+        return ()
+    return (
+        Finding(
+            "warning",
+            "constant-torque",
+            f"the torque of {', '.join(stuck)} never changes, as that of a dead sensor: it is "
+            "fitted perfectly and would outweigh all others; leave its column out of the log",
+        ),
+    )

@@ -14,7 +14,12 @@ from steelyard.findings import Finding
 from steelyard.logs import Log
 from steelyard.motion import Measurements, Motion
 from steelyard.robot.tree import Robot
-from steelyard.signals.crosschecks import joints_that_should_rest, velocity_factors
+from steelyard.signals.crosschecks import (
+    beyond_limits,
+    constant_torques,
+    joints_that_should_rest,
+    velocity_factors,
+)
 from steelyard.signals.cutoff import CutoffChoice, automatic_cutoff
 from steelyard.signals.derivatives import half_width
 from steelyard.signals.drives import joint_side
@@ -127,7 +132,9 @@ def prepare(log: Log, robot: Robot, processing: Processing | None = None) -> Pre
             joint: int(count) for joint, count in zip(joints, np.isnan(tau).sum(axis=0))
         },
     }
-    findings = (*doubts, *joints_that_should_rest(log, robot))
+    limits = beyond_limits(robot, {joint: even[joint, "position"] for joint in joints})
+    stuck = constant_torques({joint: even[joint, "torque"] for joint in joints})
+    findings = (*doubts, *limits, *stuck, *joints_that_should_rest(log, robot))
     return Prepared(motion, Measurements(joints, tau), record, findings)
 
 
