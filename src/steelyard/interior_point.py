@@ -141,10 +141,11 @@ def minimise(
         if best is None or now.worst < best.worst:
             best = now if now.worst > USABLE else _with_duals(now, groups, len(conditions))
         patience = PATIENCE if best.worst > USABLE else STALLED
-        if iteration == max_iterations or iteration >= progress + patience:
+        since = best.iterations if best.worst > USABLE else progress
+        if iteration == max_iterations or iteration >= since + patience:
             break
         try:
-            careful = iteration >= progress + CIRCLING
+            careful = iteration >= best.iterations + CIRCLING
             x = _step(F, gram, groups, x, rest, least, careful)
         except np.linalg.LinAlgError:  # rounding has used up the distance to the boundary
             break
