@@ -100,6 +100,8 @@ class Numbers:
         self.excess = float(np.abs(self.products - self.floor).sum())
         self.gap = float(self.products[~self.kept].sum())
         self.off_floor = _off(self.products[self.kept], self.floor[self.kept])
+        S = self.S[self.kept]
+        self.divergence = float(self.floor[self.kept] @ (S - np.log(S) - 1.0))
 
     def add_hessian(self, H: Array) -> None:
         """Add A* W⁻² A to the Newton matrix."""
@@ -206,6 +208,9 @@ class Matrices:
         self.excess = float(np.abs(self.products - self.floor[:, None]).sum())
         self.gap = float(self.products[~self.kept].sum())
         self.off_floor = _off(self.products[self.kept], self.floor[self.kept][:, None])
+        S = self.S[self.kept]
+        trace, logdet = np.trace(S, axis1=1, axis2=2), np.linalg.slogdet(S)[1]
+        self.divergence = float(self.floor[self.kept] @ (trace - logdet - self.d))
 
     def add_hessian(self, H: Array) -> None:
         """Add A* (W⁻¹ · W⁻¹) A to the Newton matrix, W = R Rᵀ."""

@@ -66,7 +66,8 @@ class InteriorSolution:
     duals : Z_k, one for each condition, (d, d).
     stationarity : largest entry of the gradient that the duals do not balance, over the largest
         that they had to. violation : largest entry of S_k - (A_k x + b_k).
-    gap : sum of the products of ordinary conditions, over one plus the size of the objective.
+    gap : sum of the products of ordinary conditions, over one plus the squares and
+        floor × (tr S - log det S - d).
     off_floor : largest relative distance of the products of the others from their floor.
     """
 
@@ -99,8 +100,8 @@ def minimise(
     """Solve the problem of the module; see there.
 
     F : (n_rows, n), g : (n_rows,), c : (n,). start : (n,) where to begin, best well inside; it
-    need not be. Variables of size near one serve it best. Raises EstimationError where no optimum
-    is found, as when the conditions contradict each other.
+    need not be. Variables of size near one serve it best, and matrices with a floor near one.
+    Raises EstimationError where no optimum is found, as when the conditions contradict each other.
     """
     groups = arranged(conditions, len(start))
     gram, pull = F.T @ F, F.T @ g - c
@@ -119,7 +120,7 @@ def minimise(
         rest = F.T @ residual + c
         for group in groups:
             group.look(x, rest)
-        value = 1.0 + 0.5 * float(residual @ residual) + abs(float(c @ x))
+        value = 1.0 + 0.5 * float(residual @ residual) + sum(group.divergence for group in groups)
         least = LEAST * accuracy * value / max(n_ordinary, 1)
         now = InteriorSolution(
             x=x,
