@@ -45,12 +45,20 @@ def parameter_scale(model: Model) -> Array:
         "drive_inertia": mass * length**2,
         "viscous": mass * gravity * length,
         "coulomb": mass * gravity * length,
-        "offset": OFFSET * mass * gravity * length,
+        "offset": mass * gravity * length,
     }
     for i, column in enumerate(model.columns):
         if column.kind in sizes:
             scale[i] = sizes[column.kind]
     return scale
+
+
+def placing_weights(model: Model) -> Array:
+    """How much more than others (n_columns,) each parameter is drawn to where it is known to be.
+
+    Offsets more than the rest, in the sense of `OFFSET`.
+    """
+    return np.array([OFFSET**-2 if c.kind == "offset" else 1.0 for c in model.columns])
 
 
 def frameless_scale(model: Model, prior: Array, trust: Array) -> Array:
@@ -64,7 +72,7 @@ def frameless_scale(model: Model, prior: Array, trust: Array) -> Array:
         prior[k : k + 10] for k, t in zip(model.first_column_of_body, trust, strict=True) if t
     ]
     if not bodies:
-        return scale
+        return scale / np.sqrt(placing_weights(model))
     masses, _, inertias = to_com(np.array(bodies))
     mass = float(masses.mean())
     length = float(np.sqrt(0.5 * np.trace(inertias, axis1=1, axis2=2).sum() / masses.sum()))

@@ -128,7 +128,7 @@ def fit_problem(
     K: Array,
     given: tuple[Block, ...],
     scale: Array,
-    pull: float,
+    pull: float | Array,
     towards: Array,
 ) -> ConicProblem:
     """The fit on one triangular factor (n_base + 1, n_base + 1) of [W tau]."""

@@ -30,7 +30,7 @@ from steelyard.estimators.intervals import with_intervals
 from steelyard.feasible_point import settle
 from steelyard.model import Model
 from steelyard.regression import Regression
-from steelyard.scales import parameter_scale, typical_parameters
+from steelyard.scales import parameter_scale, placing_weights, typical_parameters
 
 Array = NDArray[np.float64]
 
@@ -59,7 +59,8 @@ def fit_feasible(
     if towards.shape != scale.shape or not np.isfinite(towards).all():
         raise EstimationError(f"a prior needs one finite number for each of {len(scale)} columns")
     K = regression.base.K
-    problem = fit_problem(system.factor, system.sigma, K, given, scale, pull, towards)
+    weights = pull * placing_weights(model)
+    problem = fit_problem(system.factor, system.sigma, K, given, scale, weights, towards)
     solution = solve(problem)
     if solution.status not in ("solved", "stalled"):
         check_constraints(model, constraints or Constraints())  # names the culprits, if any

@@ -75,7 +75,7 @@ def _shared(regression: Regression, fit: ConstrainedFit) -> dict[str, NDArray[An
         # one triangular factor per block stands for its rows in all groups
         "small": np.array(small),
         "sigma": np.array([fit.sigma]),
-        "pull": problem.pull[:1] * problem.scale[0] ** 2,
+        "pull": problem.pull * problem.scale**2,
         "K": regression.base.K,
         "scale": problem.scale,
         "towards": problem.towards,
@@ -89,7 +89,7 @@ def resample_solver(shared: Shared) -> Solver:
 
     given: dict[str, NDArray[Any]] = dict(shared)
     small, K, scale, towards = (given[name] for name in ("small", "K", "scale", "towards"))
-    sigma, pull = float(given["sigma"][0]), float(given["pull"][0])
+    sigma, pull = float(given["sigma"][0]), given["pull"]
     blocks = unpacked_blocks(given)
 
     def beta(draw: Array) -> Array:
