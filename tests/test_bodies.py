@@ -84,7 +84,12 @@ def test_the_table_has_every_number_once(found):
     assert len(names) == len(set(names)) == 22 * len(found.model.mechanism.bodies) + n_terms
     assert set(found.model.column_names) <= set(names)
     assert {row["at_boundary"] for row in rows} <= {"true", "false"}
-    assert {row["interval_kind"] for row in rows} <= {"confidence", "mostly prior", "feasible range", "prior only"}
+    assert {row["interval_kind"] for row in rows} <= {
+        "confidence",
+        "mostly prior",
+        "feasible range",
+        "prior only",
+    }
     by_name = {row["name"]: row for row in rows}
     assert float(by_name["upper.m"]["lower"]) == pytest.approx(3.0, rel=1e-5)
     assert by_name["shoulder.fv"]["interval_kind"] == "confidence"
