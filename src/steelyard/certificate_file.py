@@ -84,6 +84,10 @@ def read_certificate(path: str | Path) -> dict[str, Any]:
             data, object_pairs_hook=_no_repeats, parse_float=_no_float, parse_constant=_no_float
         )
     except CertificateError as failure:
+        if b'"steelyard.result/' in data[:200]:
+            raise CertificateError(
+                f"'{path}': is a result, not a certificate; identify writes certificate.json"
+            ) from None
         raise CertificateError(f"'{path}': {failure}") from None
     except (ValueError, RecursionError) as failure:
         reason = str(failure).splitlines()[0][:200]
