@@ -80,6 +80,20 @@ def test_a_result_as_the_prior_of_the_next(capsys, files):
     assert again["record"]["prior"]["gamma"] >= document["record"]["prior"]["gamma"]
 
 
+def test_the_table_of_standard_parameters_as_a_prior(capsys, files, tmp_path):
+    """The table that identify writes beside its result can be the prior of other logs."""
+    argv = ("identify", files["robot"], files["log"], *QUICK, "-o", tmp_path)
+    assert main([str(part) for part in argv]) == 0
+    capsys.readouterr()
+    other = {**files, "log": tmp_path / "other.csv"}
+    write_csv(arm_log(parse_urdf(URDF), 3), other["log"])
+    table = tmp_path / "standard_parameters.csv"
+    code, document, err = identified(capsys, other, "--prior", table, "--gamma", "100")
+    assert (code, err) == (0, "")
+    assert document["record"]["prior"]["source"] == f"'{table}'"
+    assert set(document["record"]["prior"]["divergence"]) == {"upper", "fore"}
+
+
 @pytest.mark.parametrize("rule", ["leave-blocks-out", "l-curve"])
 def test_rules_for_gamma(capsys, files, rule):
     """Both rules record what they tried."""

@@ -24,7 +24,14 @@ from numpy.typing import NDArray
 from steelyard.errors import ModelError, PriorError
 from steelyard.files import read_capped
 from steelyard.findings import Finding
-from steelyard.inertia import from_com, from_pseudo_inertia, to_com, transform, violations
+from steelyard.inertia import (
+    PARAMETERS,
+    from_com,
+    from_pseudo_inertia,
+    to_com,
+    transform,
+    violations,
+)
 from steelyard.model import Model
 from steelyard.named_values import json_value, named_values
 from steelyard.result import MAX_BYTES
@@ -35,9 +42,9 @@ from steelyard.wording import listed, shown, shown_path
 Array = NDArray[np.float64]
 Repair = Literal["floor-moments"]
 REPAIRS = get_args(Repair)
-AXES = ("xx", "xy", "yy", "xz", "yz", "zz")
 
-DERIVED = ("cx", "cy", "cz", "I1", "I2", "I3", *(f"Ic{axes}" for axes in AXES))
+DERIVED = ("cx", "cy", "cz", "I1", "I2", "I3", *(f"{symbol}_com" for symbol in PARAMETERS[4:]))
+"""What the table of standard parameters has of a body besides its ten."""
 FLOOR = 0.01
 """Least share of the sum of second moments that the repair leaves in any direction."""
 FLAT = 1e-6
@@ -113,7 +120,7 @@ def prior_from_file(model: Model, path: str | Path, *, repair: Repair | None = N
     }
     if not values:
         raise PriorError(f"{shown_path(path)}: has no values")
-    found = prior_from_values(model, values, source=shown(str(path)), repair=repair)
+    found = prior_from_values(model, values, source=shown_path(path), repair=repair)
     return replace(found, made_from=_logs_of(path))
 
 
@@ -269,7 +276,10 @@ def strictly_physical(phi: Array, length: float) -> bool:
 
 
 def floor_moments(phi: Array, length: float) -> Array | None:
-    """The repair of the module's name; None for a body without positive mass."""
+    """The body (10,) repaired by the rule 'floor-moments'; None without positive mass.
+
+    length : typical distance between bodies (m), which gives a point mass its extent.
+    """
     mass, com, _ = to_com(phi)
     if not mass > 0.0:
         return None
@@ -297,11 +307,11 @@ def violation_words(phi: Array, name: str) -> str:
 
 def _logs_of(path: str | Path) -> frozenset[str]:
     """Content hashes of the logs behind a result file; none for another file."""
+    from steelyard.held_out import used_hashes
+
     document = json_value(read_capped(path, MAX_BYTES, PriorError))
     record = document.get("record") if isinstance(document, dict) else None
-    runs = record.get("runs") if isinstance(record, dict) else None
-    hashes = [run.get("content_sha256") for run in runs or () if isinstance(run, dict)]
-    return frozenset(found for found in hashes if isinstance(found, str))
+    return used_hashes(record) if isinstance(record, dict) else frozenset()
 
 
 def _derived(name: str, bodies: set[str]) -> bool:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 NAME = "identify"
 HELP = "parameters with error bars, from a robot file and logs"
 METHODS = ("entropic", "pullback", "feasible", "essential", "cad", "cad-essential", "wls", "ols")
-WITH_PRIOR = ("entropic", "pullback", "cad", "cad-essential")
+WITH_PRIOR = ("entropic", "pullback")
+TAKE_PRIOR = (*WITH_PRIOR, "cad", "cad-essential")
+CONSTRAINED = (*WITH_PRIOR, "feasible")
 OUTPUTS = (
     "result.json",
     "report.html",
@@ -205,19 +207,19 @@ def checked_prior(arguments: argparse.Namespace) -> Callable[[Model], Prior] | N
     """How to make the prior, for the methods that take one; the others refuse one."""
     method = arguments.method
     needless = {
-        "--prior": arguments.prior if method not in WITH_PRIOR else None,
-        "--repair-prior": arguments.repair_prior if method not in WITH_PRIOR else None,
-        "--gamma": arguments.gamma if method not in WITH_PRIOR[:2] else None,
+        "--prior": arguments.prior if method not in TAKE_PRIOR else None,
+        "--repair-prior": arguments.repair_prior if method not in TAKE_PRIOR else None,
+        "--gamma": arguments.gamma if method not in WITH_PRIOR else None,
         **{
             f"--{name}": getattr(arguments, name.replace("-", "_")) or None
             for name in ("consistency", "total-mass", "mass")
-            if method not in ("entropic", "pullback", "feasible")
+            if method not in CONSTRAINED
         },
     }
     for option, given in needless.items():
         if given is not None:
             raise EstimationError(f"{option} is given, but the method '{method}' does not use it")
-    if method in WITH_PRIOR[:2] or arguments.prior or arguments.repair_prior:
+    if method in WITH_PRIOR or arguments.prior or arguments.repair_prior:
         return prior_from(arguments)
     return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -169,15 +169,7 @@ def pull_record(pull: Pull) -> dict[str, Any]:
         "metric": pull.metric,
         "gamma": pull.gamma,
         "rule": pull.choice.rule,
-        "trials": [
-            {
-                "gamma": t.gamma,
-                "score": t.score,
-                "standard_error": t.standard_error,
-                "as_good": t.as_good,
-            }
-            for t in pull.choice.trials
-        ],
+        "trials": [asdict(trial) for trial in pull.choice.trials],
         "divergence": dict(pull.divergence),
         "iterations": pull.iterations,
     }

@@ -46,6 +46,7 @@ Array = NDArray[np.float64]
 SMALLEST, LARGEST = 1e-6, 1e8
 """Weights of a prior that can be asked for."""
 USUAL = 100.0
+"""A weight with which constraints are tried out."""
 LEAST_SHOWN = 3e-4
 """Share of its torques that a term of typical size explains, at least."""
 
@@ -58,7 +59,8 @@ class Pull:
     covariance : (n_base, n_base) what the prior's own uncertainty adds to that of the data.
     data_share : (n_base,) share of each base parameter's variance that comes from the data; NaN
         for those that the data leave open and that concern no body with a prior.
-    shared, gamma : what helping processes need to solve the same problem on drawn blocks.
+    iterations : steps of the solver. shared : what helping processes need to solve the same
+        problem on drawn blocks.
     """
 
     prior: Prior
@@ -102,9 +104,8 @@ def fit_with_prior(
     try:
         arrays = problem_arrays(model, regression, given, prior)
         problem = prior_problem(first, arrays["scale"], typical, given, prior.theta, prior.trust)
-        _solve(
-            problem, system, regression, USUAL, metric
-        )  # what has no solution is found out early
+        # what has no solution is found out before gamma is searched for
+        _solve(problem, system, regression, USUAL, metric)
         shared = shared_arrays(regression, system, arrays, metric)
         choice = _choose(regression, system, problem, shared, gamma, metric, workers, progress)
         placed = _solve(problem, system, regression, choice.gamma, metric)

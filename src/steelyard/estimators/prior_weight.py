@@ -1,9 +1,11 @@
 """How much a prior should count: gamma, chosen on the training data.
 
-leave-blocks-out   The time blocks are put into groups of neighbours. Each group is predicted
-by the fit to all others; the gamma with the smallest error wins.
+leave-blocks-out   The time blocks are put into groups of neighbours, and each group is
+                   predicted by the fit to all others. Of all gammas that predict as well as
+                   the best one, the largest is taken; but none with which the bodies lie
+                   further from the prior than its weight would have them.
 l-curve            The corner of misfit against divergence, both logarithmic: where the curve
-turns fastest; where it hardly turns, the strongest weight that costs no misfit.
+                   turns fastest; where it hardly turns, the strongest that costs no misfit.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ INDIFFERENT = 0.1
 """Share of the squared error, 5 % in the error, for which it is not worth to leave the prior: parts
 of one motion resemble each other more than another motion does."""
 SAME = 0.02
-"""Share of the squared error for which it is not worth to have another term."""
+"""Share of the squared error that is no difference: of another term, or along an l-curve."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,6 @@ def l_curve(misfits: Sequence[float], divergences: Sequence[float]) -> GammaChoi
     trials = tuple(Trial(g, float(c), float("nan")) for g, c in zip(GRID, curvature, strict=True))
     corner = int(np.argmax(curvature))
     if curvature[corner] < NO_CORNER:  # the strongest that costs nothing
-        cheap = np.asarray(misfits) <= (1.0 + INDIFFERENT) * min(misfits)
+        cheap = np.asarray(misfits) <= (1.0 + SAME) * min(misfits)
         corner = int(np.flatnonzero(cheap).max())
     return GammaChoice(GRID[corner], "l-curve", trials)
