@@ -27,7 +27,7 @@ GOALS = (
 
 def measure() -> dict[str, float | None]:
     """Counts over all problems, and the largest parameter in units of the prior's scale."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
     from random_problems import judge, random_problem
 
     totals = {"violations": 0, "unexplained_failures": 0, "runaways": 0, "refusals": 0}

@@ -31,11 +31,11 @@ GOALS = (
 
 def measure() -> dict[str, float | None]:
     """How often both were right."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
     import numpy as np
     from certificate_cases import mutant, with_others
 
-    from steelyard.verify import verify
+    from steelyard.certificates.verify import verify
 
     rng = np.random.default_rng(0)
     count: Counter[str] = Counter()
@@ -61,8 +61,8 @@ def measure() -> dict[str, float | None]:
 
 def opinion(document: dict[str, Any]) -> bool:
     """Whether the checker accepts; what it cannot read is rejected."""
-    from steelyard.exact_text import CertificateError
-    from steelyard.verify import verify
+    from steelyard.certificates.verify import verify
+    from steelyard.conic.exact_text import CertificateError
 
     try:
         return verify(document).valid
@@ -84,8 +84,8 @@ def unreported(document: dict[str, Any]) -> int:
     """Number of hashes that differ from the content without being named."""
     from exact_second import seals
 
-    from steelyard.exact_text import CertificateError
-    from steelyard.verify import verify
+    from steelyard.certificates.verify import verify
+    from steelyard.conic.exact_text import CertificateError
 
     wrong = [name for name, value in seals(document).items() if document["hashes"][name] != value]
     try:

@@ -28,13 +28,13 @@ GOALS = (
 
 def measure() -> dict[str, float | None]:
     """Seconds and shares."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
     import numpy as np
     from experiments import chain_experiment
     from scipy.signal import butter, sosfiltfilt
 
     from steelyard.estimators.feasible import estimate_feasible
-    from steelyard.regression import compress
+    from steelyard.regression.regression import compress
 
     say("time")
     seconds, seconds_alone = built_in_arm_seconds()
@@ -76,12 +76,13 @@ def measure() -> dict[str, float | None]:
 
 def built_in_arm_seconds() -> tuple[float, float]:
     """Seconds for 200 resamples of the built-in arm's constrained fit: all processors, one."""
-    from steelyard.builtin import builtin_arm, builtin_truth
     from steelyard.estimators.feasible import estimate_feasible
+    from steelyard.estimators.parallel.threads import available_threads
     from steelyard.excitation.fourier import multisine
-    from steelyard.identification import available_threads, identify
-    from steelyard.model import Model
-    from steelyard.simulation import Sensors, simulate
+    from steelyard.identification.identify import identify
+    from steelyard.model.model import Model
+    from steelyard.simulation.builtin_arm import builtin_arm, builtin_truth
+    from steelyard.simulation.simulate import Sensors, simulate
 
     robot = builtin_arm()
     model = Model(robot)

@@ -22,11 +22,11 @@ GOALS = (Goal("coverage", ">=", 0.92), Goal("coverage", "<=", 0.98), Goal("runs"
 
 def measure() -> dict[str, float | None]:
     """Coverage pooled and by joint, and how wide the intervals are."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
     import numpy as np
     from payload_runs import PROCESSING, PayloadRuns
 
-    from steelyard.drive_gains import identify_gains
+    from steelyard.identification.drive_gains import identify_gains
 
     world = PayloadRuns()
     n_joints = len(world.robot.joint_names)

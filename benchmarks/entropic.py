@@ -36,7 +36,7 @@ GOALS = (
 
 def measure() -> dict[str, float | None]:
     """Milliseconds, steps and differences."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
     figures: dict[str, float | None] = {}
     for n_links, repeats in REPEATS.items():
         say(f"{n_links} links")

@@ -32,12 +32,12 @@ GOALS = (
 
 def measure() -> dict[str, float | None]:
     """Pooled coverage of each interval, and how often the result warns as it should."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
     import numpy as np
     from experiments import chain_experiment
     from scipy.signal import butter, sosfiltfilt
 
-    from steelyard.estimators import ols, wls
+    from steelyard.estimators.least_squares import ols, wls
 
     world = chain_experiment(0)
     rng = np.random.default_rng(1)
@@ -70,7 +70,7 @@ def coverage(
     """Classical and cluster coverage, share of runs with the warning, number of blocks."""
     import numpy as np
 
-    from steelyard.regression import compress
+    from steelyard.regression.regression import compress
 
     inside = np.zeros((2, N_RUNS))
     said = 0

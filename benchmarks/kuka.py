@@ -23,7 +23,7 @@ SKIPPED = 500
 
 def measure() -> dict[str, float | None]:
     """Errors in percent; all absent where the data set is not at hand."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
     from recorded import kuka_robot, kuka_run
     from robot_files import has_dataset
 
@@ -33,12 +33,12 @@ def measure() -> dict[str, float | None]:
 
     import numpy as np
 
-    from steelyard.estimators import ols, wls
     from steelyard.estimators.feasible import fit_feasible
-    from steelyard.kernels import torque
-    from steelyard.model import Model
-    from steelyard.regression import compress
-    from steelyard.validation import predict_base
+    from steelyard.estimators.least_squares import ols, wls
+    from steelyard.model.kernels import torque
+    from steelyard.model.model import Model
+    from steelyard.regression.regression import compress
+    from steelyard.validation.scores import predict_base
 
     model = Model(kuka_robot())
     runs = {run: kuka_run(run, SKIPPED) for run in (1, 2, 3)}

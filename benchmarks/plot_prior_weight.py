@@ -53,11 +53,11 @@ def main(out: Path = OUT) -> None:
 def draw(axes: Axes, row: Row) -> None:
     """Error against gamma, the gammas that are as good on the training data, and the choice."""
     from steelyard.estimators.feasible import fit_feasible
+    from steelyard.estimators.parallel.threads import available_threads
+    from steelyard.estimators.parallel.workers import Workers
     from steelyard.estimators.prior_fit import fit_with_prior
-    from steelyard.estimators.workers import Workers
-    from steelyard.identification import available_threads
-    from steelyard.kernels import torque
-    from steelyard.scales import known_parameters
+    from steelyard.model.kernels import torque
+    from steelyard.model.typical_sizes import known_parameters
 
     model = row.model()
     regression = row.compressed(model, model, available_threads())

@@ -37,9 +37,9 @@ from goals import Goal, ratio
 from real_rows import ROWS, HeldOutRun, Row
 
 if TYPE_CHECKING:
-    from steelyard.estimate import Estimate
-    from steelyard.model import Model
-    from steelyard.regression import Regression
+    from steelyard.estimators.estimate import Estimate
+    from steelyard.model.model import Model
+    from steelyard.regression.regression import Regression
 
 NAME = "real"
 DESCRIPTION = "four recorded arms: error of every method on a motion that it has not seen"
@@ -91,10 +91,11 @@ def absent(row: Row) -> Figures:
 
 def measured(row: Row) -> Figures:
     """Every method on one row, and the default with the terms that the data ask for."""
-    from steelyard.identification import available_threads, widest
-    from steelyard.kernels import torque
-    from steelyard.narrowing import narrowed
-    from steelyard.validation import predict_base
+    from steelyard.estimators.parallel.threads import available_threads
+    from steelyard.model.kernels import torque
+    from steelyard.model.wider import widest
+    from steelyard.regression.fewer_terms import narrowed
+    from steelyard.validation.scores import predict_base
 
     name, threads = row.figure, available_threads()
     say(f"{row.title}")
@@ -136,7 +137,7 @@ def estimated(
     import numpy as np
 
     from steelyard.estimators.methods import WITH_PRIOR, Wishes, estimate_by
-    from steelyard.prior import Prior
+    from steelyard.knowledge.prior import Prior
 
     method = COLUMNS[column]
     if method in WITH_PRIOR:
@@ -169,9 +170,9 @@ def advised(
     threads: int,
 ) -> Figures:
     """The default with the terms that are advised on the training data, on the same samples."""
+    from steelyard.estimators.parallel.workers import Workers
     from steelyard.estimators.term_choice import compare_terms, term_findings
-    from steelyard.estimators.workers import Workers
-    from steelyard.validation import predict_base
+    from steelyard.validation.scores import predict_base
 
     name = row.figure
     with Workers(threads) as workers:
@@ -209,8 +210,8 @@ def without_open_offsets(
     row: Row, model: Model, regression: Regression, run: HeldOutRun, threads: int
 ) -> float | None:
     """The default's error without offsets that the motion cannot tell from Coulomb friction."""
-    from steelyard.estimators import wls
-    from steelyard.validation import predict_base
+    from steelyard.estimators.least_squares import wls
+    from steelyard.validation.scores import predict_base
 
     told = dict(zip(regression.base.names, wls(regression).determined, strict=True))
     joints = [

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 
 if TYPE_CHECKING:
-    from steelyard.logs import Log
-    from steelyard.model import Model
-    from steelyard.motion import Motion
-    from steelyard.prior import Prior, Repair
-    from steelyard.regression import Regression
-    from steelyard.signals import Processing
-    from steelyard.terms import Side, Term
+    from steelyard.knowledge.prior import Prior, Repair
+    from steelyard.logs.log import Log
+    from steelyard.model.model import Model
+    from steelyard.model.terms import Side, Term
+    from steelyard.regression.regression import Regression
+    from steelyard.signals.motion import Motion
+    from steelyard.signals.processing import Processing
 
 Array = NDArray[np.float64]
 
@@ -81,7 +81,7 @@ class Row:
         """The robot with the terms that the default gives it."""
         from recorded import kinova_robot, kuka_robot, tx40_overlay, tx40_robot, ur10_robot
 
-        from steelyard.identification import model_of
+        from steelyard.knowledge.overlay.model import model_of
 
         if self.dataset == TX40:
             return model_of(tx40_robot(), overlay=tx40_overlay())
@@ -90,13 +90,13 @@ class Row:
 
     def with_terms(self, terms: Iterable[Term]) -> Model:
         """The robot with other terms."""
-        from steelyard.model import Model
+        from steelyard.model.model import Model
 
         return Model(self.model().robot, tuple(terms))
 
     def prior(self, model: Model) -> Prior:
         """The robot file's inertials, repaired where they must be."""
-        from steelyard.prior import prior_from_robot
+        from steelyard.knowledge.prior import prior_from_robot
 
         return prior_from_robot(model, repair=self.repair)
 
@@ -104,8 +104,8 @@ class Row:
         """The recording to learn from, prepared as ``model`` needs, in factors of ``wide``."""
         from recorded import kuka_run
 
-        from steelyard.identification import compressed
-        from steelyard.regression import compress
+        from steelyard.identification.identify import compressed
+        from steelyard.regression.regression import compress
 
         if self.dataset == KUKA:
             return compress(wide, *kuka_run(1, KUKA_SKIPPED), threads=threads)
@@ -115,8 +115,8 @@ class Row:
         """The recording to predict, prepared in the same way."""
         from recorded import kuka_run
 
-        from steelyard.identification import PERIODS_PER_BLOCK, prepare_run
-        from steelyard.regression import block_length
+        from steelyard.identification.identify import PERIODS_PER_BLOCK, prepare_run
+        from steelyard.regression.regression import block_length
 
         if self.dataset == KUKA:
             motion, measured = kuka_run(3, KUKA_SKIPPED)
@@ -138,7 +138,7 @@ class Row:
     def _processing(self) -> Processing:
         from recorded import tx40_processing
 
-        from steelyard.signals import Processing
+        from steelyard.signals.processing import Processing
 
         return tx40_processing() if self.dataset == TX40 else Processing(cutoff_hz=10.0)
 

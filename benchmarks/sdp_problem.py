@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conic import ConicProblem, conic_problem
-from steelyard.constraints import Constraints, blocks
-from steelyard.identifiability import BaseMap, base_map
-from steelyard.kernels import torque_regressor
-from steelyard.model import Model
-from steelyard.scales import parameter_scale
-from steelyard.states import random_states
-from steelyard.testing import random_robot
+from steelyard.conic.problem import ConicProblem, conic_problem
+from steelyard.knowledge.constraint_blocks import blocks
+from steelyard.knowledge.constraints import Constraints
+from steelyard.model.base_map import BaseMap, base_map
+from steelyard.model.kernels import torque_regressor
+from steelyard.model.model import Model
+from steelyard.model.random_states import random_states
+from steelyard.model.typical_sizes import parameter_scale
+from steelyard.testing.random_robots import random_robot
 
 Array = NDArray[np.float64]
 NOISE = 0.3

@@ -6,8 +6,8 @@ robot of your own, replace the middle part by ``log = read_log("run.csv")``.
 """
 
 from steelyard import Model, Processing, Sensors, identify, multisine, prepare, simulate
-from steelyard.builtin import builtin_arm, builtin_truth
-from steelyard.validation import predict_base, validate
+from steelyard.simulation.builtin_arm import builtin_arm, builtin_truth
+from steelyard.validation.scores import predict_base, validate
 
 robot = builtin_arm()
 model = Model(robot)

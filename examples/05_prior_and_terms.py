@@ -17,7 +17,7 @@ from steelyard import (
     prior_from_mass,
     simulate,
 )
-from steelyard.builtin import builtin_arm, builtin_truth
+from steelyard.simulation.builtin_arm import builtin_arm, builtin_truth
 
 robot = builtin_arm()
 link_side = Model(robot, default_terms(robot, "link"))

@@ -5,9 +5,9 @@ that are written, and the certificate proves it to whoever does not trust the so
 """
 
 from steelyard import Constraints, Model, identify, multisine, simulate
-from steelyard.builtin import builtin_arm, builtin_truth
-from steelyard.constraints import Box
-from steelyard.proof import prove
+from steelyard.certificates.certificate import prove
+from steelyard.knowledge.constraints import Box
+from steelyard.simulation.builtin_arm import builtin_arm, builtin_truth
 
 robot = builtin_arm()
 model = Model(robot)
@@ -20,7 +20,7 @@ known = Constraints(
     bounds={"coulomb": (0.0, 20.0)},
 )
 found = identify(robot, log, method="feasible", constraints=known, n_resamples=20, ranges=False)
-proof, findings = prove(found)
+proof, findings = prove(found.model, found.regression, found.fit)
 print(found.estimate.method, f"{found.estimate.relative_error:.2%}")
 print(proof.words if proof is not None else findings)
 print("checked with integers alone:", proof is not None and proof.verdict.valid)

@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from project import DOCS
 
 from steelyard.cli.parser import build_parser
 from steelyard.errors import MissingDependencyError
-from steelyard.result import read_schema
-from steelyard.robot.overlay import LIMITS, TERMS
-from steelyard.robot.overlay_toml import COUPLING_KEYS, KEYS, parse_overlay
-from steelyard.signals import Processing
+from steelyard.estimators.result_file import read_schema
+from steelyard.knowledge.overlay.overlay import LIMITS, TERMS
+from steelyard.knowledge.overlay.toml_file import COUPLING_KEYS, KEYS, parse_overlay
+from steelyard.signals.processing import Processing
 
-DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"(?:#|<!--) (\w+\.(?:toml|urdf|xml))(?: -->)?$")

@@ -20,11 +20,11 @@ from time import perf_counter
 import wam
 
 from steelyard import Robot
-from steelyard.identifiability import base_map
-from steelyard.model import Model
-from steelyard.motion import Measurements, Motion
-from steelyard.regression import compress, compress_stream
-from steelyard.terms import default_terms
+from steelyard.model.base_map import base_map
+from steelyard.model.model import Model
+from steelyard.model.terms import default_terms
+from steelyard.regression.regression import compress, compress_stream
+from steelyard.signals.motion import Measurements, Motion
 
 WARM_UP_SAMPLES = 3 * 4096
 

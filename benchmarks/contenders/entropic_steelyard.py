@@ -13,14 +13,15 @@ from time import perf_counter
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "helpers"))
 
 from prior_problems import Fit, scattered
 from sdp_problem import chain, factors
 
-from steelyard.constraints import Constraints, blocks
-from steelyard.feasible_point import failing, settle
-from steelyard.scales import parameter_scale
+from steelyard.conic.settle import failing, settle
+from steelyard.knowledge.constraint_blocks import blocks
+from steelyard.knowledge.constraints import Constraints
+from steelyard.model.typical_sizes import parameter_scale
 
 n_links, repeats = int(sys.argv[1]), int(sys.argv[2])
 it = chain(n_links)

@@ -10,8 +10,8 @@ import cvxpy
 import numpy as np
 from sdp_problem import sdp_problem
 
-from steelyard.cones import matrix_of
-from steelyard.feasible_point import settle
+from steelyard.conic.blocks import matrix_of
+from steelyard.conic.settle import settle
 
 problem = sdp_problem(int(sys.argv[1]))
 solver = sys.argv[2]

@@ -15,8 +15,8 @@ from time import perf_counter
 import numpy as np
 from sdp_problem import chain, figaroh_names, figaroh_problem, fresh
 
-from steelyard.conic import solve
-from steelyard.feasible_point import failing, settle
+from steelyard.conic.settle import failing, settle
+from steelyard.conic.solver import solve
 
 REPEATS = 15
 

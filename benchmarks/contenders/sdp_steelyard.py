@@ -12,8 +12,8 @@ from time import perf_counter
 
 from sdp_problem import fresh, sdp_problem
 
-from steelyard.conic import solve
-from steelyard.feasible_point import failing, settle
+from steelyard.conic.settle import failing, settle
+from steelyard.conic.solver import solve
 
 problem = sdp_problem(int(sys.argv[1]))
 repeats = int(sys.argv[2])

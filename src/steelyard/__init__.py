@@ -14,89 +14,171 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from steelyard._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from steelyard.constraints import Constraints as Constraints
-    from steelyard.drive_gains import identify_gains as identify_gains
+    from steelyard.certificates.base_feasibility import base_feasibility as base_feasibility
+    from steelyard.certificates.base_feasibility import correct_base as correct_base
+    from steelyard.certificates.certificate import prove as prove
+    from steelyard.certificates.verify import verify as verify
+    from steelyard.certificates.writing import write_certificate as write_certificate
     from steelyard.errors import SteelyardError as SteelyardError
-    from steelyard.estimate import Estimate as Estimate
-    from steelyard.estimators import ols as ols
-    from steelyard.estimators import wls as wls
+    from steelyard.estimators.estimate import Estimate as Estimate
+    from steelyard.estimators.least_squares import ols as ols
+    from steelyard.estimators.least_squares import wls as wls
+    from steelyard.estimators.result_file import read_result as read_result
+    from steelyard.estimators.result_file import result_document as result_document
+    from steelyard.estimators.result_file import write_result as write_result
     from steelyard.excitation.fourier import FourierTrajectory as FourierTrajectory
     from steelyard.excitation.fourier import multisine as multisine
-    from steelyard.identifiability import BaseMap as BaseMap
-    from steelyard.identifiability import base_map as base_map
-    from steelyard.identification import identify as identify
-    from steelyard.logs import Log as Log
-    from steelyard.logs import read_log as read_log
-    from steelyard.logs import write_csv as write_csv
-    from steelyard.model import Model as Model
-    from steelyard.motion import Measurements as Measurements
-    from steelyard.motion import Motion as Motion
-    from steelyard.payload import Payload as Payload
-    from steelyard.prior import Prior as Prior
-    from steelyard.prior import prior_from_file as prior_from_file
-    from steelyard.prior import prior_from_geometry as prior_from_geometry
-    from steelyard.prior import prior_from_mass as prior_from_mass
-    from steelyard.prior import prior_from_robot as prior_from_robot
-    from steelyard.prior import prior_from_values as prior_from_values
-    from steelyard.regression import Regression as Regression
-    from steelyard.regression import compress as compress
-    from steelyard.regression import compress_stream as compress_stream
-    from steelyard.regression import merge as merge
-    from steelyard.robot.overlay import read_overlay as read_overlay
-    from steelyard.robot.tree import Robot as Robot
-    from steelyard.signals import Processing as Processing
-    from steelyard.signals import prepare as prepare
-    from steelyard.simulation import Controller as Controller
-    from steelyard.simulation import Sensors as Sensors
-    from steelyard.simulation import simulate as simulate
-    from steelyard.terms import coupled_terms as coupled_terms
-    from steelyard.terms import default_terms as default_terms
-    from steelyard.terms import joint_terms as joint_terms
-    from steelyard.validation import validate as validate
+    from steelyard.export.physical import nearest_urdf as nearest_urdf
+    from steelyard.export.urdf import rewrite_inertials as rewrite_inertials
+    from steelyard.export.urdf import write_inertials as write_inertials
+    from steelyard.findings import Finding as Finding
+    from steelyard.identification.drive_gains import identify_gains as identify_gains
+    from steelyard.identification.identify import Identification as Identification
+    from steelyard.identification.identify import identify as identify
+    from steelyard.knowledge.constraints import Constraints as Constraints
+    from steelyard.knowledge.constraints import MassSum as MassSum
+    from steelyard.knowledge.constraints import Mirrored as Mirrored
+    from steelyard.knowledge.overlay.apply import apply_overlay as apply_overlay
+    from steelyard.knowledge.overlay.overlay import Overlay as Overlay
+    from steelyard.knowledge.overlay.read_robot import read_robot as read_robot
+    from steelyard.knowledge.overlay.toml_file import read_overlay as read_overlay
+    from steelyard.knowledge.payload import Payload as Payload
+    from steelyard.knowledge.prior import Prior as Prior
+    from steelyard.knowledge.prior import prior_from_file as prior_from_file
+    from steelyard.knowledge.prior import prior_from_geometry as prior_from_geometry
+    from steelyard.knowledge.prior import prior_from_mass as prior_from_mass
+    from steelyard.knowledge.prior import prior_from_robot as prior_from_robot
+    from steelyard.knowledge.prior import prior_from_values as prior_from_values
+    from steelyard.knowledge.regions import Box as Box
+    from steelyard.knowledge.regions import Cylinder as Cylinder
+    from steelyard.knowledge.regions import Ellipsoid as Ellipsoid
+    from steelyard.knowledge.regions import Hull as Hull
+    from steelyard.knowledge.regions import SymmetryPlane as SymmetryPlane
+    from steelyard.logs.log import Log as Log
+    from steelyard.logs.reading import read_log as read_log
+    from steelyard.logs.writer_csv import write_csv as write_csv
+    from steelyard.model.base_map import BaseMap as BaseMap
+    from steelyard.model.base_map import base_map as base_map
+    from steelyard.model.kernels import bias_torque as bias_torque
+    from steelyard.model.kernels import mass_matrix as mass_matrix
+    from steelyard.model.kernels import torque as torque
+    from steelyard.model.kernels import torque_regressor as torque_regressor
+    from steelyard.model.model import Model as Model
+    from steelyard.model.terms import Term as Term
+    from steelyard.model.terms import coupled_terms as coupled_terms
+    from steelyard.model.terms import default_terms as default_terms
+    from steelyard.model.terms import joint_terms as joint_terms
+    from steelyard.regression.factor_file import read_regression as read_regression
+    from steelyard.regression.factor_file import write_regression as write_regression
+    from steelyard.regression.regression import Regression as Regression
+    from steelyard.regression.regression import compress as compress
+    from steelyard.regression.regression import compress_stream as compress_stream
+    from steelyard.regression.regression import merge as merge
+    from steelyard.report.page import render_report as render_report
+    from steelyard.report.page import write_report as write_report
+    from steelyard.robot.nearest_body import nearest_physical as nearest_physical
+    from steelyard.robot.parts import Joint as Joint
+    from steelyard.robot.parts import Limits as Limits
+    from steelyard.robot.parts import Link as Link
+    from steelyard.robot.parts import Mimic as Mimic
+    from steelyard.robot.physical_links import check_links as check_links
+    from steelyard.robot.robot import Robot as Robot
+    from steelyard.signals.motion import Measurements as Measurements
+    from steelyard.signals.motion import Motion as Motion
+    from steelyard.signals.prepare import Prepared as Prepared
+    from steelyard.signals.prepare import prepare as prepare
+    from steelyard.signals.processing import Processing as Processing
+    from steelyard.simulation.sensors import Sensors as Sensors
+    from steelyard.simulation.simulate import Controller as Controller
+    from steelyard.simulation.simulate import simulate as simulate
+    from steelyard.validation.held_out import validate_logs as validate_logs
+    from steelyard.validation.scores import predict_base as predict_base
+    from steelyard.validation.scores import validate as validate
 
 _HOME = {
-    "BaseMap": "identifiability",
-    "Constraints": "constraints",
-    "Controller": "simulation",
-    "Estimate": "estimate",
+    "BaseMap": "model.base_map",
+    "Box": "knowledge.regions",
+    "Constraints": "knowledge.constraints",
+    "Controller": "simulation.simulate",
+    "Cylinder": "knowledge.regions",
+    "Ellipsoid": "knowledge.regions",
+    "Estimate": "estimators.estimate",
+    "Finding": "findings",
     "FourierTrajectory": "excitation.fourier",
-    "Log": "logs",
-    "Measurements": "motion",
-    "Model": "model",
-    "Motion": "motion",
-    "Payload": "payload",
-    "Prior": "prior",
-    "Processing": "signals",
-    "Regression": "regression",
-    "Robot": "robot.tree",
-    "Sensors": "simulation",
+    "Hull": "knowledge.regions",
+    "Identification": "identification.identify",
+    "Joint": "robot.parts",
+    "Limits": "robot.parts",
+    "Link": "robot.parts",
+    "Log": "logs.log",
+    "MassSum": "knowledge.constraints",
+    "Measurements": "signals.motion",
+    "Mimic": "robot.parts",
+    "Mirrored": "knowledge.constraints",
+    "Model": "model.model",
+    "Motion": "signals.motion",
+    "Overlay": "knowledge.overlay.overlay",
+    "Payload": "knowledge.payload",
+    "Prepared": "signals.prepare",
+    "Prior": "knowledge.prior",
+    "Processing": "signals.processing",
+    "Regression": "regression.regression",
+    "Robot": "robot.robot",
+    "Sensors": "simulation.sensors",
     "SteelyardError": "errors",
-    "base_map": "identifiability",
-    "compress": "regression",
-    "compress_stream": "regression",
-    "coupled_terms": "terms",
-    "default_terms": "terms",
-    "identify": "identification",
-    "identify_gains": "drive_gains",
-    "joint_terms": "terms",
-    "merge": "regression",
+    "SymmetryPlane": "knowledge.regions",
+    "Term": "model.terms",
+    "apply_overlay": "knowledge.overlay.apply",
+    "base_feasibility": "certificates.base_feasibility",
+    "base_map": "model.base_map",
+    "bias_torque": "model.kernels",
+    "check_links": "robot.physical_links",
+    "compress": "regression.regression",
+    "compress_stream": "regression.regression",
+    "correct_base": "certificates.base_feasibility",
+    "coupled_terms": "model.terms",
+    "default_terms": "model.terms",
+    "identify": "identification.identify",
+    "identify_gains": "identification.drive_gains",
+    "joint_terms": "model.terms",
+    "mass_matrix": "model.kernels",
+    "merge": "regression.regression",
     "multisine": "excitation.fourier",
-    "ols": "estimators",
-    "prepare": "signals",
-    "prior_from_file": "prior",
-    "prior_from_geometry": "prior",
-    "prior_from_mass": "prior",
-    "prior_from_robot": "prior",
-    "prior_from_values": "prior",
-    "read_log": "logs",
-    "read_overlay": "robot.overlay",
-    "simulate": "simulation",
-    "validate": "validation",
-    "wls": "estimators",
-    "write_csv": "logs",
+    "nearest_physical": "robot.nearest_body",
+    "nearest_urdf": "export.physical",
+    "ols": "estimators.least_squares",
+    "predict_base": "validation.scores",
+    "prepare": "signals.prepare",
+    "prior_from_file": "knowledge.prior",
+    "prior_from_geometry": "knowledge.prior",
+    "prior_from_mass": "knowledge.prior",
+    "prior_from_robot": "knowledge.prior",
+    "prior_from_values": "knowledge.prior",
+    "prove": "certificates.certificate",
+    "read_log": "logs.reading",
+    "read_overlay": "knowledge.overlay.toml_file",
+    "read_regression": "regression.factor_file",
+    "read_result": "estimators.result_file",
+    "read_robot": "knowledge.overlay.read_robot",
+    "render_report": "report.page",
+    "result_document": "estimators.result_file",
+    "rewrite_inertials": "export.urdf",
+    "simulate": "simulation.simulate",
+    "torque": "model.kernels",
+    "torque_regressor": "model.kernels",
+    "validate": "validation.scores",
+    "validate_logs": "validation.held_out",
+    "verify": "certificates.verify",
+    "wls": "estimators.least_squares",
+    "write_certificate": "certificates.writing",
+    "write_csv": "logs.writer_csv",
+    "write_inertials": "export.urdf",
+    "write_regression": "regression.factor_file",
+    "write_report": "report.page",
+    "write_result": "estimators.result_file",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

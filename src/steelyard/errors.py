@@ -5,6 +5,10 @@ and what to do about it. The command line prints the message as one line and
 exits with code 2; a traceback is a defect.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+from itertools import islice
+
 
 class SteelyardError(Exception):
     """Base of every error that Steelyard raises on purpose."""
@@ -59,3 +63,78 @@ class MissingDependencyError(SteelyardError):
         super().__init__(
             f"{purpose} needs {library}, which is not installed: pip install 'steelyard[{extra}]'"
         )
+
+
+LONGEST_NAME = 200
+
+
+LONGEST_TEXT = 60
+
+
+LONGEST_PATH = 500
+
+
+LONGEST_REASON = 300
+
+
+LONGEST_LIST = 20
+
+
+def shown(text: str, longest: int = LONGEST_TEXT) -> str:
+    """``text`` in quotes, on one line and cut to a readable length."""
+    cut = text if len(text) <= longest else text[:longest] + "..."
+    return f"'{cut}'" if cut.isprintable() else repr(cut)
+
+
+def shown_path(path: object) -> str:
+    """A path in quotes and on one line; paths are cut later than other text."""
+    return shown(str(path), LONGEST_PATH)
+
+
+def one_line(reason: object) -> str:
+    """Another library's message on one line, without what a terminal would obey."""
+    text = "; ".join(line.strip() for line in str(reason).splitlines() if line.strip())
+    return "".join(c if c.isprintable() else "?" for c in text[:LONGEST_REASON])
+
+
+def quoted_list(names: Iterable[str]) -> str:
+    """Pieces of a file in quotes with commas between them, cut like :func:`listed`."""
+    return listed(shown(name) for name in names)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names with commas between them; a long list ends in how many more there are."""
+    names = list(names)
+    if not names:
+        return "none"
+    text = ", ".join(names[:LONGEST_LIST])
+    more = len(names) - LONGEST_LIST
+    return f"{text} and {more} more" if more > 0 else text
+
+
+def did_you_mean(name: str, valid: Iterable[str]) -> str:
+    """``" (did you mean 'x'?)"`` for the closest valid name, or nothing."""
+    # Matching takes time per name, and a hostile file may have a million of them.
+    close = get_close_matches(name[:LONGEST_TEXT], list(islice(valid, 1000)), n=1)
+    return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+def is_name(text: str) -> bool:
+    """Whether ``text`` can name a link or a joint: visible, on one line, not endless."""
+    return bool(text.strip()) and text.isprintable() and len(text) <= LONGEST_NAME
+
+
+def size_words(n_bytes: int) -> str:
+    """A size for a message, in the largest binary unit that fits."""
+    size, unit = float(n_bytes), "bytes"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.4g} {unit}"
+
+
+def described(value: object) -> str:
+    """What a wrong argument is: "the str 'arm'" or "a list"."""
+    kind = type(value).__name__
+    return f"the {kind} {shown(value)}" if isinstance(value, str) else f"a {kind}"

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from steelyard.cones import Block
-    from steelyard.identifiability import BaseMap
-    from steelyard.model import Model
+    from steelyard.conic.blocks import Block
+    from steelyard.model.base_map import BaseMap
+    from steelyard.model.model import Model
 
     Array = NDArray[np.float64]
 
@@ -80,15 +80,15 @@ def _problem(
     """The model, its base parameters and their values, and the conditions."""
     from dataclasses import replace
 
-    from steelyard.base_values import is_result, read_base_values
-    from steelyard.constraints import blocks
-    from steelyard.identifiability import base_map
-    from steelyard.model import Model
-    from steelyard.overlay_constraints import constraints_from_overlay
-    from steelyard.overlay_terms import terms_from_overlay
-    from steelyard.result import read_result
-    from steelyard.robot.overlay import read_overlay
-    from steelyard.robot.reading import read_robot
+    from steelyard.estimators.result_file import read_result
+    from steelyard.knowledge.base_values import is_result, read_base_values
+    from steelyard.knowledge.constraint_blocks import blocks
+    from steelyard.knowledge.overlay.constraints import constraints_from_overlay
+    from steelyard.knowledge.overlay.read_robot import read_robot
+    from steelyard.knowledge.overlay.terms import terms_from_overlay
+    from steelyard.knowledge.overlay.toml_file import read_overlay
+    from steelyard.model.base_map import base_map
+    from steelyard.model.model import Model
 
     overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
     robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
@@ -120,9 +120,9 @@ def test(
     blocks: tuple[Block, ...],
 ) -> tuple[int, list[str], dict[str, Any]]:
     """Verdict, with a certificate if asked; 0 only if feasible."""
-    from steelyard.base_feasibility import base_feasibility
-    from steelyard.certificate import certificate_of
-    from steelyard.scales import parameter_scale
+    from steelyard.certificates.base_feasibility import base_feasibility
+    from steelyard.certificates.writing import certificate_of
+    from steelyard.model.typical_sizes import parameter_scale
 
     answer = base_feasibility(base, beta, blocks, parameter_scale(model))
     lines = [
@@ -152,10 +152,10 @@ def correct(
     """The closest feasible base parameters, written so that their digits are feasible."""
     import numpy as np
 
-    from steelyard.base_feasibility import base_feasibility, correct_base
-    from steelyard.base_values import write_base_values
-    from steelyard.certificate import feasible_certificate, provable_base
-    from steelyard.scales import parameter_scale
+    from steelyard.certificates.base_feasibility import base_feasibility, correct_base
+    from steelyard.certificates.writing import feasible_certificate, provable_base
+    from steelyard.knowledge.base_values import write_base_values
+    from steelyard.model.typical_sizes import parameter_scale
 
     scale = parameter_scale(model)
     before = base_feasibility(base, beta, blocks, scale)
@@ -192,7 +192,7 @@ def correct(
 
 
 def _write(path: str | None, certificate: dict[str, Any] | None) -> list[str]:
-    from steelyard.certificate import write_certificate
+    from steelyard.certificates.writing import write_certificate
 
     if path is None:
         return []

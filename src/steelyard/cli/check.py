@@ -9,9 +9,9 @@ from typing import Any
 
 from steelyard.cli.fix import fix, refuse_fix
 from steelyard.cli.output import Output, one_line
-from steelyard.consistency import LinkVerdict, check_links
 from steelyard.errors import SteelyardError
-from steelyard.robot.reading import read_robot
+from steelyard.knowledge.overlay.read_robot import read_robot
+from steelyard.robot.physical_links import LinkVerdict, check_links
 
 NAME = "check"
 HELP = "is every link of a robot file physical?"

@@ -6,11 +6,10 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from steelyard.errors import ModelError
-from steelyard.wording import shown
+from steelyard.errors import ModelError, shown
 
 if TYPE_CHECKING:
-    from steelyard.constraints import Constraints
+    from steelyard.knowledge.constraints import Constraints
 
 
 def add_constraint_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from steelyard.estimate import Estimate
+    from steelyard.estimators.estimate import Estimate
 
 NAME = "demo"
 HELP = "the whole way on a built-in arm; needs no input"
@@ -43,19 +43,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate, identify, validate, report."""
-    from steelyard.builtin import arm_urdf, builtin_arm, builtin_truth
+    from steelyard._files.access import write_text
     from steelyard.cli import result_files, results
     from steelyard.errors import RobotError
-    from steelyard.excitation import multisine
-    from steelyard.files import write_text
-    from steelyard.held_out import processing_as_used, used_hashes, validate_logs
-    from steelyard.identification import identify
-    from steelyard.logs import write_csv
-    from steelyard.model import Model
-    from steelyard.report import Reference
-    from steelyard.result import result_document
-    from steelyard.signals import Processing
-    from steelyard.simulation import Sensors, simulate
+    from steelyard.estimators.result_file import result_document
+    from steelyard.excitation.fourier import multisine
+    from steelyard.identification.identify import identify
+    from steelyard.logs.writer_csv import write_csv
+    from steelyard.model.model import Model
+    from steelyard.report.content import Reference
+    from steelyard.signals.processing import Processing
+    from steelyard.signals.run_record import processing_as_used, used_hashes
+    from steelyard.simulation.builtin_arm import arm_urdf, builtin_arm, builtin_truth
+    from steelyard.simulation.simulate import Sensors, simulate
+    from steelyard.validation.held_out import validate_logs
 
     processing = processing_from(arguments, Processing())
     folder = result_files.output_folder(arguments.out)

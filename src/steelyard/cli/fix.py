@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from steelyard._files.access import whole_file
+from steelyard._files.xml import read_file
 from steelyard.cli.output import Output
-from steelyard.errors import ModelError, RobotError
-from steelyard.export import LinkRepair, nearest_urdf, unphysical_links
-from steelyard.files import whole_file
-from steelyard.robot.reading import first_element
-from steelyard.robot.xml import read_file
-from steelyard.wording import quoted_list, shown_path
+from steelyard.errors import ModelError, RobotError, quoted_list, shown_path
+from steelyard.export.physical import LinkRepair, nearest_urdf, unphysical_links
+from steelyard.knowledge.overlay.read_robot import first_element
 
 
 def refuse_fix(files: list[str], out: str) -> None:

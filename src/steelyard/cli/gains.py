@@ -13,7 +13,7 @@ from steelyard.cli.processing import (
 )
 
 if TYPE_CHECKING:
-    from steelyard.drive_gains import DriveGains
+    from steelyard.identification.drive_gains import DriveGains
 
 NAME = "gains"
 HELP = "by how much recorded torques are off, from runs without and with a known payload"
@@ -43,13 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Find the gains and print them; 1 if one of them cannot be told."""
     from steelyard.cli import results
-    from steelyard.conventions import from_vech
-    from steelyard.drive_gains import identify_gains
-    from steelyard.overlay_terms import terms_from_overlay
-    from steelyard.payload import Payload
-    from steelyard.robot.overlay import read_overlay
-    from steelyard.robot.reading import read_robot
-    from steelyard.signals import Processing
+    from steelyard.identification.drive_gains import identify_gains
+    from steelyard.knowledge.overlay.read_robot import read_robot
+    from steelyard.knowledge.overlay.terms import terms_from_overlay
+    from steelyard.knowledge.overlay.toml_file import read_overlay
+    from steelyard.knowledge.payload import Payload
+    from steelyard.robot.conventions import from_vech
+    from steelyard.signals.processing import Processing
 
     processing = processing_from(arguments, Processing())
     payload = Payload.of(
@@ -80,8 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def show_gains(output: Output, found: DriveGains) -> None:
     """A table, and the lines that put the gains into an overlay."""
+    from steelyard.knowledge.overlay._values import key_name
     from steelyard.report.numbers import percent
-    from steelyard.robot.overlay_values import key_name
 
     def number(value: float | None) -> str:
         return "?" if value is None else f"{value:.5g}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from steelyard._files.access import refuse_overwriting
 from steelyard.cli.constraints import add_constraint_arguments, constraints_from
 from steelyard.cli.output import Output, progress
 from steelyard.cli.prior import add_prior_arguments, gamma_from, prior_from
@@ -16,12 +17,11 @@ from steelyard.cli.processing import (
     processing_from,
 )
 from steelyard.errors import EstimationError, ResultError
-from steelyard.files import refuse_overwriting
 
 if TYPE_CHECKING:
-    from steelyard.logs import Log
-    from steelyard.model import Model
-    from steelyard.prior import Prior
+    from steelyard.knowledge.prior import Prior
+    from steelyard.logs.log import Log
+    from steelyard.model.model import Model
 
 NAME = "identify"
 HELP = "parameters with error bars, from a robot file and logs"
@@ -102,14 +102,17 @@ def run(arguments: argparse.Namespace) -> int:
     1 if the file's inertials predict the held-out logs better.
     """
     from steelyard.cli import result_files, results
-    from steelyard.held_out import processing_as_used, used_hashes, validate_logs
-    from steelyard.identification import identify, model_of
-    from steelyard.overlay_constraints import constraints_from_overlay
-    from steelyard.overlay_terms import terms_from_overlay
-    from steelyard.result import result_document
-    from steelyard.robot.overlay import read_overlay
-    from steelyard.robot.reading import read_robot
-    from steelyard.signals import Processing, prepare
+    from steelyard.estimators.result_file import result_document
+    from steelyard.identification.identify import identify
+    from steelyard.knowledge.overlay.constraints import constraints_from_overlay
+    from steelyard.knowledge.overlay.model import model_of
+    from steelyard.knowledge.overlay.read_robot import read_robot
+    from steelyard.knowledge.overlay.terms import terms_from_overlay
+    from steelyard.knowledge.overlay.toml_file import read_overlay
+    from steelyard.signals.prepare import prepare
+    from steelyard.signals.processing import Processing
+    from steelyard.signals.run_record import processing_as_used, used_hashes
+    from steelyard.validation.held_out import validate_logs
 
     level = checked_level(arguments.level)
     processing = processing_from(arguments, Processing())

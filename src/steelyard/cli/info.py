@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import platform
-import sys
-from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 from steelyard.cli.output import Output
+from steelyard.model.compiled import cache_folder
 
 NAME = "info"
 HELP = "versions and self-diagnosis"
@@ -29,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is there; 2 if something needed is absent, 1 if the self-test fails."""
-    from steelyard import __version__
-    from steelyard.identification import available_threads
+    from steelyard._version import __version__
+    from steelyard.estimators.parallel.threads import available_threads
 
     output = Output(arguments.json)
     needed = {name: _version(name) for name in NEEDED}
@@ -72,9 +69,9 @@ def self_test() -> dict[str, Any]:
 
     import numpy as np
 
-    from steelyard.kernels import torque, torque_regressor
-    from steelyard.model import Model
-    from steelyard.testing import random_robot
+    from steelyard.model.kernels import torque, torque_regressor
+    from steelyard.model.model import Model
+    from steelyard.testing.random_robots import random_robot
 
     start = perf_counter()
     rng = np.random.default_rng(0)
@@ -85,40 +82,6 @@ def self_test() -> dict[str, Any]:
     difference = float(np.abs(torque_regressor(model, *states) @ theta - tau).max())
     passed = difference <= 1e-9 * (1.0 + float(np.abs(tau).max()))
     return {"passed": passed, "difference": difference, "seconds": perf_counter() - start}
-
-
-def cache_folder() -> Path | None:
-    """Where Numba will keep compiled loops: the first of its places that can be written."""
-    for folder in _cache_folders():
-        existing = folder
-        while not existing.exists() and existing != existing.parent:
-            existing = existing.parent
-        if existing.is_dir() and os.access(existing, os.W_OK):
-            return folder
-    return None
-
-
-def compiled_before() -> bool:
-    """Whether compiled loops for this Python are kept in one of Numba's places."""
-    index = f"_loops.*py{sys.version_info.major}{sys.version_info.minor}*.nbi"
-    return any(
-        next(folder.glob(pattern), None) is not None
-        for folder in _cache_folders()
-        for pattern in (index, f"*/{index}")
-    )
-
-
-def _cache_folders() -> Iterator[Path]:
-    stated = os.environ.get("NUMBA_CACHE_DIR")
-    if stated:
-        yield Path(stated)
-        return
-    yield Path(__file__).resolve().parents[1] / "__pycache__"
-    try:
-        home = Path.home()
-    except RuntimeError:  # a user without a home
-        return
-    yield Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "numba"
 
 
 def _version(name: str) -> str | None:

@@ -28,7 +28,7 @@ def one_line(text: str) -> str:
 
 def print_document(document: Mapping[str, Any]) -> None:
     """One JSON object on standard output."""
-    from steelyard.result import finite
+    from steelyard._files.json_data import finite
 
     text = json.dumps(finite(document), indent=1, ensure_ascii=False, allow_nan=False)
     sys.stdout.write(text + "\n")
@@ -110,7 +110,7 @@ def progress() -> Iterator[Progress]:
     from rich.progress import Progress as Bar
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from steelyard.cli.info import compiled_before
+    from steelyard.model.compiled import compiled_before
 
     if not compiled_before():
         print("compiling, once: the first run takes longer", file=sys.stderr)

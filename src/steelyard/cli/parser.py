@@ -37,7 +37,7 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> Parser:
     """Parser of every command; ``run`` of its result is the function to call."""
-    from steelyard import __version__
+    from steelyard._version import __version__
 
     parser = Parser(
         prog="steelyard",

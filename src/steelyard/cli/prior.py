@@ -7,13 +7,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from steelyard.errors import PriorError
-from steelyard.wording import shown
+from steelyard.errors import PriorError, shown
 
 if TYPE_CHECKING:
     from steelyard.estimators.prior_weight import Rule
-    from steelyard.model import Model
-    from steelyard.prior import Prior
+    from steelyard.knowledge.prior import Prior
+    from steelyard.model.model import Model
 
 
 def add_prior_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +40,7 @@ def add_prior_arguments(parser: argparse.ArgumentParser) -> None:
 
 def prior_from(arguments: argparse.Namespace) -> Callable[[Model], Prior]:
     """A function that makes the prior for a model."""
-    from steelyard.prior import (
+    from steelyard.knowledge.prior import (
         prior_from_file,
         prior_from_geometry,
         prior_from_mass,

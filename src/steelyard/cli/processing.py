@@ -11,7 +11,7 @@ from steelyard.errors import ResultError, SignalError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from steelyard.signals import DeadBand, Processing
+    from steelyard.signals.processing import DeadBand, Processing
 
 PRESETS = ("sousa2014",)
 
@@ -72,7 +72,7 @@ def add_dead_band_argument(parser: argparse._ActionsContainer) -> None:
 
 def processing_from(arguments: argparse.Namespace, default: Processing) -> Processing:
     """``default``, or the preset, with the options that were given in its place."""
-    from steelyard.signals import Processing
+    from steelyard.signals.processing import Processing
 
     preset = getattr(arguments, "preset", None)
     processing = Processing.sousa2014() if preset == "sousa2014" else default
@@ -92,8 +92,8 @@ def processing_from(arguments: argparse.Namespace, default: Processing) -> Proce
 
 def recorded_processing(document: Mapping[str, Any]) -> Processing:
     """The processing of the first run that a result records, with the cutoff that it got."""
-    from steelyard.held_out import processing_as_used
-    from steelyard.signals import Processing
+    from steelyard.signals.processing import Processing
+    from steelyard.signals.run_record import processing_as_used
 
     known = {field.name for field in fields(Processing)}
     try:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from steelyard.held_out import HeldOut
-    from steelyard.identification import Identification
-    from steelyard.proof import Proof
-    from steelyard.report import JointError, Reference, Report
-    from steelyard.signals import DeadBand, Prepared
+    from steelyard.certificates.certificate import Proof
+    from steelyard.identification.identify import Identification
+    from steelyard.report.content import JointError, Reference, Report
+    from steelyard.signals.prepare import Prepared
+    from steelyard.signals.processing import DeadBand
+    from steelyard.validation.held_out import HeldOut
 
 CSV_COLUMNS = (
     "name",
@@ -45,11 +46,11 @@ def write_outputs(
     proof: Proof | None = None,
 ) -> dict[str, str]:
     """Write what there is; paths by kind."""
-    from steelyard.certificate import write_certificate
+    from steelyard._files.access import write_text
+    from steelyard.certificates.writing import write_certificate
     from steelyard.errors import ResultError
-    from steelyard.files import write_text
+    from steelyard.estimators.result_file import write_result
     from steelyard.report.page import render_report
-    from steelyard.result import write_result
 
     paths = {
         "result": folder / "result.json",
@@ -82,7 +83,7 @@ def leftovers(folder: Path | None, files: Mapping[str, str]) -> list[Path]:
 
 def parameters_csv(found: Identification, level: float) -> str:
     """The base parameters as a table that spreadsheets read; empty where there is no number."""
-    from steelyard.result import finite
+    from steelyard._files.json_data import finite
 
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -94,8 +95,8 @@ def parameters_csv(found: Identification, level: float) -> str:
 
 def standard_csv(found: Identification, level: float) -> str:
     """The standard parameters as a table, with what follows from them for each body."""
-    from steelyard.bodies import all_parameters
-    from steelyard.result import finite
+    from steelyard._files.json_data import finite
+    from steelyard.estimators.bodies import all_parameters
 
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -118,11 +119,11 @@ def report_of(
     reference: Reference | None,
 ) -> Report:
     """The report, on held-out data where there is some, else on the run ``training``."""
-    from steelyard.deadband import leave_out_slow
-    from steelyard.held_out import where_used
-    from steelyard.report import JointError, Report, TorqueRun
+    from steelyard.report.content import JointError, Report, TorqueRun
     from steelyard.report.processing import covered, torque_is_filtered
-    from steelyard.validation import predict_base
+    from steelyard.signals.dead_band import leave_out_slow
+    from steelyard.validation.held_out import where_used
+    from steelyard.validation.scores import predict_base
 
     model, estimate = found.model, found.estimate
     if held_out is not None:
@@ -168,7 +169,7 @@ def training_errors(found: Identification) -> tuple[JointError, ...]:
     import numpy as np
 
     from steelyard.estimators.least_squares import channel_fits
-    from steelyard.report import JointError
+    from steelyard.report.content import JointError
 
     prior_beta = found.estimate.base.K @ found.model.prior_theta()
     priors = channel_fits(found.regression, prior_beta, np.ones(len(found.regression.groups)))

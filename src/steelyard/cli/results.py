@@ -11,11 +11,11 @@ from steelyard.report.numbers import percent, significant, with_half_width
 from steelyard.report.processing import covered
 
 if TYPE_CHECKING:
+    from steelyard.certificates.certificate import Proof
     from steelyard.findings import Finding
-    from steelyard.held_out import HeldOut
-    from steelyard.identification import Identification
-    from steelyard.logs import Log
-    from steelyard.proof import Proof
+    from steelyard.identification.identify import Identification
+    from steelyard.logs.log import Log
+    from steelyard.validation.held_out import HeldOut
 
 
 WIDE = 120
@@ -24,7 +24,7 @@ WIDE = 120
 
 def read_logs(paths: list[str], progress: Progress) -> Iterator[Log]:
     """The logs one after the other; each is read when the one before is done with."""
-    from steelyard.logs import read_log
+    from steelyard.logs.reading import read_log
 
     for number, path in enumerate(paths, 1):
         of_all = f" ({number} of {len(paths)})" if len(paths) > 1 else ""
@@ -57,12 +57,12 @@ def with_validation(found: Identification, held_out: HeldOut | None) -> Identifi
 
 def with_proof(found: Identification, progress: Progress) -> tuple[Identification, Proof | None]:
     """The identification with what could not be proven of it, and the proof."""
-    from steelyard.proof import prove
+    from steelyard.certificates.certificate import prove
 
     if found.fit is None:
         return found, None
     progress.step("proving that the estimate is physical, and how good it is")
-    proof, findings = prove(found)
+    proof, findings = prove(found.model, found.regression, found.fit)
     estimate = replace(found.estimate, findings=(*found.estimate.findings, *findings))
     return replace(found, estimate=estimate), proof
 
@@ -136,7 +136,7 @@ def show_estimate(output: Output, found: Identification, level: float) -> None:
 
 def show_consistency(output: Output, found: Identification) -> None:
     """How many links come out physical, of a method that does not see to it (paper 001)."""
-    from steelyard.consistency_report import consistency_of
+    from steelyard.estimators.physical_counts import consistency_of
 
     standard = found.estimate.standard
     if standard is None or standard.feasible:
@@ -160,7 +160,7 @@ def show_findings(output: Output, findings: Iterable[Finding]) -> None:
 
 def show_validation(output: Output, held_out: HeldOut) -> None:
     """Errors per joint against the file's inertials and no model, then each run's verdict."""
-    from steelyard.validation import BASELINE
+    from steelyard.validation.scores import BASELINE
 
     overall = held_out.overall
     output.table(

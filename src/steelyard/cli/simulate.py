@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from steelyard._files.access import refuse_overwriting
 from steelyard.cli.output import Output, progress
 from steelyard.cli.processing import add_robot_arguments
 from steelyard.errors import LogError, ModelError
-from steelyard.files import refuse_overwriting
 
 if TYPE_CHECKING:
-    from steelyard.model import Model
-    from steelyard.simulation import Trajectory
+    from steelyard.model.model import Model
+    from steelyard.simulation.simulate import Trajectory
 
 NAME = "simulate"
 HELP = "a virtual robot follows a motion and writes a log"
@@ -59,12 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate and write the log."""
-    from steelyard.identification import model_of
-    from steelyard.logs import write_csv
-    from steelyard.overlay_terms import terms_from_overlay
-    from steelyard.robot.overlay import read_overlay
-    from steelyard.robot.reading import read_robot
-    from steelyard.simulation import Controller, Sensors, simulate
+    from steelyard.knowledge.overlay.model import model_of
+    from steelyard.knowledge.overlay.read_robot import read_robot
+    from steelyard.knowledge.overlay.terms import terms_from_overlay
+    from steelyard.knowledge.overlay.toml_file import read_overlay
+    from steelyard.logs.writer_csv import write_csv
+    from steelyard.simulation.simulate import Controller, Sensors, simulate
 
     if not arguments.out.lower().endswith((".csv", ".csv.gz")):
         raise LogError(f"'{arguments.out}': a log is written as .csv or .csv.gz")
@@ -117,9 +117,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def motion_of(model: Model, arguments: argparse.Namespace) -> tuple[Trajectory, float]:
     """The motion of the file, or a sum of sines; and for how long (s)."""
-    from steelyard.excitation import multisine
+    from steelyard.excitation.fourier import multisine
     from steelyard.excitation.sampled import trajectory_from_log
-    from steelyard.logs import read_log
+    from steelyard.logs.reading import read_log
 
     if arguments.motion is None:
         sines = multisine(

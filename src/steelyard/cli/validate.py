@@ -28,11 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compare; 1 if the file's inertials predict better."""
     from steelyard.cli import results
-    from steelyard.held_out import used_hashes, validate_logs
-    from steelyard.identifiability import base_map
-    from steelyard.result import read_result
-    from steelyard.robot.overlay import read_overlay
-    from steelyard.robot.reading import read_robot
+    from steelyard.estimators.result_file import read_result
+    from steelyard.knowledge.overlay.read_robot import read_robot
+    from steelyard.knowledge.overlay.toml_file import read_overlay
+    from steelyard.model.base_map import base_map
+    from steelyard.signals.run_record import used_hashes
+    from steelyard.validation.held_out import validate_logs
 
     overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
     robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)

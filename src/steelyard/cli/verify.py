@@ -23,8 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check; 1 if a claim or a hash does not hold."""
-    from steelyard.certificate_file import read_certificate
-    from steelyard.verify import verify
+    from steelyard.certificates.document import read_certificate
+    from steelyard.certificates.verify import verify
 
     document = read_certificate(arguments.certificate)
     verdict = verify(document, model=arguments.model, constraints=arguments.constraints)

@@ -1,5 +1,1 @@
-"""Estimators: each a function from a regression to an `Estimate`."""
-
-from steelyard.estimators.least_squares import ols, wls
-
-__all__ = ["ols", "wls"]
+"""`Estimate` and the methods that make one: least squares, physical, with a prior; intervals."""

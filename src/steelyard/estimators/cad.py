@@ -23,8 +23,8 @@ the data do not excite; the prior stays there.
 
 The norm is the paper's: plain numbers in SI units. It depends on units and on link frames, as
 does which columns are base columns. Nothing here looks at physics: the result may be what no
-robot can have, and says so (``Standard.feasible`` is False). :mod:`steelyard.consistency_report`
-counts how many links are.
+robot can have, and says so (``Standard.feasible`` is False).
+:mod:`steelyard.estimators.physical_counts` counts how many links are physical.
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.consistency_report import consistency_of
 from steelyard.errors import EstimationError
-from steelyard.estimate import Estimate, Standard
 from steelyard.estimators.essential import (
     CEILING,
     MULTIPLE,
@@ -47,6 +45,7 @@ from steelyard.estimators.essential import (
     essential_path,
     with_path,
 )
+from steelyard.estimators.estimate import Estimate, Standard
 from steelyard.estimators.least_squares import (
     channel_fits,
     joint_noise,
@@ -54,9 +53,10 @@ from steelyard.estimators.least_squares import (
     solve,
     wls,
 )
+from steelyard.estimators.physical_counts import consistency_of
 from steelyard.findings import Finding
-from steelyard.model import Model
-from steelyard.regression import Regression
+from steelyard.model.model import Model
+from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
 Columns = Literal["all", "independent"]

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.estimate import Spread
+from steelyard.estimators.estimate import Spread
 from steelyard.findings import Finding
-from steelyard.regression import Regression
+from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.cones import Block
-from steelyard.conic import ConicProblem, ConicSolution, conic_problem
+from steelyard.conic.blocks import Block
+from steelyard.conic.problem import ConicProblem, ConicSolution, conic_problem
+from steelyard.conic.settle import Settled
 from steelyard.errors import EstimationError
 from steelyard.estimators.cluster import cluster_spread
 from steelyard.estimators.least_squares import Fit, joint_noise, triangular_fit
-from steelyard.feasible_point import Settled
-from steelyard.model import Model
-from steelyard.regression import Regression
-
-if TYPE_CHECKING:
-    from steelyard.estimators.prior_fit import Pull
+from steelyard.estimators.pull import Pull
+from steelyard.model.model import Model
+from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
 Weighting = Literal["ols", "wls"]

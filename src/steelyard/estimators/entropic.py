@@ -12,9 +12,9 @@ half the square, in typical sizes. Both divergences stay the same when a body's 
 change. The entropic one grows without limit towards the boundary, so that its bodies are strictly
 physical.
 
-Method: primal-dual interior point on the compressed factors (`steelyard.interior_point`). Each
-body is written in coordinates in which its prior is the unit matrix; the log-determinant then is
-a target for the product of S = J0^-½ J J0^-½ and its dual, and is followed exactly, not
+Method: primal-dual interior point on the compressed factors (`steelyard.conic.interior_point`).
+Each body is written in coordinates in which its prior is the unit matrix; the log-determinant then
+is a target for the product of S = J0^-½ J J0^-½ and its dual, and is followed exactly, not
 approximated.
 """
 
@@ -22,16 +22,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.cones import BAND, Block, matrix_of
+from steelyard.conic.blocks import BAND, Block, matrix_of
+from steelyard.conic.interior_conditions import Condition, turned
+from steelyard.conic.interior_point import InteriorSolution, minimise
 from steelyard.errors import EstimationError
-from steelyard.inertia import from_pseudo_inertia, pseudo_inertia
-from steelyard.interior_conditions import Condition, turned
-from steelyard.interior_point import InteriorSolution, minimise
+from steelyard.estimators.parallel.packing import unpacked_blocks
+from steelyard.estimators.parallel.workers import Shared, Solver
+from steelyard.regression.regression import triangle
+from steelyard.robot.inertia import from_pseudo_inertia, pseudo_inertia
 
 Array = NDArray[np.float64]
 Metric = Literal["entropic", "pullback"]
@@ -323,3 +326,30 @@ def _arrow(entries: Array) -> Array:
 
 def _tuple(values: Array | NDArray[np.int64]) -> tuple[int, ...]:
     return tuple(int(value) for value in values)
+
+
+def drawn_prior_solver(shared: Shared) -> Solver:
+    """From gamma and how often each block is drawn (1 + n_blocks,) to base parameters or NaN."""
+    given: dict[str, NDArray[Any]] = dict(shared)
+    small, K, sigma = given["small"], given["K"], float(given["sigma"][0])
+    metric: Metric = str(given["metric"][0])  # type: ignore[assignment]
+    problem = prior_problem(
+        given["first"].tolist(),
+        given["scale"],
+        given["typical"],
+        unpacked_blocks(given),
+        given["prior"],
+        given["trust"],
+    )
+
+    def beta(task: Array) -> Array:
+        draw = task[1:]
+        rows = np.sqrt(draw)[:, None, None] * small
+        factor = triangle(rows[draw > 0].reshape(-1, rows.shape[2])) / sigma
+        try:
+            placed = problem.solve(factor[:-1, :-1] @ K, factor[:-1, -1], float(task[0]), metric)
+        except EstimationError:
+            return np.full(len(K), np.nan)
+        return np.asarray(K @ placed.theta)
+
+    return beta

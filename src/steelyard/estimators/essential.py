@@ -26,8 +26,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import EstimationError
-from steelyard.estimate import Estimate
+from steelyard.errors import EstimationError, listed
+from steelyard.estimators.estimate import Estimate
 from steelyard.estimators.least_squares import (
     Fit,
     joint_noise,
@@ -37,8 +37,7 @@ from steelyard.estimators.least_squares import (
 )
 from steelyard.estimators.significance import significance_test
 from steelyard.findings import Finding
-from steelyard.regression import Regression
-from steelyard.wording import listed
+from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
 

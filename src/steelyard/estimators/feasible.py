@@ -14,11 +14,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conflicts import check_constraints
-from steelyard.conic import solve
-from steelyard.constraints import Constraints, blocks
+from steelyard.conic.settle import settle
+from steelyard.conic.solver import solve
 from steelyard.errors import EstimationError
-from steelyard.estimate import Estimate
 from steelyard.estimators.constrained import (
     ConstrainedFit,
     Weighting,
@@ -26,11 +24,14 @@ from steelyard.estimators.constrained import (
     squares,
     weighted_system,
 )
+from steelyard.estimators.estimate import Estimate
 from steelyard.estimators.intervals import with_intervals
-from steelyard.feasible_point import settle
-from steelyard.model import Model
-from steelyard.regression import Regression
-from steelyard.scales import parameter_scale, placing_weights, typical_parameters
+from steelyard.knowledge.conflicts import check_constraints
+from steelyard.knowledge.constraint_blocks import blocks
+from steelyard.knowledge.constraints import Constraints
+from steelyard.model.model import Model
+from steelyard.model.typical_sizes import parameter_scale, placing_weights, typical_parameters
+from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
 

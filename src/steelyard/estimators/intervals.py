@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from steelyard.estimate import Estimate, Spread, Standard
 from steelyard.estimators.constrained import ConstrainedFit
+from steelyard.estimators.estimate import Estimate, Spread, Standard
 from steelyard.estimators.least_squares import channel_fits, excitation_findings, relative_error
+from steelyard.estimators.parallel.workers import Workers
 from steelyard.estimators.ranges import Ranges, feasible_ranges, open_quantities
 from steelyard.estimators.resampling import resample
-from steelyard.estimators.workers import Workers
 from steelyard.findings import Finding
-from steelyard.regression import Regression
+from steelyard.regression.regression import Regression
 
 GENEROUS_WORDS = "the mass and the second moment over"
 

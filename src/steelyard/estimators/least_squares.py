@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import EstimationError
-from steelyard.estimate import ChannelFit, Estimate, Spread
+from steelyard.errors import EstimationError, listed
 from steelyard.estimators.cluster import cluster_spread, overconfidence
+from steelyard.estimators.estimate import ChannelFit, Estimate, Spread
 from steelyard.findings import Finding
-from steelyard.regression import Regression
-from steelyard.wording import listed
+from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
 

@@ -8,23 +8,24 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from steelyard.constraints import Constraints
 from steelyard.errors import EstimationError
-from steelyard.estimate import MOSTLY_PRIOR, Estimate
 from steelyard.estimators.cad import estimate_cad, estimate_cad_essential
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.essential import estimate_essential
+from steelyard.estimators.estimate import MOSTLY_PRIOR, Estimate
 from steelyard.estimators.feasible import fit_feasible
 from steelyard.estimators.intervals import with_intervals
 from steelyard.estimators.least_squares import ols, wls
-from steelyard.estimators.prior_fit import Pull, fit_with_prior
+from steelyard.estimators.parallel.workers import Workers
+from steelyard.estimators.prior_fit import fit_with_prior
 from steelyard.estimators.prior_weight import Rule
-from steelyard.estimators.workers import Workers
+from steelyard.estimators.pull import Pull
 from steelyard.findings import Finding
-from steelyard.model import Model
-from steelyard.prior import Prior
-from steelyard.regression import Regression
-from steelyard.scales import known_parameters
+from steelyard.knowledge.constraints import Constraints
+from steelyard.knowledge.prior import Prior
+from steelyard.model.model import Model
+from steelyard.model.typical_sizes import known_parameters
+from steelyard.regression.regression import Regression
 
 Method = Literal[
     "entropic", "pullback", "feasible", "essential", "cad", "cad-essential", "wls", "ols"

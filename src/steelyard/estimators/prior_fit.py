@@ -7,14 +7,12 @@ The problem and its solution are in `steelyard.estimators.entropic`, the choice 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conflicts import check_constraints
-from steelyard.constraints import Constraints, blocks
+from steelyard.conic.settle import settle
 from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import (
     ConstrainedFit,
@@ -25,8 +23,16 @@ from steelyard.estimators.constrained import (
     squares,
     weighted_system,
 )
-from steelyard.estimators.entropic import METRICS, Metric, Placed, PriorProblem, prior_problem
-from steelyard.estimators.packing import packed_blocks, unpacked_blocks
+from steelyard.estimators.entropic import (
+    METRICS,
+    Metric,
+    Placed,
+    PriorProblem,
+    drawn_prior_solver,
+    prior_problem,
+)
+from steelyard.estimators.parallel.packing import packed_blocks
+from steelyard.estimators.parallel.workers import Shared, Workers
 from steelyard.estimators.prior_weight import (
     GRID,
     RULES,
@@ -35,12 +41,19 @@ from steelyard.estimators.prior_weight import (
     l_curve,
     leave_blocks_out,
 )
-from steelyard.estimators.workers import Shared, Solver, Workers
-from steelyard.feasible_point import settle
-from steelyard.model import Model
-from steelyard.prior import Prior
-from steelyard.regression import Regression, triangle
-from steelyard.scales import OFFSET, frameless_scale, parameter_scale, typical_parameters
+from steelyard.estimators.pull import Pull
+from steelyard.knowledge.conflicts import check_constraints
+from steelyard.knowledge.constraint_blocks import blocks
+from steelyard.knowledge.constraints import Constraints
+from steelyard.knowledge.prior import Prior
+from steelyard.model.model import Model
+from steelyard.model.typical_sizes import (
+    OFFSET,
+    frameless_scale,
+    parameter_scale,
+    typical_parameters,
+)
+from steelyard.regression.regression import Regression, triangle
 
 Array = NDArray[np.float64]
 SMALLEST, LARGEST = 1e-6, 1e8
@@ -49,33 +62,6 @@ USUAL = 100.0
 """A weight with which constraints are tried out."""
 LEAST_SHOWN = 3e-4
 """Share of its torques that a term of typical size explains, at least."""
-
-
-@dataclass(frozen=True, eq=False)
-class Pull:
-    """The prior that an estimate was drawn to, and how strongly.
-
-    divergence : D from the prior by body, where it has one.
-    covariance : (n_base, n_base) what the prior's own uncertainty adds to that of the data.
-    data_share : (n_base,) share of each base parameter's variance that comes from the data; NaN
-        for those that the data leave open and that concern no body with a prior.
-    iterations : steps of the solver. shared : what helping processes need to solve the same
-        problem on drawn blocks.
-    """
-
-    prior: Prior
-    metric: Metric
-    choice: GammaChoice
-    divergence: dict[str, float]
-    covariance: Array
-    data_share: Array
-    iterations: int
-    shared: Shared
-
-    @property
-    def gamma(self) -> float:
-        """Weight of the prior."""
-        return self.choice.gamma
 
 
 def fit_with_prior(
@@ -207,7 +193,7 @@ def _choose(
             if progress is not None:
                 progress(count, len(tasks))
 
-        return own.run("drawn_prior", shared, tasks, done)
+        return own.run(drawn_prior_solver, shared, tasks, done)
 
     K, dependent = regression.base.K, dependence(regression, system)
 
@@ -329,30 +315,3 @@ def shared_arrays(
         "metric": np.array([metric]),
         **arrays,
     }
-
-
-def drawn_prior_solver(shared: Shared) -> Solver:
-    """From gamma and how often each block is drawn (1 + n_blocks,) to base parameters or NaN."""
-    given: dict[str, NDArray[Any]] = dict(shared)
-    small, K, sigma = given["small"], given["K"], float(given["sigma"][0])
-    metric: Metric = str(given["metric"][0])  # type: ignore[assignment]
-    problem = prior_problem(
-        given["first"].tolist(),
-        given["scale"],
-        given["typical"],
-        unpacked_blocks(given),
-        given["prior"],
-        given["trust"],
-    )
-
-    def beta(task: Array) -> Array:
-        draw = task[1:]
-        rows = np.sqrt(draw)[:, None, None] * small
-        factor = triangle(rows[draw > 0].reshape(-1, rows.shape[2])) / sigma
-        try:
-            placed = problem.solve(factor[:-1, :-1] @ K, factor[:-1, -1], float(task[0]), metric)
-        except EstimationError:
-            return np.full(len(K), np.nan)
-        return np.asarray(K @ placed.theta)
-
-    return beta

@@ -15,20 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.cones import Block
-from steelyard.conic import ConicProblem, conic_problem, solve
-from steelyard.estimate import Spread
-from steelyard.estimators.packing import packed_blocks, unpacked_blocks
-from steelyard.estimators.workers import Shared, Solver, Workers
-from steelyard.identifiability import BaseMap
-
-if TYPE_CHECKING:
-    from steelyard.estimators.constrained import ConstrainedFit
+from steelyard.conic.blocks import Block
+from steelyard.conic.problem import ConicProblem, conic_problem
+from steelyard.conic.solver import solve
+from steelyard.estimators.constrained import ConstrainedFit
+from steelyard.estimators.estimate import Spread
+from steelyard.estimators.parallel.packing import packed_blocks, unpacked_blocks
+from steelyard.estimators.parallel.workers import Shared, Solver, Workers
+from steelyard.model.base_map import BaseMap
 
 Array = NDArray[np.float64]
 
@@ -104,7 +103,7 @@ def feasible_ranges(
     # column, column of the mass that divides it or -1, sign
     tasks = [(i, -1, sign) for i in wanted.columns for sign in (1, -1)]
     tasks += [(m + k, m, sign) for m in wanted.masses for k in (1, 2, 3) for sign in (1, -1)]
-    found = workers.run("range", shared, np.array(tasks, dtype=float).reshape(-1, 3), done)
+    found = workers.run(range_solver, shared, np.array(tasks, dtype=float).reshape(-1, 3), done)
     ends = found.reshape(-1, 2)
     parameters = np.full((n, 2), np.nan)
     parameters[list(wanted.columns)] = ends[: len(wanted.columns)]

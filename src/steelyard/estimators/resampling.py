@@ -9,21 +9,20 @@ the prior may be wrong by is added.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conic import solve
+from steelyard.conic.solver import solve
 from steelyard.errors import EstimationError
-from steelyard.estimate import Spread
 from steelyard.estimators.cluster import MIN_BLOCKS
-from steelyard.estimators.packing import packed_blocks, unpacked_blocks
-from steelyard.estimators.workers import Shared, Solver, Workers
-from steelyard.regression import Regression, triangle
-
-if TYPE_CHECKING:
-    from steelyard.estimators.constrained import ConstrainedFit
+from steelyard.estimators.constrained import ConstrainedFit, fit_problem
+from steelyard.estimators.entropic import drawn_prior_solver
+from steelyard.estimators.estimate import Spread
+from steelyard.estimators.parallel.packing import packed_blocks, unpacked_blocks
+from steelyard.estimators.parallel.workers import Shared, Solver, Workers
+from steelyard.regression.regression import Regression, triangle
 
 Array = NDArray[np.float64]
 
@@ -48,10 +47,10 @@ def resample(
     )
     tasks = counts.astype(float)
     if fit.pull is None:
-        drawn = workers.run("resample", _shared(regression, fit), tasks, done)
+        drawn = workers.run(resample_solver, _shared(regression, fit), tasks, done)
     else:
         tasks = np.column_stack([np.full(n_resamples, fit.pull.gamma), tasks])
-        drawn = workers.run("drawn_prior", fit.pull.shared, tasks, done)
+        drawn = workers.run(drawn_prior_solver, fit.pull.shared, tasks, done)
     drawn = drawn[np.isfinite(drawn).all(axis=1)]
     if len(drawn) < 2:
         raise EstimationError("the solver found no answer on any resample of the time blocks")
@@ -85,8 +84,6 @@ def _shared(regression: Regression, fit: ConstrainedFit) -> dict[str, NDArray[An
 
 def resample_solver(shared: Shared) -> Solver:
     """From how often each block is drawn (n_blocks,) to base parameters (n_base,) or NaN."""
-    from steelyard.estimators.constrained import fit_problem
-
     given: dict[str, NDArray[Any]] = dict(shared)
     small, K, scale, towards = (given[name] for name in ("small", "K", "scale", "towards"))
     sigma, pull = float(given["sigma"][0]), given["pull"]

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from steelyard.errors import EstimationError
 from steelyard.estimators.cluster import cluster_spread
 from steelyard.estimators.least_squares import Fit
-from steelyard.regression import Regression
+from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
 

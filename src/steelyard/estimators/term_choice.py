@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.cones import Block, linear_block
-from steelyard.constraints import Constraints, blocks
+from steelyard.conic.blocks import Block, linear_block
 from steelyard.estimators.constrained import dependence, weighted_system
-from steelyard.estimators.entropic import Metric
+from steelyard.estimators.entropic import Metric, drawn_prior_solver
+from steelyard.estimators.parallel.workers import Workers
 from steelyard.estimators.prior_fit import problem_arrays, shared_arrays
 from steelyard.estimators.prior_weight import (
     SAME,
@@ -34,12 +34,13 @@ from steelyard.estimators.prior_weight import (
     groups_of,
     left_out_scores,
 )
-from steelyard.estimators.workers import Workers
 from steelyard.findings import Finding
-from steelyard.model import Model
-from steelyard.prior import Prior
-from steelyard.regression import Regression
-from steelyard.terms import KINDS, KINDS_AT
+from steelyard.knowledge.constraint_blocks import blocks
+from steelyard.knowledge.constraints import Constraints
+from steelyard.knowledge.prior import Prior
+from steelyard.model.model import Model
+from steelyard.model.terms import KINDS, KINDS_AT
+from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
 WORDS = {
@@ -126,7 +127,7 @@ def compare_terms(
             if progress is not None:
                 progress(before + count, total)
 
-        betas = own.run("drawn_prior", shared, draws, done)
+        betas = own.run(drawn_prior_solver, shared, draws, done)
         scores.append(left_out_scores(shared["small"], counts, system.sigma, groups, betas[:-1]))
         squares.append(float(np.sum((system.factor @ np.append(betas[-1], -1.0)) ** 2)))
     good, errors = as_good_as_the_best(np.array(scores), SAME)

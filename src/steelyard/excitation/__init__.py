@@ -1,5 +1,1 @@
-"""Motions to record: periodic sums of sines."""
-
-from steelyard.excitation.fourier import FourierTrajectory, multisine
-
-__all__ = ["FourierTrajectory", "multisine"]
+"""Motions to record."""

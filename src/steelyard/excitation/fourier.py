@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import RobotError, SignalError
-from steelyard.motion import Motion
-from steelyard.robot.tree import Joint, Robot
+from steelyard.robot.parts import Joint
+from steelyard.robot.robot import Robot
+from steelyard.signals.motion import Motion
 
 Array = NDArray[np.float64]
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import LogError, SignalError
-from steelyard.logs import Log
-from steelyard.motion import Motion
+from steelyard.logs.log import Log
+from steelyard.signals.motion import Motion
 
 Array = NDArray[np.float64]
 DEGREE = 5  # acceleration is then continuous, and so is its slope

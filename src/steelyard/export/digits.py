@@ -15,8 +15,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.conic.exact import is_psd
 from steelyard.errors import ModelError
-from steelyard.exact import is_psd
 
 Array = NDArray[np.float64]
 DIGITS = 12
@@ -110,7 +110,7 @@ def physical_texts(
             break
     raise ModelError(
         f"link '{name}': its inertia about the centre of mass is that of no body, by more than "
-        "rounding; see steelyard.nearest.nearest_physical for the nearest one"
+        "rounding; see steelyard.robot.nearest_body.nearest_physical for the nearest one"
     )
 
 

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.consistency import check_link
-from steelyard.errors import ModelError
+from steelyard._files.xml import XmlElement, parse_xml, read_file
+from steelyard.errors import ModelError, quoted_list
 from steelyard.export.digits import exactly_physical
 from steelyard.export.urdf import Body, Change, rewrite_inertials, stated_texts
-from steelyard.inertia import Violation
-from steelyard.nearest import FLOOR, nearest_physical
-from steelyard.robot.tree import Link
-from steelyard.robot.urdf import parse_urdf
-from steelyard.robot.xml import XmlElement, parse_xml, read_file
-from steelyard.wording import quoted_list
+from steelyard.robot.formats.urdf import parse_urdf
+from steelyard.robot.inertia import Violation
+from steelyard.robot.nearest_body import FLOOR, nearest_physical
+from steelyard.robot.parts import Link
+from steelyard.robot.physical_links import check_link
 
 
 @dataclass(frozen=True)
@@ -58,9 +57,9 @@ class NearestUrdf:
 def nearest_urdf(source: bytes | str | Path, *, floor: float = FLOOR) -> NearestUrdf:
     """The URDF with each link that is not physical replaced by its nearest body.
 
-    Mass and centre of mass stay; see :func:`steelyard.nearest.nearest_physical` for ``floor``
-    and for what is refused. A link that misses the set only in the last digits of its numbers
-    is moved inside by the least amount that can be written. Everything else stays byte for
+    Mass and centre of mass stay; :func:`steelyard.robot.nearest_body.nearest_physical` says what
+    ``floor`` is and what is refused. A link that misses the set only in the last digits of its
+    numbers is moved inside by the least amount that can be written. Everything else stays byte for
     byte. The result is read again and checked, exactly, before it is returned.
     """
     data, name = _content(source)

@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.errors import ModelError, RobotError
+from steelyard._files.xml import XmlElement, numbers, read_file
+from steelyard.errors import ModelError, RobotError, did_you_mean, listed, shown, shown_path
 from steelyard.export.digits import decimal, kept_or_decimal, physical_texts
 from steelyard.export.xml_source import (
     Edit,
@@ -29,12 +30,10 @@ from steelyard.export.xml_source import (
     apply_edits,
     read_document,
 )
-from steelyard.inertia import to_com, violations, violations_about_com
-from steelyard.robot.frames import rotation_rpy
-from steelyard.robot.urdf import parse_urdf
-from steelyard.robot.urdf_elements import INERTIA_ENTRIES
-from steelyard.robot.xml import XmlElement, numbers, read_file
-from steelyard.wording import did_you_mean, listed, shown, shown_path
+from steelyard.robot.formats._urdf_elements import INERTIA_ENTRIES
+from steelyard.robot.formats.urdf import parse_urdf
+from steelyard.robot.inertia import to_com, violations, violations_about_com
+from steelyard.robot.rotations import rotation_rpy
 
 Array = NDArray[np.float64]
 ROUNDING = 16.0 * float(np.finfo(float).eps)
@@ -153,9 +152,7 @@ def _body(value: ArrayLike | Body, name: str) -> tuple[Body, float]:
         m, com, inertia = to_com(phi)
         mass, noise = float(m), ROUNDING * float(m) * float(com @ com)
     if found:
-        raise ModelError(
-            f"{found[0].words}; see steelyard.nearest.nearest_physical for the nearest body"
-        )
+        raise ModelError(f"{found[0].words}; steelyard.nearest_physical gives the nearest body")
     inertia = 0.5 * (inertia + inertia.T)
     return Body(mass, com, inertia), noise + ROUNDING * float(np.abs(inertia).max())
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from steelyard._files.xml import XmlElement, parse_xml
 from steelyard.errors import RobotError
-from steelyard.robot.xml import XmlElement, parse_xml
 
 # Only start tags have a name here; the rest is matched to be skipped. The document is well-formed
 # (the parser has seen it), so these five kinds of markup are all there are.

@@ -11,8 +11,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from steelyard.errors import LogError
-from steelyard.wording import quoted_list, shown
+from steelyard.errors import LogError, quoted_list, shown
 
 QUANTITIES = ("position", "velocity", "acceleration", "torque", "current")
 

@@ -11,9 +11,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import LogError
+from steelyard.errors import LogError, quoted_list
 from steelyard.logs.columns import QUANTITIES
-from steelyard.wording import quoted_list
 
 Array = NDArray[np.float64]
 Key = tuple[str, str]

@@ -16,7 +16,7 @@ from typing import BinaryIO, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import LogError
+from steelyard.errors import LogError, shown, size_words
 from steelyard.logs.columns import Column, parse_header
 from steelyard.logs.limits import (
     MAX_COLUMNS,
@@ -25,7 +25,6 @@ from steelyard.logs.limits import (
     MAX_VALUES,
 )
 from steelyard.logs.log import Log
-from steelyard.wording import shown, size_words
 
 Array = NDArray[np.float64]
 DELIMITERS = (",", ";", "\t")

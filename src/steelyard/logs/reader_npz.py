@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import LogError
+from steelyard._files.npz import Archive, Member, open_npz
+from steelyard.errors import LogError, quoted_list, shown
 from steelyard.logs.columns import (
     QUANTITY_OF,
     Column,
@@ -23,8 +24,6 @@ from steelyard.logs.columns import (
 )
 from steelyard.logs.limits import MAX_VALUES
 from steelyard.logs.log import Log
-from steelyard.npz import Archive, Member, open_npz
-from steelyard.wording import quoted_list, shown
 
 NAMES_KEY = "joint_names"
 

@@ -12,8 +12,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from steelyard._files.access import whole_file
 from steelyard.errors import LogError
-from steelyard.files import whole_file
 from steelyard.logs.log import Log
 
 ROWS_AT_ONCE = 4096

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.estimate import Estimate, ParameterEstimate
-from steelyard.model import Model
+from steelyard.estimators.estimate import Estimate, ParameterEstimate
+from steelyard.model.model import Model
 from steelyard.report.numbers import percent, significant, with_half_width
 
 if TYPE_CHECKING:
-    from steelyard.proof import Proof
+    from steelyard.certificates.certificate import Proof
 
 Array = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from steelyard._files.access import write_text
 from steelyard.errors import ResultError
-from steelyard.files import write_text
 from steelyard.report import figures, standard
 from steelyard.report.content import (
     FOREST_WIDTH,
@@ -24,7 +24,7 @@ from steelyard.report.content import (
 )
 from steelyard.report.numbers import duration, percent, significant
 from steelyard.report.processing import covered, processing_rows
-from steelyard.validation import BASELINE
+from steelyard.validation.scores import BASELINE
 
 SECTIONS = (
     "summary",
@@ -70,7 +70,7 @@ def _template(name: str) -> str:
 
 
 def _context(report: Report) -> dict[str, Any]:
-    from steelyard import __version__
+    from steelyard._version import __version__
 
     model, estimate = report.model, report.estimate
     symbols, fates = fate_table(report)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from steelyard.bodies import BodyEstimate, body_estimates, term_estimates
-from steelyard.estimate import StandardEstimate
+from steelyard.estimators.bodies import BodyEstimate, body_estimates, term_estimates
+from steelyard.estimators.estimate import StandardEstimate
 from steelyard.report import figures
 from steelyard.report.content import Report
 from steelyard.report.figures import Interval

@@ -1,5 +1,1 @@
-"""The robot as its file describes it, and the readers of such files."""
-
-from steelyard.robot.tree import Joint, Limits, Link, Mimic, Robot
-
-__all__ = ["Joint", "Limits", "Link", "Mimic", "Robot"]
+"""`Robot`: the tree of links and joints as its file states it, inertia and its conventions."""

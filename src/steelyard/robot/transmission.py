@@ -18,7 +18,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.wording import listed
+from steelyard.errors import listed
 
 Array = NDArray[np.float64]
 

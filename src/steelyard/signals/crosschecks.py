@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.findings import Finding
-from steelyard.logs import Log
-from steelyard.robot.tree import Robot
+from steelyard.logs.log import Log
+from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
 
 Array = NDArray[np.float64]

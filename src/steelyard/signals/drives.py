@@ -17,12 +17,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import LogError
-from steelyard.logs import Log
+from steelyard.errors import LogError, listed
 from steelyard.logs.columns import SLIDING_UNITS, TURNING_UNITS
+from steelyard.logs.log import Log
+from steelyard.robot.robot import Robot
 from steelyard.robot.transmission import Motor, Transmission
-from steelyard.robot.tree import Robot
-from steelyard.wording import listed
 
 Array = NDArray[np.float64]
 

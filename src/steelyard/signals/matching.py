@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, SignalError
-from steelyard.logs import Log
 from steelyard.logs.columns import SLIDING_UNITS, TURNING_UNITS
-from steelyard.robot.tree import Robot
+from steelyard.logs.log import Log
+from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
 
 Array = NDArray[np.float64]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import SignalError
-from steelyard.logs import Log
+from steelyard.logs.log import Log
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

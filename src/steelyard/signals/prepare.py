@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from steelyard.errors import SignalError
 from steelyard.findings import Finding
-from steelyard.logs import Log
-from steelyard.motion import Measurements, Motion
-from steelyard.robot.tree import Robot
+from steelyard.logs.log import Log
+from steelyard.robot.robot import Robot
 from steelyard.signals.crosschecks import (
     beyond_limits,
     constant_torques,
@@ -27,6 +26,7 @@ from steelyard.signals.filters import settling_time_s
 from steelyard.signals.kinematics import kinematics, smooth
 from steelyard.signals.matching import match_joints, moving_joints, needed_signals, unwrap
 from steelyard.signals.missing import usable_rows
+from steelyard.signals.motion import Measurements, Motion
 from steelyard.signals.processing import DeadBand, Processing
 from steelyard.signals.timebase import TimeBase, missing_on_grid, onto_grid, time_base
 

@@ -1,0 +1,1 @@
+"""Hardened files: XML, NPZ and JSON from strangers, size limits, writing whole or not at all."""

@@ -1,0 +1,153 @@
+"""Read NPZ archives without trusting them.
+
+Nothing is unpickled, and nothing is allocated before the header of every array has been
+checked: its dtype, and its shape against a cap and against the bytes that are really there.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tokenize import TokenError
+from typing import IO
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from steelyard.errors import SteelyardError, one_line, shown, size_words
+
+HEADER_READERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], bool, np.dtype]]]
+HEADER_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+# NumPy evaluates the header as a Python literal; a hostile one fails in many ways
+HEADER_FAILURES = (ValueError, TypeError, KeyError, SyntaxError, TokenError, RecursionError)
+
+MAX_ARRAYS = 10_000
+MAX_ARRAY_BYTES = 4 * 2**30
+
+
+@dataclass(frozen=True)
+class Member:
+    """An array of the archive, known by its header alone."""
+
+    info: zipfile.ZipInfo
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    fortran_order: bool
+    offset: int
+
+    @property
+    def n_values(self) -> int:
+        """How many numbers the header claims."""
+        return math.prod(self.shape)
+
+    @property
+    def n_bytes(self) -> int:
+        """How many bytes they need."""
+        return self.n_values * self.dtype.itemsize
+
+
+@dataclass(frozen=True)
+class Archive:
+    """An open archive whose headers have all been checked."""
+
+    where: str
+    members: dict[str, Member]
+    error: type[SteelyardError]
+    _zip: zipfile.ZipFile
+
+    def load(self, name: str) -> NDArray[np.generic]:
+        """One array; it needs no more memory than its header was found to claim."""
+        member = self.members[name]
+        with self._zip.open(member.info) as stream:
+            stream.read(member.offset)
+            data = stream.read(member.n_bytes)
+        if len(data) != member.n_bytes:
+            raise self.error(f"{self.where}: array {shown(name)} is cut short")
+        array = np.frombuffer(data, dtype=member.dtype)
+        return array.reshape(member.shape, order="F" if member.fortran_order else "C")
+
+
+@contextmanager
+def open_npz(path: str | Path, error: type[SteelyardError], max_values: int) -> Iterator[Archive]:
+    """An archive with checked headers; anything wrong is raised as ``error``.
+
+    max_values : most numbers that one array may claim.
+    """
+    where = f"'{path}'"
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield Archive(where, _members(archive, where, error, max_values), error, archive)
+    except zipfile.BadZipFile as failure:
+        raise error(f"{where}: is not a readable NPZ file ({failure})") from None
+    except (zlib.error, struct.error, EOFError, UnicodeDecodeError) as failure:
+        raise error(f"{where}: is damaged ({failure})") from None
+    except NotImplementedError as failure:
+        raise error(f"{where}: uses a kind of archive that is not read ({failure})") from None
+    except FileNotFoundError:
+        raise error(f"{where}: there is no such file") from None
+    except OSError as failure:
+        raise error(f"{where}: cannot be read ({failure.strerror or failure})") from None
+
+
+def _members(
+    archive: zipfile.ZipFile, where: str, error: type[SteelyardError], max_values: int
+) -> dict[str, Member]:
+    infos = [info for info in archive.infolist() if not info.filename.endswith("/")]
+    if not infos:
+        raise error(f"{where}: is empty")
+    if len(infos) > MAX_ARRAYS:
+        raise error(f"{where}: {len(infos)} arrays; at most {MAX_ARRAYS} are read")
+    members: dict[str, Member] = {}
+    for info in infos:
+        member = _header(archive, info, f"{where}: array {shown(info.filename)}", error, max_values)
+        if member.name in members:
+            raise error(f"{where}: two arrays are named {shown(member.name)}")
+        members[member.name] = member
+    return members
+
+
+def _header(
+    archive: zipfile.ZipFile,
+    info: zipfile.ZipInfo,
+    where: str,
+    error: type[SteelyardError],
+    max_values: int,
+) -> Member:
+    if info.flag_bits & 0x1:
+        raise error(f"{where}: is encrypted")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise error(f"{where}: is compressed in a way that NumPy does not write")
+    with archive.open(info) as stream:
+        try:
+            version = npy.read_magic(stream)
+            reader = HEADER_READERS.get(version)
+            if reader is None:
+                raise error(f"{where}: has npy version {version}, which is not read")
+            with warnings.catch_warnings(action="ignore"):
+                shape, fortran_order, dtype = reader(stream)
+        except HEADER_FAILURES as failure:
+            reason = one_line(failure)
+            raise error(f"{where}: is not a NumPy array ({reason})") from None
+        offset = stream.tell()
+    member = Member(info, info.filename.removesuffix(".npy"), shape, dtype, fortran_order, offset)
+    if dtype.hasobject:
+        raise error(f"{where}: holds Python objects, which are never loaded")
+    if min(shape, default=0) < 0 or dtype.itemsize == 0:
+        raise error(f"{where}: claims shape {shape} of dtype {dtype}")
+    claim = f"claims shape {shape} of {dtype} = {size_words(member.n_bytes)}"
+    if member.n_values > max_values or max(member.n_bytes, info.file_size) > MAX_ARRAY_BYTES:
+        raise error(f"{where}: {claim}; at most {max_values} numbers are read")
+    if member.n_bytes != info.file_size - offset:
+        there = size_words(max(info.file_size - offset, 0))
+        raise error(f"{where}: {claim}, but the file holds {there} of it")
+    return member

@@ -1,0 +1,166 @@
+"""Reading XML that comes from anywhere.
+
+One pass of expat builds the tree and refuses, before it costs anything: document type
+declarations and entities (so no external files and no billion laughs), nesting deeper
+than ``MAX_DEPTH``, more than ``MAX_ELEMENTS`` elements or ``MAX_ATTRIBUTES`` attributes,
+and files above ``MAX_BYTES``.
+Text between tags and comments are dropped: robot descriptions say everything in
+attributes. Nothing here follows a reference to another file.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+from xml.parsers import expat
+
+from steelyard._files.access import read_capped
+from steelyard.errors import RobotError, one_line, shown, shown_path
+
+MAX_BYTES = 64 * 2**20
+MAX_DEPTH = 200
+MAX_ELEMENTS = 1_000_000
+MAX_ATTRIBUTES = 2_000_000
+
+# Decimal numbers as XML Schema writes them. Python's float() also takes "1_000", other
+# alphabets' digits and "nan", none of which a robot file means.
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
+LONGEST_NUMBER = 200
+
+
+@dataclass(slots=True)
+class XmlElement:
+    """A tag with its attributes and children, and the line where it starts."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    children: list[XmlElement] = field(default_factory=list)
+
+    def all(self, tag: str) -> list[XmlElement]:
+        """The children with this tag."""
+        return [child for child in self.children if child.tag == tag]
+
+    def first(self, tag: str) -> XmlElement | None:
+        """The first child with this tag or ``None``."""
+        return next((child for child in self.children if child.tag == tag), None)
+
+    def one(self, tag: str, owner: str) -> XmlElement | None:
+        """The child with this tag or ``None``; two are an error that names ``owner``."""
+        found = self.all(tag)
+        if len(found) > 1:
+            raise RobotError(
+                f"{owner} has {len(found)} <{tag}> elements, the second in line "
+                f"{found[1].line}; keep one"
+            )
+        return found[0] if found else None
+
+
+def read_file(path: str | Path) -> bytes:
+    """The bytes of a robot file of at most ``MAX_BYTES``, or a one-line refusal."""
+    data = read_capped(path, MAX_BYTES, RobotError)
+    if not data.strip():
+        raise RobotError(f"{shown_path(path)} is empty")
+    return data
+
+
+def parse_xml(data: bytes, where: str, encoding: str | None = None) -> XmlElement:
+    """The root element of an XML document, hardened as the module says.
+
+    ``where`` names the document in messages; ``encoding`` overrides the document's own.
+    """
+    if len(data) > MAX_BYTES:
+        raise RobotError(f"{where} is larger than {MAX_BYTES // 2**20} MiB, the most that is read")
+    # An attribute has an equals sign in every encoding that expat reads. Counting them is
+    # cheap, while expat would gather all attributes of one element before it calls us.
+    if data.count(b"=") > MAX_ATTRIBUTES:
+        raise RobotError(
+            f"{where} has more than {MAX_ATTRIBUTES} attributes, the most that is read"
+        )
+    roots: list[XmlElement] = []
+    stack: list[XmlElement] = []
+    n_elements = 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal n_elements
+        n_elements += 1
+        line = parser.CurrentLineNumber
+        if n_elements > MAX_ELEMENTS:
+            raise RobotError(
+                f"{where}, line {line}: more than {MAX_ELEMENTS} elements, the most that is read"
+            )
+        if len(stack) >= MAX_DEPTH:
+            raise RobotError(
+                f"{where}, line {line}: elements nested deeper than {MAX_DEPTH}, "
+                "the most that is read"
+            )
+        element = XmlElement(tag, attributes, line)
+        (stack[-1].children if stack else roots).append(element)
+        stack.append(element)
+
+    def end(tag: str) -> None:
+        stack.pop()
+
+    def refuse(*details: object) -> NoReturn:
+        raise RobotError(
+            f"{where}, line {parser.CurrentLineNumber}: document type declarations and entities "
+            "are refused; remove the <!DOCTYPE> and write the values out"
+        )
+
+    parser = expat.ParserCreate(encoding)
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    parser.UnparsedEntityDeclHandler = refuse
+    parser.ExternalEntityRefHandler = refuse
+    parser.SkippedEntityHandler = refuse
+    try:
+        parser.Parse(data, True)
+    except (expat.ExpatError, LookupError, ValueError) as error:
+        # LookupError and ValueError: an encoding that Python does not know or cannot map.
+        raise RobotError(f"{where} is not XML: {one_line(error)}") from None
+    return roots[0]
+
+
+def attribute(element: XmlElement, name: str, owner: str) -> str:
+    """An attribute that must be there; ``owner`` names the link or joint in the message."""
+    value = element.attributes.get(name)
+    if value is None:
+        raise RobotError(f"{owner}: <{element.tag}> in line {element.line} has no '{name}'")
+    return value
+
+
+def number(text: str, what: str, *, infinite: bool = False) -> float:
+    """A finite decimal number; ``what`` says whose number it is.
+
+    ``infinite`` lets "inf" through, for limits that are none.
+    """
+    stripped = text.strip()
+    if infinite and INFINITE.fullmatch(stripped):
+        return float(stripped)
+    if len(stripped) > LONGEST_NUMBER or not NUMBER.fullmatch(stripped):
+        if stripped.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+            raise RobotError(f"{what} is {shown(stripped)}; it must be a finite number")
+        hint = ""
+        if "$" in stripped:
+            hint = "; this looks like unprocessed xacro"
+        elif "," in stripped:
+            hint = " (write decimals with a point)"
+        raise RobotError(f"{what} is {shown(text)}, which is not a number{hint}")
+    value = float(stripped)
+    if not math.isfinite(value):
+        raise RobotError(f"{what} is {shown(stripped)}, which is too large; it must be finite")
+    return value
+
+
+def numbers(text: str, count: int, what: str) -> tuple[float, ...]:
+    """``count`` finite numbers with white space between them."""
+    parts = text.split()
+    if len(parts) != count:
+        raise RobotError(f"{what} is {shown(text)}; it must be {count} numbers")
+    return tuple(number(part, what) for part in parts)

@@ -1,0 +1,1 @@
+"""`Certificate`: exact proofs about parameters, writing them down, and verifying them."""

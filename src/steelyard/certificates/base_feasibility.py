@@ -1,0 +1,204 @@
+"""Can any physical robot have these base parameters? BPFT and BPFC of paper 000.
+
+`base_feasibility` looks for standard parameters theta with K theta = beta that meet every
+condition (eq 51). It answers *feasible* with a witness that is exact, *infeasible* with a
+certificate that is exact, or *undecided*: the set of feasible base parameters is a projection and
+need not be closed, so that no tolerance can settle a point on its edge. `correct_base` finds the
+closest base parameters that are feasible (eqs 52-56).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.certificates.infeasibility import Infeasibility, prove_infeasible
+from steelyard.conic import exact
+from steelyard.conic.blocks import Block, triangle_index, with_slack
+from steelyard.conic.problem import conic_problem
+from steelyard.conic.settle import Settled, settle
+from steelyard.conic.solver import solve
+from steelyard.errors import EstimationError
+from steelyard.model.base_map import BaseMap
+
+Array = NDArray[np.float64]
+Verdict = Literal["feasible", "infeasible", "undecided"]
+
+
+@dataclass(frozen=True, eq=False)
+class BaseFeasibility:
+    """The answer of `base_feasibility`.
+
+    margin : largest slack, in units of typical parameters, that all conditions can have at
+        once; negative when they cannot hold.
+    witness : exact standard parameters with K theta = beta, one Fraction per column.
+    proof : exact certificate that there are none.
+    """
+
+    verdict: Verdict
+    margin: float
+    witness: tuple[Fraction, ...] | None = None
+    proof: Infeasibility | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """The answer of `correct_base`.
+
+    beta : (n_base,) closest feasible base parameters, exactly K theta of ``theta``.
+    distance : |beta - given|, Euclidean or in the metric that was asked for.
+    """
+
+    beta: Array
+    theta: Array
+    distance: float
+    settled: Settled
+
+
+def base_feasibility(
+    base: BaseMap, beta: Array, blocks: Sequence[Block], scale: Array
+) -> BaseFeasibility:
+    """Whether base parameters belong to any robot that meets the conditions."""
+    beta = np.asarray(beta, dtype=float)
+    if beta.shape != (base.rank,):
+        raise EstimationError(
+            f"there are {base.rank} base parameters, but {beta.size} values were given"
+        )
+    theta, margin = widest_margin(base.K, beta, blocks, scale)
+    if margin > 0.0:
+        witness = exact_witness(base, beta, theta, blocks)
+        if witness is not None:
+            return BaseFeasibility("feasible", margin, witness=witness)
+    proof = prove_infeasible(base, beta, blocks, scale)
+    if proof is not None:
+        return BaseFeasibility("infeasible", margin, proof=proof)
+    witness = exact_witness(base, beta, theta, blocks)
+    if witness is not None:
+        return BaseFeasibility("feasible", margin, witness=witness)
+    return BaseFeasibility("undecided", margin)
+
+
+def widest_margin(
+    K: Array, beta: Array, blocks: Sequence[Block], scale: Array
+) -> tuple[Array, float]:
+    """theta with K theta = beta and the largest common slack t <= 1 in all blocks, and t."""
+    n = len(scale)
+    widened = [with_slack(block, scale, n) for block in blocks]
+    size = np.maximum(np.max(np.abs(K * scale), axis=1), 1e-300)
+    equation = Block("K theta = beta", "zero", tuple(range(n)), K / size[:, None], -beta / size)
+    cap = Block("the slack is at most one", "nonnegative", (n,), -np.ones((1, 1)), np.ones(1))
+    c = np.zeros(n + 1)
+    c[n] = -1.0
+    pull = np.append(1e-9 / scale**2, 0.0)  # keeps undetermined directions from running away
+    problem = conic_problem(n + 1, [*widened, equation, cap], np.append(scale, 1.0), c=c, pull=pull)
+    solution = solve(problem)
+    if solution.status == "infeasible":  # equations alone contradict beta: no slack can help
+        return np.zeros(n), -1.0
+    if solution.status not in ("solved", "stalled"):
+        raise EstimationError(
+            f"the feasibility test failed numerically ({solution.said}); check the units of the "
+            "base parameters"
+        )
+    return solution.theta[:n], float(solution.theta[n])
+
+
+def exact_witness(
+    base: BaseMap, beta: Array, theta: Array, blocks: Sequence[Block]
+) -> tuple[Fraction, ...] | None:
+    """theta moved onto K theta = beta exactly, if it then meets every block exactly.
+
+    The dependent parameters are rounded; the base columns follow from
+    delta_b = beta - K_d delta_d (eq 49), in rationals.
+    """
+    values = [Fraction(float(f"{x:.12g}")) for x in theta]
+    independent = set(base.independent)
+    for row, own in enumerate(base.independent):
+        total = Fraction(float(beta[row]))
+        for column in np.flatnonzero(base.K[row]):
+            if column != own and column not in independent:
+                total -= Fraction(float(base.K[row, column])) * values[column]
+        values[own] = total
+    for block in blocks:
+        x = [values[i] for i in block.columns]
+        if not exact.in_cone(block.kind, exact.affine(block.A.tolist(), block.b.tolist(), x)):
+            return None
+    return tuple(values)
+
+
+def correct_base(
+    base: BaseMap,
+    beta: Array,
+    blocks: Sequence[Block],
+    scale: Array,
+    *,
+    covariance: Array | None = None,
+    towards: Array | None = None,
+    pull: float = 0.0,
+) -> Correction:
+    """The feasible base parameters closest to ``beta``.
+
+    covariance : (n_base, n_base) measures distance in its metric; Euclidean if None, as in the
+        paper, which depends on the choice of base columns (section 4.5).
+    towards : where to place what beta does not determine.
+    """
+    beta = np.asarray(beta, dtype=float)
+    root = np.eye(base.rank)
+    if covariance is not None:
+        root = np.linalg.inv(np.linalg.cholesky(covariance))
+    free_masses = masses_without_effect(base, blocks)
+    problem = conic_problem(
+        len(scale),
+        [without_mass(block) if k in free_masses else block for k, block in enumerate(blocks)],
+        scale,
+        F=root @ base.K,
+        g=root @ beta,
+        pull=pull / scale**2,
+        towards=np.zeros(len(scale)) if towards is None else towards,
+    )
+    solution = solve(problem, accuracy=1e-12)
+    if solution.status not in ("solved", "stalled"):
+        raise EstimationError(f"the correction has no solution ({solution.said})")
+    theta = solution.theta.copy()
+    for k in free_masses:
+        mass = blocks[k].columns[0]
+        theta[mass] = max(theta[mass], LARGE * scale[mass])
+    settled = settle(theta, blocks, scale)
+    corrected = base.K @ settled.theta
+    return Correction(
+        corrected, settled.theta, float(np.linalg.norm(root @ (corrected - beta))), settled
+    )
+
+
+LARGE = 1e6
+
+
+def masses_without_effect(base: BaseMap, blocks: Sequence[Block]) -> set[int]:
+    """Consistency blocks of bodies whose mass acts on no torque and is bounded by nothing.
+
+    Such a mass may grow without limit, and the closest feasible point may lie where it is
+    infinite: the set of feasible base parameters is not closed.
+    """
+    users: dict[int, list[int]] = {}
+    for k, block in enumerate(blocks):
+        for column in block.columns:
+            users.setdefault(column, []).append(k)
+    return {
+        k
+        for k, block in enumerate(blocks)
+        if block.kind == "psd"
+        and len(block.columns) == 10
+        and base.columns[block.columns[0]].symbol == "m"
+        and not base.K[:, block.columns[0]].any()
+        and users[block.columns[0]] == [k]
+    }
+
+
+def without_mass(block: Block) -> Block:
+    """What a consistency block demands in the limit of infinite mass: its leading 3×3 part."""
+    keep = [at for at, (_, j) in enumerate(triangle_index(block.size)) if j < 3]
+    return Block(block.name, "psd", block.columns, block.A[keep], block.b[keep])

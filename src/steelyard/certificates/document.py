@@ -1,0 +1,315 @@
+"""The file of a certificate, read as numbers and hashes, with limits on everything.
+
+Stands on Python's standard library alone. A file from a stranger is read or refused with one
+clear line: its size, its digits and its counts are limited.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from pathlib import Path
+from typing import Any
+
+from steelyard.conic.exact_text import CertificateError, number, shown_value
+
+SCHEMA = "steelyard.certificate/1"
+KINDS = ("feasible", "infeasible", "optimal")
+CONES = ("zero", "nonnegative", "second_order", "psd")
+
+MAX_BYTES = 64 * 2**20
+MAX_NUMBERS = 2_000_000  # in one certificate
+MAX_BLOCKS = 100_000
+MAX_PARAMETERS = 100_000
+MAX_MATRIX = 64  # rows of a psd block
+MAX_NAME = 2_000
+
+Vector = list[Fraction]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """``A theta[columns] + b`` lies in a cone (see `steelyard.conic.blocks`)."""
+
+    name: str
+    kind: str
+    columns: tuple[int, ...]
+    A: tuple[Vector, ...]
+    b: Vector
+
+    @property
+    def weights(self) -> list[int]:
+        """How often each entry counts in a pairing: twice off the diagonal of a psd block."""
+        if self.kind != "psd":
+            return [1] * len(self.b)
+        return [1 if i == j else 2 for j in range(matrix_rows(len(self.b))) for i in range(j + 1)]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A certificate's content, as numbers."""
+
+    kind: str
+    parameters: tuple[str, ...]
+    blocks: tuple[Condition, ...]
+    K: tuple[tuple[int, int, Fraction], ...] | None
+    vectors: Mapping[str, Vector]
+    R: tuple[Vector, ...]
+    duals: tuple[Vector, ...]
+    stated: Mapping[str, Fraction]
+
+
+def read_certificate(path: str | Path) -> dict[str, Any]:
+    """The object in a certificate's file, not yet checked."""
+    try:
+        if Path(path).is_dir():
+            raise CertificateError(f"'{path}': is a folder, not a file")
+        with Path(path).open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise CertificateError(f"'{path}': there is no such file") from None
+    except OSError as failure:
+        raise CertificateError(
+            f"'{path}': cannot be read ({failure.strerror or failure})"
+        ) from None
+    if len(data) > MAX_BYTES:
+        raise CertificateError(f"'{path}': is larger than {MAX_BYTES >> 20} MiB")
+    try:
+        document = json.loads(
+            data, object_pairs_hook=_no_repeats, parse_float=_no_float, parse_constant=_no_float
+        )
+    except CertificateError as failure:
+        if b'"steelyard.estimators.result_file/' in data[:200]:
+            raise CertificateError(
+                f"'{path}': is a result, not a certificate; identify writes certificate.json"
+            ) from None
+        raise CertificateError(f"'{path}': {failure}") from None
+    except (ValueError, RecursionError) as failure:
+        reason = str(failure).splitlines()[0][:200]
+        raise CertificateError(f"'{path}': is not JSON ({reason})") from None
+    if not isinstance(document, dict):
+        raise CertificateError(f"'{path}': holds no certificate but a {type(document).__name__}")
+    return document
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out = dict(pairs)
+    if len(out) < len(pairs):
+        raise CertificateError("an object names a key twice")
+    return out
+
+
+def _no_float(text: str) -> None:
+    raise CertificateError(f"the number {text[:40]} stands outside quotes, where it is not exact")
+
+
+class _Reader:
+    """Turns a document's pieces into numbers, and counts them."""
+
+    def __init__(self) -> None:
+        self.n_numbers = 0
+
+    def number(self, text: Any, where: str) -> Fraction:
+        self.n_numbers += 1
+        if self.n_numbers > MAX_NUMBERS:
+            raise CertificateError(f"there are more than {MAX_NUMBERS} numbers")
+        return number(text, where)
+
+    def vector(self, values: Any, where: str, size: int | None = None) -> Vector:
+        if not isinstance(values, list) or (size is not None and len(values) != size):
+            length = f" of {len(values)}" if isinstance(values, list) else ""
+            wanted = "numbers" if size is None else f"{size} numbers"
+            raise CertificateError(
+                f"{where} must be a list of {wanted}, not a {shown_value(values)}{length}"
+            )
+        return [self.number(value, where) for value in values]
+
+    def condition(self, entry: Any, k: int, n: int) -> Condition:
+        where = f"condition {k + 1}"
+        if not isinstance(entry, Mapping):
+            raise CertificateError(f"{where} is not an object")
+        if set(entry) != {"name", "kind", "columns", "A", "b"}:
+            raise CertificateError(f"{where} has {_keys(entry)}, not name, kind, columns, A, b")
+        name, kind = name_of(entry.get("name"), f"the name of {where}"), entry.get("kind")
+        if kind not in CONES:
+            raise CertificateError(
+                f"{where} has the kind {shown_value(kind)}, none of {', '.join(CONES)}"
+            )
+        columns = entry.get("columns")
+        if not isinstance(columns, list) or not all(_is_index(c, n) for c in columns):
+            raise CertificateError(f"{where}: its columns must be indices below {n}")
+        if len(set(columns)) != len(columns):
+            raise CertificateError(f"{where} names a column twice")
+        b = self.vector(entry.get("b"), f"b of {where}")
+        rows = entry.get("A")
+        if not b or not isinstance(rows, list) or len(rows) != len(b):
+            raise CertificateError(
+                f"{where}: A must have as many rows as b has entries, at least 1"
+            )
+        A = tuple(self.vector(row, f"A of {where}", len(columns)) for row in rows)
+        if kind == "psd":
+            size = matrix_rows(len(b))
+            if size * (size + 1) // 2 != len(b) or size > MAX_MATRIX:
+                raise CertificateError(
+                    f"{where}: {len(b)} entries are no triangle of at most {MAX_MATRIX} rows"
+                )
+        return Condition(name, kind, tuple(columns), A, b)
+
+    def sparse(self, entries: Any, n_rows: int, n: int) -> tuple[tuple[int, int, Fraction], ...]:
+        if not isinstance(entries, list):
+            raise CertificateError("K must be a list of [row, column, value]")
+        out: dict[tuple[int, int], Fraction] = {}
+        for entry in entries:
+            if not isinstance(entry, list) or len(entry) != 3:
+                raise CertificateError("K must be a list of [row, column, value]")
+            row, column, value = entry
+            if not _is_index(row, n_rows) or not _is_index(column, n) or (row, column) in out:
+                raise CertificateError(
+                    f"K has an entry at {shown_value(row)}, {shown_value(column)}: outside its "
+                    f"{n_rows} rows and {n} columns, or there twice"
+                )
+            out[row, column] = self.number(value, "K")
+        return tuple((row, column, value) for (row, column), value in out.items())
+
+
+def parse(document: Mapping[str, Any]) -> Certificate:
+    """The document's numbers, or one clear error."""
+    if document.get("schema") != SCHEMA:
+        raise CertificateError(
+            f"this is no certificate: its schema is {shown_value(document.get('schema'))}, "
+            f"not '{SCHEMA}'"
+        )
+    kind = document.get("kind")
+    if kind not in KINDS:
+        raise CertificateError(f"the kind is {shown_value(kind)}, none of {', '.join(KINDS)}")
+    for key, what in (("parameters", list), ("constraints", list), ("numbers", dict)):
+        if not isinstance(document.get(key), what):
+            raise CertificateError(f"the certificate has no {key}")
+    names = document["parameters"]
+    if len(names) > MAX_PARAMETERS or len(document["constraints"]) > MAX_BLOCKS:
+        raise CertificateError(
+            f"there are more than {MAX_PARAMETERS} parameters or {MAX_BLOCKS} conditions"
+        )
+    parameters = tuple(name_of(name, "a parameter's name") for name in names)
+    for name in _list_or_none(document.get("base_parameters")):
+        name_of(name, "a base parameter's name")
+    n = len(parameters)
+    read = _Reader()
+    blocks = tuple(read.condition(entry, k, n) for k, entry in enumerate(document["constraints"]))
+    numbers = document["numbers"]
+    needed = _NEEDED[kind]
+    allowed = needed if kind != "feasible" else (*needed, "K", "beta")
+    if not set(needed) <= set(numbers) <= set(allowed):
+        raise CertificateError(
+            f"the numbers of kind '{kind}' are {', '.join(allowed)}, not {_keys(numbers)}"
+        )
+    vectors: dict[str, Vector] = {}
+    if "theta" in numbers:
+        vectors["theta"] = read.vector(numbers["theta"], "theta", n)
+    base_vectors = [key for key in ("beta", "y", "z", "u") if key in numbers]
+    n_base = None
+    for key in base_vectors:
+        vectors[key] = read.vector(numbers[key], key, n_base)
+        n_base = len(vectors[key])
+    if ("K" in numbers) != (n_base is not None):
+        raise CertificateError("K stands alone, or a vector of base parameters stands without K")
+    K = read.sparse(numbers["K"], n_base, n) if n_base is not None else None
+    R: tuple[Vector, ...] = ()
+    if "R" in numbers:
+        rows = numbers["R"]
+        if not isinstance(rows, list) or len(rows) != n_base:
+            raise CertificateError(f"R must have {n_base} rows")
+        R = tuple(
+            read.vector(row, "each row of R, from its diagonal on", len(rows) - i)
+            for i, row in enumerate(rows)
+        )
+    duals: tuple[Vector, ...] = ()
+    if "duals" in numbers:
+        given = numbers["duals"]
+        if not isinstance(given, list) or len(given) != len(blocks):
+            raise CertificateError(f"there must be one dual for each of {len(blocks)} conditions")
+        duals = tuple(
+            read.vector(entries, f"the dual of condition {k + 1}", len(block.b))
+            for k, (entries, block) in enumerate(zip(given, blocks, strict=True))
+        )
+    stated = {
+        key: read.number(numbers[key], key)
+        for key in ("value", "rest", "lower_bound", "gap")
+        if key in numbers
+    }
+    return Certificate(kind, parameters, blocks, K, vectors, R, duals, stated)
+
+
+_NEEDED = {
+    "feasible": ("theta",),
+    "infeasible": ("K", "beta", "y", "duals", "value"),
+    "optimal": ("K", "R", "z", "rest", "theta", "u", "duals", "value", "lower_bound", "gap"),
+}
+
+
+def name_of(value: Any, what: str) -> str:
+    """A short text."""
+    if not isinstance(value, str) or len(value) > MAX_NAME:
+        raise CertificateError(f"{what} must be a text of at most {MAX_NAME} characters")
+    return value
+
+
+def matrix_rows(n_entries: int) -> int:
+    """n with n (n + 1) / 2 entries in its triangle."""
+    return (isqrt(8 * n_entries + 1) - 1) // 2
+
+
+def _is_index(value: Any, n: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < n
+
+
+def _list_or_none(value: Any) -> list[Any]:
+    if value is not None and (not isinstance(value, list) or len(value) > MAX_PARAMETERS):
+        raise CertificateError(f"base_parameters must be a list of at most {MAX_PARAMETERS} names")
+    return value or []
+
+
+def _keys(value: Mapping[str, Any]) -> str:
+    return ", ".join(shown_value(key) for key in list(value)[:20]) or "none"
+
+
+def canonical_hash(value: Any) -> str:
+    """SHA-256 of a value's JSON with sorted keys, no spaces, and ASCII alone."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def hashes_of(document: Mapping[str, Any]) -> dict[str, str]:
+    """The hashes of a document's constraints and digits."""
+    digits = {
+        key: document.get(key) for key in ("kind", "parameters", "base_parameters", "numbers")
+    }
+    return {
+        "constraints": canonical_hash(document.get("constraints")),
+        "digits": canonical_hash(digits),
+    }
+
+
+def hash_problems(
+    document: Mapping[str, Any], model: str | None, constraints: str | None
+) -> list[str]:
+    """Every hash that is absent, or is not that of the content, or not the expected one."""
+    stated = document.get("hashes")
+    if not isinstance(stated, Mapping):
+        raise CertificateError("the certificate has no hashes")
+    problems = []
+    if not re.fullmatch("[0-9a-f]{64}", str(stated.get("model"))):
+        problems.append("the hash of the model is absent")
+    elif model is not None and stated["model"] != model:
+        problems.append("the hash of the model is not the expected one")
+    for name, computed in hashes_of(document).items():
+        if stated.get(name) != computed:
+            problems.append(f"the hash of the {name} does not match")
+    if constraints is not None and stated.get("constraints") != constraints:
+        problems.append("the hash of the constraints is not the expected one")
+    return problems

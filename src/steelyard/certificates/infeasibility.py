@@ -1,0 +1,327 @@
+"""Exact proofs that no robot has given base parameters.
+
+If for some y and duals z_k in the dual cones
+
+    Kᵀ y = sum_k A_kᵀ z_k        and        yᵀ beta + sum_k z_k · b_k < 0
+
+then no theta with K theta = beta can meet all conditions: pairing them with z_k would give
+0 <= sum_k z_k · (A_k theta + b_k) = yᵀ beta + sum_k z_k · b_k < 0.
+
+A solver finds such duals approximately. Here they are made exact: y and the duals of the side
+conditions are rounded, and for each body the dual of its own psd block is what is left of
+Kᵀ y, a rational matrix, which is then tested for positive semidefiniteness without tolerance. To
+survive that test the duals keep a distance from the edge of their cones; where what no torque
+shows forces them onto a face, they keep it within the face.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.conic import exact
+from steelyard.conic.blocks import Block, inward, matrix_of, triangle_index
+from steelyard.conic.exact_duals import (
+    Equation,
+    absorb,
+    exact_adjoint,
+    exact_pairing,
+    exact_weights,
+    meet,
+)
+from steelyard.conic.problem import adjoint, conic_problem
+from steelyard.conic.solver import solve
+from steelyard.model.base_map import BaseMap
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Infeasibility:
+    """Exact numbers that prove infeasibility.
+
+    y : one per base parameter. duals : per block, entries in the block's order.
+    value : yᵀ beta + sum z_k · b_k, negative.
+    """
+
+    y: tuple[Fraction, ...]
+    duals: tuple[tuple[Fraction, ...], ...]
+    value: Fraction
+
+
+def prove_infeasible(
+    base: BaseMap, beta: Array, blocks: Sequence[Block], scale: Array
+) -> Infeasibility | None:
+    """An exact certificate, or None where none could be found.
+
+    First the inside of the dual cones is explored, which shows on which faces their elements
+    must lie; then the best certificate that keeps a floor above every face's edge is made exact.
+    """
+    owner = pivot_blocks(blocks)
+    # side conditions with a constant (a bound of 10,000) make the inside roomier but cost value:
+    # first without them, then with
+    for side_conditions in (False, True):
+        search = DualSearch(base, blocks, owner, scale, side_conditions)
+        inside, _ = search.widest(None)
+        if inside is None:
+            continue
+        faces = {k: face(blocks[k], inside[k]) for k in sorted(set(owner.values()))}
+        _, room = search.widest(faces)
+        if room <= 0.0:
+            continue
+        for share in (1e-3, 1e-5, 1e-7, 1e-9, 1e-1):
+            duals = search.strongest(beta, faces, share * room)
+            if duals is None:
+                continue
+            proof = make_exact(base, beta, blocks, duals, owner, faces)
+            if proof is not None:
+                return proof
+    return None
+
+
+def face(block: Block, inside: Array) -> list[int]:
+    """Entries of a pivot block's dual that can be different from zero.
+
+    What no torque can show forces rows of the dual to be zero: a body's mass that never acts
+    leaves the dual no row for the mass. ``inside`` is a dual as far inside as possible.
+    """
+    if block.kind != "psd":
+        return list(range(len(block.b)))
+    places = triangle_index(block.size)
+    diagonal = {i: inside[at] for at, (i, j) in enumerate(places) if i == j}
+    largest = max(diagonal.values())
+    used = {i for i, value in diagonal.items() if value > 1e-6 * max(largest, 1e-300)}
+    return [at for at, (i, j) in enumerate(places) if i in used and j in used]
+
+
+def pivot_blocks(blocks: Sequence[Block]) -> dict[int, int]:
+    """For every column, the block whose dual can absorb what rounding leaves there.
+
+    A psd block of a body takes its ten columns, a one-column inequality its column, an
+    equation its columns. A column without one must be met by y alone.
+    """
+    owner: dict[int, int] = {}
+    for kind_order in ("zero", "psd", "nonnegative"):
+        for k, block in enumerate(blocks):
+            if block.kind != kind_order or any(c in owner for c in block.columns):
+                continue
+            if kind_order == "nonnegative" and len(block.columns) > 1:
+                continue
+            if np.linalg.matrix_rank(block.A) == len(block.columns):
+                owner.update(dict.fromkeys(block.columns, k))
+    return owner
+
+
+@dataclass(frozen=True, eq=False)
+class DualSearch:
+    """Conic problems over duals z and y with Kᵀ y = sum A_kᵀ z_k.
+
+    Variables: the entries of all duals, then y, then a common floor t. Duals are normalised by
+    the sum of their traces. side_conditions : whether blocks other than the pivots take part.
+    """
+
+    base: BaseMap
+    blocks: Sequence[Block]
+    owner: dict[int, int]
+    scale: Array
+    side_conditions: bool
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each block's dual begins, and where y begins."""
+        return [0, *np.cumsum([len(block.b) for block in self.blocks]).tolist()]
+
+    @cached_property
+    def n(self) -> int:
+        """Number of variables."""
+        return self.starts[-1] + self.base.rank + 1
+
+    def widest(self, faces: dict[int, list[int]] | None) -> tuple[list[Array] | None, float]:
+        """Duals of the pivot blocks as far inside their cones (or faces) as possible, and how
+        far. Where a face is forced the distance is zero, but an interior-point solver still ends
+        in the middle of what is possible, which shows the face.
+        """
+        c = np.zeros(self.n)
+        c[-1] = -1.0
+        values = self._solve(self._cones(faces, None), c)
+        if values is None:
+            return None, 0.0
+        return self._split(values), float(values[-1])
+
+    def strongest(
+        self, beta: Array, faces: dict[int, list[int]], floor: float
+    ) -> list[Array] | None:
+        """Duals on these faces, ``floor`` above their edges, of the most negative value."""
+        c = np.zeros(self.n)
+        n_dual = self.starts[-1]
+        c[n_dual : n_dual + self.base.rank] = beta
+        for k, block in enumerate(self.blocks):
+            weights = np.array(exact_weights(block), dtype=float)
+            c[self.starts[k] : self.starts[k + 1]] = weights * block.b
+        # duals of equations are free: without a bound the value could run to minus infinity
+        enough = Block("enough", "nonnegative", tuple(range(self.n)), c[None, :], np.ones(1))
+        values = self._solve([*self._cones(faces, floor), enough], c)
+        return None if values is None else self._split(values)
+
+    def _split(self, values: Array) -> list[Array]:
+        return [values[self.starts[k] : self.starts[k + 1]] for k in range(len(self.blocks))]
+
+    def _solve(self, cones: list[Block], c: Array) -> Array | None:
+        size = np.max(np.abs(c))
+        problem = conic_problem(self.n, cones, np.ones(self.n), c=c / (size or 1.0))
+        solution = solve(problem, accuracy=1e-10)
+        return solution.theta if solution.status in ("solved", "stalled") else None
+
+    def _cones(self, faces: dict[int, list[int]] | None, floor: float | None) -> list[Block]:
+        cones: list[Block] = [self._balance()]
+        total = np.zeros(self.starts[-1])
+        for k, block in enumerate(self.blocks):
+            where = tuple(range(self.starts[k], self.starts[k + 1]))
+            one = np.eye(len(where))
+            if block.kind == "zero":
+                continue
+            pivot = k in self.owner.values()
+            if not pivot and not self.side_conditions:
+                cones.append(Block("unused", "zero", where, one, np.zeros(len(where))))
+                continue
+            direction = inward(block)
+            total[list(where)] = direction
+            allowed = list(range(len(where)))
+            if faces is not None and pivot:
+                allowed = faces[k]
+                rest = [at for at in range(len(where)) if at not in allowed]
+                if rest:
+                    cones.append(
+                        Block("off the face", "zero", where, one[rest], np.zeros(len(rest)))
+                    )
+            step = np.zeros(len(where))
+            step[allowed] = direction[allowed] if pivot else 0.0
+            A = np.column_stack([one, -step])
+            columns = (*where, self.n - 1)
+            if block.kind == "psd" and len(allowed) < len(where):
+                A = A[allowed]  # the face is itself a smaller psd cone
+            cones.append(Block("dual", block.kind, columns, A, np.zeros(len(A))))
+        everything = tuple(range(self.starts[-1]))
+        cones.append(Block("bounded", "nonnegative", everything, -total[None, :], np.ones(1)))
+        if floor is not None:
+            last = (self.n - 1,)
+            cones.append(Block("floor", "zero", last, np.ones((1, 1)), np.array([-floor])))
+        return cones
+
+    def _balance(self) -> Block:
+        """Kᵀ y = sum A_kᵀ z_k, each row in the units of its parameter."""
+        A = np.zeros((self.base.K.shape[1], self.n))
+        for k, block in enumerate(self.blocks):
+            weights = np.array(exact_weights(block), dtype=float)
+            where = slice(self.starts[k], self.starts[k + 1])
+            A[list(block.columns), where] += (weights[:, None] * block.A).T
+        n_dual = self.starts[-1]
+        A[:, n_dual : n_dual + self.base.rank] = -self.base.K.T
+        A *= self.scale[:, None]
+        A = A[np.any(A != 0.0, axis=1)]
+        A /= np.max(np.abs(A), axis=1, keepdims=True)
+        return Block("balance", "zero", tuple(range(self.n)), A, np.zeros(len(A)))
+
+
+def make_exact(
+    base: BaseMap,
+    beta: Array,
+    blocks: Sequence[Block],
+    duals: Sequence[Array],
+    owner: dict[int, int],
+    faces: dict[int, list[int]],
+) -> Infeasibility | None:
+    """Round, absorb the rest exactly, and test exactly."""
+    duals = [
+        dual if k in faces else pushed_inside(block, np.asarray(dual))
+        for k, (block, dual) in enumerate(zip(blocks, duals, strict=True))
+    ]
+    tiny = 1e-12 * max(float(np.max(np.abs(dual), initial=0.0)) for dual in duals)
+    z = [
+        [Fraction(float(f"{x:.14g}")) if abs(x) > tiny else Fraction(0) for x in dual]
+        for dual in duals
+    ]
+    others = [Fraction(0)] * base.K.shape[1]
+    for k, block in enumerate(blocks):
+        if k not in faces:
+            for column, value in zip(block.columns, exact_adjoint(block, z[k]), strict=True):
+                others[column] += value
+    target = np.zeros(base.K.shape[1])
+    for block, dual in zip(blocks, duals, strict=True):
+        target[list(block.columns)] += adjoint(block, dual)
+    # least squares over all columns: K may have large factors, which reading y off the base
+    # columns alone would turn into large errors elsewhere
+    near = np.linalg.lstsq(base.K.T, target, rcond=None)[0]
+    y = [Fraction(float(f"{x:.14g}")) for x in near]
+    y = meet(conditions_on_y(base, blocks, owner, faces, others), y)
+    left = [-value for value in others]
+    for row in range(base.rank):
+        if y[row] != 0:
+            for column in np.flatnonzero(base.K[row]).tolist():
+                left[column] += Fraction(float(base.K[row, column])) * y[row]
+    for k, places in faces.items():
+        found = absorb(blocks[k], z[k], [left[c] for c in blocks[k].columns], places)
+        if found is None:
+            return None
+        z[k] = found
+    if any(left[c] != 0 for c in range(len(left)) if c not in owner):
+        return None
+    for block, entries in zip(blocks, z, strict=True):
+        if block.kind != "zero" and not exact.in_cone(block.kind, entries):
+            return None
+    value = sum((a * Fraction(float(b)) for a, b in zip(y, beta, strict=True)), Fraction(0))
+    for block, entries in zip(blocks, z, strict=True):
+        value += exact_pairing(block, entries, [Fraction(float(x)) for x in block.b])
+    if value >= 0:
+        return None
+    return Infeasibility(tuple(y), tuple(tuple(entries) for entries in z), value)
+
+
+def pushed_inside(block: Block, dual: Array) -> Array:
+    """A side condition's dual that a solver left just outside its cone, put inside."""
+    if block.kind == "nonnegative":
+        return np.maximum(dual, 0.0)
+    if block.kind == "second_order":
+        head = max(dual[0], (1.0 + 1e-12) * float(np.linalg.norm(dual[1:])))
+        return np.concatenate([[head], dual[1:]])
+    if block.kind == "psd":
+        lowest = float(np.linalg.eigvalsh(matrix_of(dual))[0])
+        return dual + max(0.0, -2.0 * lowest) * inward(block)
+    return dual
+
+
+def conditions_on_y(
+    base: BaseMap,
+    blocks: Sequence[Block],
+    owner: dict[int, int],
+    faces: dict[int, list[int]],
+    others: Sequence[Fraction],
+) -> list[Equation]:
+    """Linear equations that y must meet exactly, so that the faces can balance Kᵀ y."""
+    directions: list[dict[int, Fraction]] = []
+    for k, entries in faces.items():
+        block = blocks[k]
+        weights = exact_weights(block)
+        rows = [[weights[at] * Fraction(float(x)) for x in block.A[at]] for at in entries]
+        for v in exact.null_space(rows, block.A.shape[1]):
+            directions.append({c: x for c, x in zip(block.columns, v, strict=True) if x != 0})
+    directions.extend({c: Fraction(1)} for c in range(base.K.shape[1]) if c not in owner)
+    equations = []
+    for direction in directions:
+        coefficients: dict[int, Fraction] = {}
+        right = Fraction(0)
+        for c, x in direction.items():
+            right += x * others[c]
+            for row in np.flatnonzero(base.K[:, c]):
+                coefficients[int(row)] = coefficients.get(int(row), Fraction(0)) + x * Fraction(
+                    float(base.K[row, c])
+                )
+        coefficients = {row: x for row, x in coefficients.items() if x != 0}
+        if coefficients or right != 0:
+            equations.append((coefficients, right))
+    return equations

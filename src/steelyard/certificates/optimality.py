@@ -1,0 +1,354 @@
+"""How far parameters can be from the best, proven.
+
+For f(theta) = ½|z - R K theta|² and any u, ½|r|² >= uᵀ r - ½|u|² with r = z - R K theta gives
+
+    f(theta) >= uᵀ z - ½|u|² - (Kᵀ Rᵀ u)ᵀ theta.
+
+If -Kᵀ Rᵀ u = sum_k A_kᵀ z_k with duals z_k in the cones, every theta that meets the conditions has
+f(theta) >= uᵀ z - ½|u|² - sum_k z_k · b_k: a bound that is sharp at the optimum, where u is the
+residual. Here u and the duals of a solver are made exact. What rounding leaves on a body's columns
+goes into the dual of its own consistency block; if that makes it indefinite, a multiple of the
+bound on the body's second moment is added, which costs that multiple times the bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.conic import exact
+from steelyard.conic.blocks import Block, entries_of, inward, matrix_of
+from steelyard.conic.exact_duals import absorb, exact_adjoint, exact_pairing, meet
+from steelyard.conic.exact_text import decimal
+from steelyard.conic.problem import adjoint, conic_problem
+from steelyard.conic.settle import failing
+from steelyard.conic.solver import solve
+from steelyard.errors import EstimationError
+from steelyard.model.base_map import BaseMap
+
+Array = NDArray[np.float64]
+ROOM = 1e-12  # of what is summed up: how far from zero one-sided duals are kept
+
+
+@dataclass(frozen=True, eq=False)
+class Optimality:
+    """Exact numbers that bound how much better any other parameters could be.
+
+    theta : the parameters. u : (n_base,) and duals: see the module's equation.
+    value : ½|z - R K theta|² + ½ rest. lower_bound : no feasible parameters have less.
+    """
+
+    theta: tuple[Fraction, ...]
+    u: tuple[Fraction, ...]
+    duals: tuple[tuple[Fraction, ...], ...]
+    rest: Fraction
+    value: Fraction
+    lower_bound: Fraction
+
+    @property
+    def gap(self) -> Fraction:
+        """By how much the value is at most too large."""
+        return self.value - self.lower_bound
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the value."""
+        return float(self.gap / self.value) if self.value else 0.0
+
+
+def prove_gap(
+    base: BaseMap,
+    R: Array,
+    z: Array,
+    theta: Array,
+    blocks: Sequence[Block],
+    duals: Sequence[Array] | None,
+    scale: Array,
+    *,
+    rest: float = 0.0,
+) -> Optimality | None:
+    """The best bound that the given duals or a fresh solution without pull prove.
+
+    R : (n_base, n_base) upper triangular and z : (n_base,) as in the fit. theta : (n_columns,)
+    parameters that meet every block exactly. rest : squares that no parameters change, so that
+    the gap can be seen relative to the whole. None where no bound could be made exact.
+
+    The proof is about the decimals that name the floats of theta, as files have them; about the
+    floats themselves where only these meet every block.
+    """
+    if failing(blocks, theta):
+        return None
+    x = tuple(Fraction(decimal(value)) for value in theta)
+    if not _meets(blocks, x):
+        x = tuple(Fraction(float(value)) for value in theta)
+    value = Fraction(float(rest)) / 2 + _half_squares(_residual(R, z, _image(base.K, x)))
+    starts: list[tuple[Array, Sequence[Array]]] = []
+    if duals is not None:
+        starts.append((z - R @ (base.K @ theta), duals))
+    # where no condition is active the bound is zero, and rounding would only spoil it
+    starts.append((np.zeros(base.rank), [np.zeros(len(block.b)) for block in blocks]))
+    for pull in (0.0, 1e-12):
+        problem = conic_problem(
+            len(scale), blocks, scale, F=R @ base.K, g=z, pull=pull / scale**2, towards=theta
+        )
+        try:
+            solution = solve(problem)
+        except EstimationError:  # the other starts may still prove a bound
+            continue
+        if solution.status in ("solved", "stalled"):
+            starts.append((z - R @ (base.K @ solution.theta), solution.duals))
+    best: Optimality | None = None
+    for u, near in starts:
+        found = _exact_bound(base, R, z, blocks, u, near, scale)
+        if found is None:
+            continue
+        u_exact, z_exact, bound = found
+        bound += Fraction(float(rest)) / 2
+        if best is None or bound > best.lower_bound:
+            best = Optimality(x, u_exact, z_exact, Fraction(float(rest)), value, bound)
+    return best
+
+
+def _meets(blocks: Sequence[Block], x: Sequence[Fraction]) -> bool:
+    """Whether every condition holds."""
+    return all(
+        exact.in_cone(
+            block.kind,
+            exact.affine(block.A.tolist(), block.b.tolist(), [x[c] for c in block.columns]),
+        )
+        for block in blocks
+    )
+
+
+def _exact_bound(
+    base: BaseMap,
+    R: Array,
+    z: Array,
+    blocks: Sequence[Block],
+    u: Array,
+    duals: Sequence[Array],
+    scale: Array,
+) -> tuple[tuple[Fraction, ...], tuple[tuple[Fraction, ...], ...], Fraction] | None:
+    """u and duals near the given ones that balance exactly, and the bound they prove."""
+    owners = _Owners(blocks, base.K.shape[1])
+    fixed = [_inside_cone(block, dual) for block, dual in zip(blocks, duals, strict=True)]
+    others = [Fraction(0)] * base.K.shape[1]
+    for k, block in enumerate(blocks):
+        if k in owners.absorbing:
+            continue
+        for column, paired in zip(block.columns, exact_adjoint(block, fixed[k]), strict=True):
+            others[column] += paired
+    u = _balanced(base, R, u, blocks, fixed, scale)
+    u = _with_room(base, R, u, owners, np.array(others, dtype=float), scale)
+    exact_u = meet(_conditions_on_u(base, R, owners.free, others), _fractions(u))
+    left = _image(base.K.T, _minus_transposed(R, exact_u))
+    left = [a - b for a, b in zip(left, others, strict=True)]
+    z_exact = [list(entries) for entries in fixed]
+    for k in owners.whole:
+        block = blocks[k]
+        wanted = [left[c] for c in block.columns]
+        found = absorb(block, z_exact[k], wanted, range(len(block.b)))
+        if found is None:
+            return None
+        z_exact[k] = found
+    for k, (bound, shift) in owners.shifts.items():
+        added = _least_shift(z_exact[k], shift)
+        if added is None:
+            return None
+        z_exact[k] = [x + added * s for x, s in zip(z_exact[k], shift, strict=True)]
+        z_exact[bound][0] += added
+    for column, sides in owners.sides.items():
+        for k in sides:
+            z_exact[k] = [Fraction(0)]
+        if left[column] != 0:
+            side = owners.side(column, left[column] > 0)
+            if side is None:
+                return None
+            z_exact[side] = [left[column] / Fraction(float(blocks[side].A[0, 0]))]
+    if any(left[column] != 0 for column in owners.free):
+        return None
+    for block, entries in zip(blocks, z_exact, strict=True):
+        if block.kind != "zero" and not exact.in_cone(block.kind, entries):
+            return None
+    bound_value = sum(
+        (a * Fraction(float(b)) for a, b in zip(exact_u, z, strict=True)), Fraction(0)
+    ) - _half_squares(exact_u)
+    for block, entries in zip(blocks, z_exact, strict=True):
+        bound_value -= exact_pairing(block, entries, _fractions(block.b))
+    return tuple(exact_u), tuple(tuple(entries) for entries in z_exact), bound_value
+
+
+class _Owners:
+    """Which block's dual absorbs what is left on a column.
+
+    whole : blocks of several columns, psd or equations. sides : per column, one-sided bounds on it
+    alone. free : columns without either, which u must balance by itself. shifts : per psd block of
+    ``whole``, the block that bounds it and the positive matrix whose multiples that bound pays for.
+    """
+
+    def __init__(self, blocks: Sequence[Block], n_columns: int) -> None:
+        owner: dict[int, int] = {}
+        self.blocks = blocks
+        for kind in ("psd", "zero"):
+            for k, block in enumerate(blocks):
+                if block.kind != kind or any(c in owner for c in block.columns):
+                    continue
+                if np.linalg.matrix_rank(block.A) == len(block.columns):
+                    owner.update(dict.fromkeys(block.columns, k))
+        self.whole = sorted(set(owner.values()))
+        self.sides: dict[int, list[int]] = {}
+        for k, block in enumerate(blocks):
+            if block.kind == "nonnegative" and block.A.shape == (1, 1) and block.A[0, 0] != 0:
+                column = block.columns[0]
+                if column not in owner:
+                    self.sides.setdefault(column, []).append(k)
+        self.free = [c for c in range(n_columns) if c not in owner and c not in self.sides]
+        self.absorbing = {*self.whole, *(k for sides in self.sides.values() for k in sides)}
+        self.shifts: dict[int, tuple[int, list[Fraction]]] = {}
+        for k in self.whole:
+            if blocks[k].kind == "psd":
+                found = self._shift(k)
+                if found is not None:
+                    self.shifts[k] = found
+
+    def side(self, column: int, positive: bool) -> int | None:
+        """The tightest bound on a column whose dual pairs with this sign."""
+        fitting = [k for k in self.sides[column] if (self.blocks[k].A[0, 0] > 0) == positive]
+        return min(
+            fitting, key=lambda k: self.blocks[k].b[0] / abs(self.blocks[k].A[0, 0]), default=None
+        )
+
+    def _shift(self, k: int) -> tuple[int, list[Fraction]] | None:
+        block = self.blocks[k]
+        zero = [Fraction(0)] * len(block.b)
+        for other, bound in enumerate(self.blocks):
+            if bound.kind != "nonnegative" or len(bound.b) != 1 or bound.columns != block.columns:
+                continue
+            wanted = [-Fraction(float(x)) for x in bound.A[0]]
+            shift = absorb(block, zero, wanted, range(len(block.b)))
+            if shift is not None and exact.is_positive_definite(exact.symmetric(shift)):
+                return other, shift
+        return None
+
+
+def _inside_cone(block: Block, dual: Array) -> list[Fraction]:
+    """A solver's dual, rounded to lie exactly in its cone."""
+    dual = np.asarray(dual, dtype=float)
+    if block.kind == "nonnegative":
+        dual = np.maximum(dual, 0.0)
+    if block.kind in ("zero", "nonnegative") or not dual.any():
+        return _fractions(dual)
+    if block.kind == "psd":
+        values, vectors = np.linalg.eigh(matrix_of(dual))
+        dual = entries_of((vectors * np.maximum(values, 0.0)) @ vectors.T)
+    room = 1e-15 * max(float(np.max(np.abs(dual))), 1e-300)
+    while True:
+        entries = _fractions(dual + room * inward(block))
+        if exact.in_cone(block.kind, entries):
+            return entries
+        room *= 8.0
+
+
+def _balanced(
+    base: BaseMap,
+    R: Array,
+    u: Array,
+    blocks: Sequence[Block],
+    duals: Sequence[Sequence[Fraction]],
+    scale: Array,
+) -> Array:
+    """u moved to where it balances these duals as well as floats allow."""
+    target = np.zeros(len(scale))
+    for block, dual in zip(blocks, duals, strict=True):
+        target[list(block.columns)] += adjoint(block, np.array(dual, dtype=float))
+    G = -(R @ base.K).T * scale[:, None]
+    change = np.linalg.lstsq(G, target * scale - G @ u, rcond=1e-13)[0]
+    return np.asarray(u + change)
+
+
+def _with_room(
+    base: BaseMap, R: Array, u: Array, owners: _Owners, others: Array, scale: Array
+) -> Array:
+    """u moved a little, so that what one-sided bounds absorb has the right sign for sure."""
+    one_sided = [c for c, sides in owners.sides.items() if len(_signs(owners, sides)) == 1]
+    columns = [*one_sided, *owners.free]
+    if not columns:
+        return u
+    G = -(R @ base.K[:, columns]).T * scale[columns, None]
+    now = G @ u - others[columns] * scale[columns]
+    room = ROOM * (np.abs(G) @ np.abs(u))
+    wanted = np.zeros(len(columns))
+    for place, column in enumerate(one_sided):
+        sign = next(iter(_signs(owners, owners.sides[column])))
+        wanted[place] = sign * max(sign * now[place], room[place])
+    change = np.linalg.lstsq(G, wanted - now, rcond=1e-12)[0]
+    return np.asarray(u + change)
+
+
+def _signs(owners: _Owners, sides: Sequence[int]) -> set[float]:
+    return {float(np.sign(owners.blocks[k].A[0, 0])) for k in sides}
+
+
+def _conditions_on_u(
+    base: BaseMap, R: Array, columns: Sequence[int], others: Sequence[Fraction]
+) -> list[tuple[dict[int, Fraction], Fraction]]:
+    """-(R K)ᵀ u = others on these columns, as equations for u."""
+    equations = []
+    for c in columns:
+        coefficients: dict[int, Fraction] = {}
+        for row in np.flatnonzero(base.K[:, c]).tolist():
+            k = Fraction(float(base.K[row, c]))
+            for i in np.flatnonzero(R[:, row]).tolist():
+                coefficients[i] = coefficients.get(i, Fraction(0)) - k * Fraction(float(R[i, row]))
+        coefficients = {i: x for i, x in coefficients.items() if x != 0}
+        if coefficients or others[c] != 0:
+            equations.append((coefficients, others[c]))
+    return equations
+
+
+def _least_shift(entries: Sequence[Fraction], shift: Sequence[Fraction]) -> Fraction | None:
+    """About the smallest s >= 0 with entries + s shift positive semidefinite, exactly."""
+    if exact.is_psd(exact.symmetric(entries)):
+        return Fraction(0)
+    L = np.linalg.cholesky(matrix_of(np.array(shift, dtype=float)))
+    M = np.linalg.solve(L, np.linalg.solve(L, matrix_of(np.array(entries, dtype=float))).T)
+    size = float(np.max(np.abs(M)))
+    s = max(-float(np.linalg.eigvalsh(M)[0]) * (1.0 + 1e-9), 1e-17 * size)
+    for _ in range(60):
+        exact_s = Fraction(s)
+        moved = [x + exact_s * y for x, y in zip(entries, shift, strict=True)]
+        if exact.is_psd(exact.symmetric(moved)):
+            return exact_s
+        s *= 1.5
+    return None
+
+
+def _fractions(values: Array) -> list[Fraction]:
+    return [Fraction(float(x)) for x in values]
+
+
+def _image(K: Array, x: Sequence[Fraction]) -> list[Fraction]:
+    """K x, exactly."""
+    out = [Fraction(0)] * len(K)
+    for row, column in zip(*np.nonzero(K), strict=True):
+        if x[column] != 0:
+            out[row] += Fraction(float(K[row, column])) * x[column]
+    return out
+
+
+def _minus_transposed(R: Array, u: Sequence[Fraction]) -> list[Fraction]:
+    """-Rᵀ u, exactly."""
+    return [-x for x in _image(R.T, u)]
+
+
+def _residual(R: Array, z: Array, beta: Sequence[Fraction]) -> list[Fraction]:
+    """z - R beta, exactly."""
+    return [a - b for a, b in zip(_fractions(z), _image(R, beta), strict=True)]
+
+
+def _half_squares(values: Sequence[Fraction]) -> Fraction:
+    return sum((x * x for x in values), Fraction(0)) / 2

@@ -1,0 +1,262 @@
+"""Check a certificate with nothing but integers and fractions.
+
+No solver, no floating point and no library beyond Python's own take part: what the file says is
+read as rational numbers, and every claim is computed again from them (``docs/certificates.md`` has
+the mathematics). Three kinds of claim can be proven:
+
+``feasible``    parameters theta meet every condition (and, if stated, K theta = beta);
+``infeasible``  no theta with K theta = beta meets them all;
+``optimal``     theta meets them all, and no other theta fits the data better than by a stated gap.
+
+A file from a stranger gives a verdict or one clear error: sizes, digits and the amount of
+arithmetic are limited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import lcm
+from pathlib import Path
+from typing import Any
+
+from steelyard.certificates.document import (
+    Certificate,
+    Vector,
+    hash_problems,
+    matrix_rows,
+    parse,
+    read_certificate,
+)
+from steelyard.conic import exact
+from steelyard.conic.exact_text import CertificateError, quoted, shown_value
+
+MAX_WORK = 2 * 10**9  # steps on 64-bit pieces of numbers: some ten seconds for long numbers
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What checking a certificate found.
+
+    valid : every claim holds and no hash differs. words : the finding in one sentence.
+    details : what was computed, as plain data; ``problems`` lists what does not hold.
+    """
+
+    valid: bool
+    kind: str
+    words: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def verify(
+    source: str | Path | Mapping[str, Any],
+    *,
+    model: str | None = None,
+    constraints: str | None = None,
+) -> Verdict:
+    """Check a certificate, given as a path or as the object in the file.
+
+    model, constraints : hashes that the certificate must have been made for.
+    """
+    document = source if isinstance(source, Mapping) else read_certificate(source)
+    certificate = parse(document)
+    problems = hash_problems(document, model, constraints)
+    work = Work()
+    found = _CHECKS[certificate.kind](certificate, work)
+    problems += found.problems
+    details = {
+        "parameters": len(certificate.parameters),
+        "conditions": len(certificate.blocks),
+        **found.details,
+        "problems": problems,
+    }
+    words = found.words if not problems else f"invalid: {'; '.join(problems[:5])}"
+    if len(problems) > 5:
+        words += f"; and {len(problems) - 5} more"
+    return Verdict(not problems, certificate.kind, words, details)
+
+
+class Work:
+    """How much arithmetic is left before a certificate is refused as too long to check."""
+
+    def __init__(self, limit: int = MAX_WORK) -> None:
+        self.left = limit
+
+    def spend(self, times: int, bits: int) -> None:
+        """Account for ``times`` operations on numbers of this length."""
+        self.left -= times * ((bits >> 6) + 1) ** 2
+        if self.left < 0:
+            raise CertificateError("its numbers are so long that checking it would take too much")
+
+    def total(self, start: Fraction, pairs: Iterable[tuple[Fraction, Fraction]]) -> Fraction:
+        """start + the sum of the products, exactly."""
+        for a, b in pairs:
+            if a and b:
+                start += a * b
+                self.spend(1, bits(a) + bits(b) + bits(start))
+        return start
+
+    def membership(self, kind: str, entries: Sequence[Fraction]) -> tuple[bool, bool]:
+        """Whether entries lie in a cone, and whether strictly inside (an equation: as it holds)."""
+        common = 1
+        for x in entries:
+            common = lcm(common, x.denominator)
+            self.spend(1, common.bit_length())
+        whole_entries = [x * common for x in entries]
+        longest = max(bits(x) for x in whole_entries)
+        if kind != "psd":
+            self.spend(4 * len(entries), longest)
+            inside = exact.in_cone(kind, whole_entries)
+            return inside, inside and _strictly(kind, whole_entries)
+        n = matrix_rows(len(entries))
+        self.spend(2 * n**3, 2 * n * longest)  # a pivot is a ratio of determinants
+        M = exact.symmetric(whole_entries)
+        strict = exact.is_positive_definite(M)
+        return strict or exact.is_psd(M), strict
+
+
+def bits(x: Fraction) -> int:
+    """Length of a rational number."""
+    return x.numerator.bit_length() + x.denominator.bit_length()
+
+
+def _strictly(kind: str, entries: Sequence[Fraction]) -> bool:
+    if kind == "second_order":
+        rest = sum((x * x for x in entries[1:]), Fraction(0))
+        return entries[0] > 0 and entries[0] ** 2 > rest
+    return kind == "zero" or all(x > 0 for x in entries)
+
+
+@dataclass(frozen=True)
+class _Found:
+    words: str
+    problems: list[str]
+    details: dict[str, Any]
+
+
+def _conditions(certificate: Certificate, work: Work) -> _Found:
+    """Whether theta meets every condition."""
+    theta = certificate.vectors["theta"]
+    outside, edge = [], []
+    for block in certificate.blocks:
+        x = [theta[c] for c in block.columns]
+        entries = [
+            work.total(b, zip(row, x, strict=True)) for row, b in zip(block.A, block.b, strict=True)
+        ]
+        inside, strict = work.membership(block.kind, entries)
+        if not inside:
+            outside.append(block.name)
+        elif not strict:
+            edge.append(block.name)
+    problems = [f"the condition {quoted(name)} does not hold" for name in outside]
+    how = "every condition strictly" if not edge else f"every condition, {len(edge)} with equality"
+    return _Found(
+        f"the parameters meet {how}", problems, {"strict": not edge, "with_equality": edge[:100]}
+    )
+
+
+def _feasible(certificate: Certificate, work: Work) -> _Found:
+    found = _conditions(certificate, work)
+    if certificate.K is None:
+        return found
+    if "beta" not in certificate.vectors:
+        raise CertificateError("a feasible certificate with K needs beta")
+    image = _image(certificate, work)
+    wrong = [k for k, b in enumerate(certificate.vectors["beta"]) if image[k] != b]
+    problems = [f"base parameter {k + 1} is not K theta" for k in wrong]
+    return _Found(
+        f"{found.words}, and have these base parameters exactly",
+        found.problems + problems,
+        found.details | {"base_parameters": len(image)},
+    )
+
+
+def _image(certificate: Certificate, work: Work) -> Vector:
+    """K theta."""
+    out = [Fraction(0)] * max(len(certificate.vectors.get(k, ())) for k in ("beta", "z"))
+    theta = certificate.vectors["theta"]
+    for row, column, value in certificate.K or ():
+        out[row] = work.total(out[row], [(value, theta[column])])
+    return out
+
+
+def _balance(certificate: Certificate, y: Vector, work: Work) -> tuple[list[str], Fraction]:
+    """Problems with Kᵀ y = sum A_kᵀ z_k and z_k in the cones; and sum z_k · b_k."""
+    left = [Fraction(0)] * len(certificate.parameters)
+    for row, column, value in certificate.K or ():
+        left[column] = work.total(left[column], [(value, y[row])])
+    problems = []
+    paired = Fraction(0)
+    for block, dual in zip(certificate.blocks, certificate.duals, strict=True):
+        if block.kind != "zero" and not work.membership(block.kind, dual)[0]:
+            problems.append(f"the dual of the condition {quoted(block.name)} is outside its cone")
+        weighted = [weight * x for weight, x in zip(block.weights, dual, strict=True)]
+        for place, column in enumerate(block.columns):
+            pairs = ((-row[place], x) for row, x in zip(block.A, weighted, strict=True))
+            left[column] = work.total(left[column], pairs)
+        paired = work.total(paired, zip(weighted, block.b, strict=True))
+    names = zip(certificate.parameters, left, strict=True)
+    problems += [f"the duals do not balance at {shown_value(name)}" for name, x in names if x != 0]
+    return problems, paired
+
+
+def _infeasible(certificate: Certificate, work: Work) -> _Found:
+    y, beta = certificate.vectors["y"], certificate.vectors["beta"]
+    problems, paired = _balance(certificate, y, work)
+    value = work.total(paired, zip(y, beta, strict=True))
+    if value >= 0:
+        problems.append(f"the duals prove nothing: their value is {about(value)}, not negative")
+    if value != certificate.stated["value"]:
+        problems.append("the stated value is not that of the duals")
+    words = "no parameters with these base parameters meet all conditions"
+    return _Found(words, problems, {"value": about(value), "base_parameters": len(y)})
+
+
+def _optimal(certificate: Certificate, work: Work) -> _Found:
+    """½|r|² >= uᵀ r - ½|u|² with r = z - R K theta, for every theta and any u."""
+    found = _conditions(certificate, work)
+    R, z, u = certificate.R, certificate.vectors["z"], certificate.vectors["u"]
+    stated, half = certificate.stated, Fraction(1, 2)
+    beta = _image(certificate, work)
+    value = lower = half * stated["rest"]
+    for i, row in enumerate(R):
+        r = work.total(z[i], ((-x, b) for x, b in zip(row, beta[i:], strict=True)))
+        value = work.total(value, [(half * r, r)])
+    g = [Fraction(0)] * len(u)
+    for i, row in enumerate(R):
+        for j, x in enumerate(row, start=i):
+            g[j] = work.total(g[j], [(-x, u[i])])
+    problems, paired = _balance(certificate, g, work)
+    lower = work.total(lower - paired, zip(u, z, strict=True))
+    lower = work.total(lower, ((-half * x, x) for x in u))
+    if value > stated["value"]:
+        problems.append(f"the parameters' value is {about(value)}, above what is stated")
+    if lower < stated["lower_bound"]:
+        problems.append(f"the duals prove a bound of {about(lower)}, below what is stated")
+    if stated["gap"] < stated["value"] - stated["lower_bound"]:
+        problems.append("the stated gap is smaller than value - lower bound")
+    words = (
+        f"{found.words}, and no others that do have a value more than {about(stated['gap'])} "
+        f"below theirs of {about(stated['value'])}"
+    )
+    details = {key: about(stated[key]) for key in ("value", "lower_bound", "gap")}
+    return _Found(words, found.problems + problems, found.details | details)
+
+
+def about(x: Fraction) -> str:
+    """A rational number in a few digits."""
+    try:
+        near = float(x)
+    except OverflowError:
+        return "beyond 1e308" if x > 0 else "below -1e308"
+    if near == 0.0 and x != 0:
+        return "above 0 by less than 1e-300" if x > 0 else "below 0 by less than 1e-300"
+    return f"{near:.6g}"
+
+
+_CHECKS: dict[str, Callable[[Certificate, Work], _Found]] = {
+    "feasible": _feasible,
+    "infeasible": _infeasible,
+    "optimal": _optimal,
+}

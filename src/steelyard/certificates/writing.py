@@ -1,0 +1,232 @@
+"""Write proofs down, so that anybody can check them without a solver.
+
+A certificate is one JSON object: conditions and numbers as exact texts, bound by hash to the
+model, the conditions and the digits. `steelyard.certificates.verify` checks it, and has checked
+every one that the functions here return.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard._files.access import write_text
+from steelyard.certificates.base_feasibility import BaseFeasibility, exact_witness
+from steelyard.certificates.document import SCHEMA, hashes_of
+from steelyard.certificates.infeasibility import Infeasibility
+from steelyard.certificates.optimality import Optimality, prove_gap
+from steelyard.certificates.verify import verify
+from steelyard.conic.blocks import Block
+from steelyard.conic.exact_text import Number, decimal, number_text, rounded_down, rounded_up, texts
+from steelyard.conic.settle import inner_point
+from steelyard.errors import EstimationError
+from steelyard.model.base_map import BaseMap
+from steelyard.model.model import Model
+from steelyard.model.typical_sizes import parameter_scale
+
+if TYPE_CHECKING:
+    from steelyard.estimators.constrained import ConstrainedFit
+    from steelyard.regression.regression import Regression
+
+Array = NDArray[np.float64]
+
+
+def feasible_certificate(
+    model: Model,
+    blocks: Sequence[Block],
+    theta: Sequence[Number] | Array,
+    *,
+    base: BaseMap | None = None,
+    beta: Array | None = None,
+) -> dict[str, Any]:
+    """The parameters meet every condition; with ``base`` and ``beta``, also K theta = beta.
+
+    theta : (n_columns,) floats or rationals. Floats are written as the decimals that name them
+    where these decimals are inside too, and as their exact values otherwise.
+    """
+    numbers: dict[str, Any] = {}
+    if base is not None and beta is not None:
+        numbers |= {"K": sparse_texts(base.K), "beta": texts(beta)}
+    exactly = texts(theta)
+    decimals = [decimal(x) for x in theta]
+    for candidate in (decimals, exactly):
+        document = _sealed("feasible", model, base, blocks, {**numbers, "theta": candidate})
+        verdict = verify(document)
+        if verdict.valid:
+            return document
+    raise EstimationError(f"there is no certificate for these parameters: {verdict.words}")
+
+
+def infeasible_certificate(
+    model: Model, base: BaseMap, beta: Array, blocks: Sequence[Block], proof: Infeasibility
+) -> dict[str, Any]:
+    """No parameters with these base parameters meet every condition."""
+    numbers = {
+        "K": sparse_texts(base.K),
+        "beta": texts(beta),
+        "y": texts(proof.y),
+        "duals": [texts(dual) for dual in proof.duals],
+        "value": number_text(proof.value),
+    }
+    return _checked(_sealed("infeasible", model, base, blocks, numbers))
+
+
+def optimal_certificate(
+    model: Model, base: BaseMap, R: Array, z: Array, blocks: Sequence[Block], proof: Optimality
+) -> dict[str, Any]:
+    """The parameters meet every condition, and none fit better than by the proven gap.
+
+    The stated value, bound and gap are rounded to the safe side, to be readable.
+    """
+    value = rounded_up(proof.value)
+    lower = rounded_down(proof.lower_bound)
+    numbers = {
+        "K": sparse_texts(base.K),
+        "R": [texts(row[i:]) for i, row in enumerate(np.asarray(R))],
+        "z": texts(z),
+        "rest": number_text(proof.rest),
+        "theta": [_short(x) for x in proof.theta],
+        "u": texts(proof.u),
+        "duals": [texts(dual) for dual in proof.duals],
+        "value": value,
+        "lower_bound": lower,
+        "gap": rounded_up(Fraction(value) - Fraction(lower)),
+    }
+    return _checked(_sealed("optimal", model, base, blocks, numbers))
+
+
+def fit_certificate(
+    model: Model, regression: Regression, fit: ConstrainedFit
+) -> dict[str, Any] | None:
+    """The parameters of a constrained fit are within a proven gap of the optimum.
+
+    Values are half the sum of squared residuals, in units of the noise, that of what no
+    parameters explain included. None where no bound could be made exact, and for a fit that a
+    prior draws away from that optimum on purpose.
+    """
+    if fit.solution is None:
+        return None
+    factor = regression.system(fit.weights) / fit.sigma
+    R, z = factor[:-1, :-1], factor[:-1, -1]
+    proof = prove_gap(
+        regression.base,
+        R,
+        z,
+        fit.theta,
+        fit.blocks,
+        fit.solution.duals,
+        parameter_scale(model),
+        rest=float(factor[-1, -1] ** 2),
+    )
+    if proof is None:
+        return None
+    return optimal_certificate(model, regression.base, R, z, fit.blocks, proof)
+
+
+def certificate_of(
+    model: Model, base: BaseMap, beta: Array, blocks: Sequence[Block], answer: BaseFeasibility
+) -> dict[str, Any] | None:
+    """The certificate of an answer of `base_feasibility`; None where it is undecided."""
+    if answer.witness is not None:
+        return feasible_certificate(model, blocks, answer.witness, base=base, beta=beta)
+    if answer.proof is not None:
+        return infeasible_certificate(model, base, beta, blocks, answer.proof)
+    return None
+
+
+def provable_base(
+    base: BaseMap, theta: Array, blocks: Sequence[Block], scale: Array
+) -> tuple[Array, tuple[Fraction, ...]]:
+    """Base parameters (n_base,) next to K theta whose own digits are feasible, and a witness.
+
+    K theta as floats is K theta but for rounding, which on the edge of what is feasible may lie
+    outside; then it is moved towards the inside by the least amount that has a witness.
+    """
+    inner: Array | None = None
+    share = 0.0
+    while share <= 1.0:
+        near = theta if inner is None else (1.0 - share) * theta + share * inner
+        beta = np.array([float(f"{x:.15g}") for x in base.K @ near])
+        witness = exact_witness(base, beta, near, blocks)
+        if witness is not None:
+            return beta, witness
+        if inner is None:
+            inner, _ = inner_point(blocks, scale)
+        share = max(4.0 * share, 1e-14)
+    raise EstimationError("no base parameters next to these have digits that are feasible")
+
+
+def write_certificate(path: str | Path, document: Mapping[str, Any]) -> None:
+    """Write a certificate, whole or not at all."""
+    write_text(path, json.dumps(document, ensure_ascii=False) + "\n", EstimationError)
+
+
+def read_schema() -> dict[str, Any]:
+    """The published JSON schema of certificates."""
+    from importlib.resources import files
+
+    text = files("steelyard").joinpath("certificates/certificate-1.schema.json").read_text("utf-8")
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
+def _sealed(
+    kind: str,
+    model: Model,
+    base: BaseMap | None,
+    blocks: Sequence[Block],
+    numbers: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The document with its hashes."""
+    from steelyard._version import __version__
+
+    if base is not None and base.model_hash != model.hash:
+        raise EstimationError("the base parameters belong to another model")
+    document = {
+        "schema": SCHEMA,
+        "steelyard": __version__,
+        "kind": kind,
+        "robot": model.robot.name,
+        "parameters": list(model.column_names),
+        "base_parameters": None if "K" not in numbers or base is None else list(base.names),
+        "constraints": [block_document(block) for block in blocks],
+        "numbers": dict(numbers),
+    }
+    return {**document, "hashes": {"model": model.hash, **hashes_of(document)}}
+
+
+def _short(x: Fraction) -> str:
+    """A number by the decimal of its float where that is exact, else as it is."""
+    short = decimal(float(x))
+    return short if Fraction(short) == x else number_text(float(x) if float(x) == x else x)
+
+
+def _checked(document: dict[str, Any]) -> dict[str, Any]:
+    verdict = verify(document)
+    if not verdict.valid:
+        raise EstimationError(f"the proof does not hold: {verdict.words}")
+    return document
+
+
+def block_document(block: Block) -> dict[str, Any]:
+    """A condition as plain data, its coefficients exact."""
+    return {
+        "name": block.name,
+        "kind": block.kind,
+        "columns": [int(c) for c in block.columns],
+        "A": [texts(row) for row in block.A],
+        "b": texts(block.b),
+    }
+
+
+def sparse_texts(K: Array) -> list[list[Any]]:
+    """Entries that are not zero: [row, column, value]."""
+    rows, columns = np.nonzero(K)
+    return [
+        [int(i), int(j), number_text(float(K[i, j]))] for i, j in zip(rows, columns, strict=True)
+    ]

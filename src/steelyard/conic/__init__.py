@@ -1,0 +1,1 @@
+"""Conic problems and exact proofs about them; nothing here knows of robots."""

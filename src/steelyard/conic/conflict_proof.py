@@ -1,0 +1,200 @@
+"""Exact proofs that a group of conditions cannot all hold.
+
+Duals are sought as far inside their cones as they go, on the entries that need not be zero; then
+they are rounded, moved onto ``sum_k A_kᵀ z_k = 0`` exactly and tested without tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.conic import exact
+from steelyard.conic.blocks import Block, triangle_index
+from steelyard.conic.exact_duals import exact_adjoint, exact_pairing, exact_weights
+from steelyard.conic.problem import adjoint, conic_problem
+from steelyard.conic.solver import solve
+
+Array = NDArray[np.float64]
+DIGITS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class ConflictProof:
+    """Exact duals, one tuple per block, and their negative value sum z_k · b_k."""
+
+    duals: tuple[tuple[Fraction, ...], ...]
+    value: Fraction
+
+
+def proves(blocks: Sequence[Block], proof: ConflictProof) -> bool:
+    """Whether the duals are in their cones, balance, and have a negative value; all exactly."""
+    balance: dict[int, Fraction] = {}
+    value = Fraction(0)
+    for block, dual in zip(blocks, proof.duals, strict=True):
+        if block.kind != "zero" and not exact.in_cone(block.kind, dual):
+            return False
+        for column, paired in zip(block.columns, exact_adjoint(block, dual), strict=True):
+            balance[column] = balance.get(column, Fraction(0)) + paired
+        value += exact_pairing(block, dual, [Fraction(float(b)) for b in block.b])
+    return not any(balance.values()) and value == proof.value and value < 0
+
+
+def block_sizes(block: Block, scale: Array) -> Array:
+    """Typical size (n_entries,) of a block's entries, such that dividing by it keeps the cone."""
+    sizes = np.max(np.abs(block.A * scale[list(block.columns)]), axis=1, initial=0.0)
+    if block.kind == "second_order":
+        return np.full(len(sizes), max(float(sizes.max()), 1e-300))
+    if block.kind == "psd":
+        places = triangle_index(block.size)
+        root = np.sqrt([size for size, (i, j) in zip(sizes, places, strict=True) if i == j])
+        root = np.where(root > 0.0, root, 1.0)
+        return np.array([root[i] * root[j] for i, j in places])
+    return np.where(sizes > 0.0, sizes, 1.0)
+
+
+def prove_conflict(blocks: Sequence[Block], scale: Array, amount: float) -> ConflictProof | None:
+    """Exact duals that these blocks cannot all hold, or None where none were found.
+
+    amount : the common slack that they lack, which sets the size of the duals.
+    """
+    found = inner_duals(blocks, scale, amount)
+    if found is None:
+        return None
+    duals, free = found
+    sizes = [block_sizes(block, scale) for block in blocks]
+    z = [
+        [Fraction(float(f"{x:.{DIGITS}g}")) if keep else Fraction(0) for x, keep in zip(d, f)]
+        for d, f in zip(duals, free, strict=True)
+    ]
+    z = balanced(blocks, z, free, sizes)
+    value = sum(
+        (
+            exact_pairing(block, dual, [Fraction(float(b)) for b in block.b])
+            for block, dual in zip(blocks, z, strict=True)
+        ),
+        Fraction(0),
+    )
+    proof = ConflictProof(tuple(tuple(dual) for dual in z), value)
+    return proof if proves(blocks, proof) else None
+
+
+def inner_duals(
+    blocks: Sequence[Block], scale: Array, amount: float
+) -> tuple[list[Array], list[NDArray[np.bool_]]] | None:
+    """Duals of value -amount inside their cones, and which of their entries need not be zero.
+
+    maximise sum_i t_i  with  z_k - t_k in the dual cones, 0 <= t_i <= 1: entries of linear
+    blocks and diagonals of psd blocks that can be positive are.
+    """
+    used = sorted({column for block in blocks for column in block.columns})
+    starts = np.concatenate([[0], np.cumsum([len(block.b) for block in blocks])]).astype(int)
+    n = int(starts[-1])
+    balance = np.zeros((len(used), n))
+    value = np.zeros(n)
+    sizes = [block_sizes(block, scale) for block in blocks]
+    cones: list[Block] = []
+    room: list[int] = []
+    for k, block in enumerate(blocks):
+        where = range(starts[k], starts[k + 1])
+        rows = [used.index(column) for column in block.columns]
+        weights = np.array(exact_weights(block), dtype=float)
+        for at, place in enumerate(where):
+            unit = np.zeros(len(block.b))
+            unit[at] = 1.0 / sizes[k][at]
+            balance[rows, place] += adjoint(block, unit)
+        value[where.start : where.stop] = weights * block.b / sizes[k]
+        if block.kind == "zero":
+            continue
+        inner = _inner_entries(block)
+        own = range(n + len(room), n + len(room) + len(inner))
+        room.extend(where[at] for at in inner)
+        A = np.zeros((len(block.b), len(block.b) + len(inner)))
+        A[:, : len(block.b)] = np.eye(len(block.b))
+        A[inner, range(len(block.b), len(block.b) + len(inner))] = -1.0
+        cones.append(Block("dual", block.kind, (*where, *own), A, np.zeros(len(block.b))))
+    total = n + len(room)
+    extra = tuple(range(n, total))
+    caps = np.vstack([np.eye(len(room)), -np.eye(len(room))])
+    ends = np.concatenate([np.zeros(len(room)), np.ones(len(room))])
+    balance *= scale[used][:, None]
+    balance /= np.maximum(np.max(np.abs(balance), axis=1, initial=0.0), 1e-300)[:, None]
+    cones.append(Block("balance", "zero", tuple(range(n)), balance, np.zeros(len(used))))
+    size = max(float(np.max(np.abs(value))), 1e-300)
+    right = np.array([amount / size])
+    cones.append(Block("value", "zero", tuple(range(n)), value[None] / size, right))
+    if room:
+        cones.append(Block("room", "nonnegative", extra, caps, ends))
+    c = np.zeros(total)
+    c[n:] = -1.0
+    pull = np.concatenate([np.full(n, 1e-9), np.zeros(len(room))])
+    solution = solve(conic_problem(total, cones, np.ones(total), c=c, pull=pull), accuracy=1e-9)
+    if solution.status not in ("solved", "stalled"):
+        return None
+    free = np.ones(n, dtype=bool)
+    for at, place in enumerate(room):
+        free[place] = solution.theta[n + at] > 1e-5
+    duals, kept = [], []
+    for k, block in enumerate(blocks):
+        own_entries = slice(starts[k], starts[k + 1])
+        duals.append(solution.theta[own_entries] / sizes[k])
+        kept.append(_on_face(block, free[own_entries]))
+    return duals, kept
+
+
+def _inner_entries(block: Block) -> list[int]:
+    """Entries that can be lowered by themselves: all, the diagonal, or the head."""
+    if block.kind == "psd":
+        return [at for at, (i, j) in enumerate(triangle_index(block.size)) if i == j]
+    return [0] if block.kind == "second_order" else list(range(len(block.b)))
+
+
+def _on_face(block: Block, free: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Entries that can differ from zero where those marked in ``free`` can."""
+    if block.kind == "psd":
+        places = triangle_index(block.size)
+        diagonal = {i: bool(free[at]) for at, (i, j) in enumerate(places) if i == j}
+        return np.array([diagonal[i] and diagonal[j] for i, j in places])
+    return free
+
+
+def balanced(
+    blocks: Sequence[Block],
+    z: Sequence[Sequence[Fraction]],
+    free: Sequence[NDArray[np.bool_]],
+    sizes: Sequence[Array],
+) -> list[list[Fraction]]:
+    """Duals near ``z`` with sum A_kᵀ z_k = 0 exactly, changed on their free entries only.
+
+    The change is the smallest in units of the entries' sizes; where the equations cannot be
+    met, ``z`` comes back as it is.
+    """
+    used = sorted({column for block in blocks for column in block.columns})
+    entries = [(k, at) for k, kept in enumerate(free) for at in np.flatnonzero(kept).tolist()]
+    rows = [[Fraction(0)] * len(entries) for _ in used]
+    for column, (k, at) in enumerate(entries):
+        block = blocks[k]
+        weight = exact_weights(block)[at]
+        for j, name in enumerate(block.columns):
+            if block.A[at, j] != 0.0:
+                coefficient = weight * Fraction(float(block.A[at, j]))
+                rows[used.index(name)][column] += coefficient
+    ease = [Fraction(float(f"{1.0 / sizes[k][at] ** 2:.3g}")) for k, at in entries]
+    rest = [-sum((x * z[k][at] for x, (k, at) in zip(row, entries)), Fraction(0)) for row in rows]
+    gram = [
+        [sum((e * a * b for e, a, b in zip(ease, one, other) if a and b), Fraction(0))
+         for other in rows]
+        for one in rows
+    ]  # fmt: skip
+    factors = exact.solve_consistent(gram, rest)
+    out = [list(dual) for dual in z]
+    if factors is None:
+        return out
+    for column, (k, at) in enumerate(entries):
+        change = sum((f * row[column] for f, row in zip(factors, rows) if row[column]), Fraction(0))
+        out[k][at] += ease[column] * change
+    return out

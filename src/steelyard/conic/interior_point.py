@@ -1,0 +1,254 @@
+"""A primal-dual interior-point method whose conditions may keep a distance from their boundary.
+
+    minimise   ½ |F x - g|² + c·x - sum_k floor_k log det S_k
+    subject to S_k = sum_j x_j A_kj + b_k positive semidefinite
+
+A condition with ``floor_k`` = 0 is an ordinary one. The optimum has duals Z_k with
+
+    Fᵀ(F x - g) + c = sum_k A_k*(Z_k),      S_k Z_k = floor_k 1,
+
+so that a log-determinant in the objective is nothing but a target for the product S_k Z_k: the
+method that drives the products of ordinary conditions to zero drives those of the others to
+their floor, along the path S_k Z_k = (floor_k + mu) 1 with the same mu for all. Steps are
+Newton's in the scaling of Nesterov and Todd, with Mehrotra's predictor and corrector. The
+conditions themselves are in :mod:`steelyard.conic.interior_conditions`.
+
+The Gram matrix FᵀF enters only the Newton matrix: residuals are computed from F, so that
+conditioning costs steps, not digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.conic.interior_conditions import Condition, Conditions, arranged
+from steelyard.errors import EstimationError
+
+Array = NDArray[np.float64]
+
+ACCURACY = 1e-9
+MAX_ITERATIONS = 100
+PATIENCE = 25
+STALLED = 5
+"""Steps without progress after which rounding is taken to have won: before an iterate is usable,
+and after.
+"""
+CIRCLING = 8
+"""Steps without progress after which they are taken with care."""
+STEP = (0.9, 0.995)
+"""Share of the way to the boundary that a step may go, where little and where all of a full step
+is foreseen.
+"""
+SHORTER = 0.9
+"""Steps shorter than this share of what was foreseen are tried again with less correction."""
+LEAST = 1e-5
+"""Share of the accuracy below which the products of ordinary conditions are not driven."""
+GAP = 0.01
+"""How small the gap must be, in units of the accuracy: parameters ask for more than the objective
+does.
+"""
+CRAWL = 0.1
+"""A gap that a step leaves above this share of it falls slowly to the end, as where a condition is
+met with neither slack nor force; then the accuracy itself will do.
+"""
+USABLE = 1e-5
+"""Residuals (relative) at which an iterate that could not be improved is still an answer."""
+
+
+@dataclass(frozen=True, eq=False)
+class InteriorSolution:
+    """The optimum and how good it is, by residuals.
+
+    duals : Z_k, one for each condition, (d, d).
+    stationarity : largest entry of the gradient that the duals do not balance, over the largest
+        that they had to. violation : largest entry of S_k - (A_k x + b_k).
+    gap : sum of the products of ordinary conditions, over one plus the squares and
+        floor × (tr S - log det S - d).
+    off_floor : largest relative distance of the products of the others from their floor.
+    """
+
+    x: Array
+    duals: tuple[Array, ...]
+    iterations: int
+    converged: bool
+    stationarity: float
+    violation: float
+    gap: float
+    off_floor: float
+
+    @property
+    def worst(self) -> float:
+        """One number for how far from the optimum."""
+        # products off their floor by a share cost the objective its square
+        return max(self.stationarity, self.violation, self.gap, self.off_floor**2)
+
+
+def minimise(
+    F: Array,
+    g: Array,
+    c: Array,
+    conditions: Sequence[Condition],
+    start: Array,
+    *,
+    accuracy: float = ACCURACY,
+    max_iterations: int = MAX_ITERATIONS,
+) -> InteriorSolution:
+    """Solve the problem of the module; see there.
+
+    F : (n_rows, n), g : (n_rows,), c : (n,). start : (n,) where to begin, best well inside; it
+    need not be. Variables of size near one serve it best, and matrices with a floor near one.
+    Raises EstimationError where no optimum is found, as when the conditions contradict each other.
+    """
+    groups = arranged(conditions, len(start))
+    gram, pull = F.T @ F, F.T @ g - c
+    floors = [one.floor for one in conditions]
+    size = max(1.0, float(np.max(np.abs(pull), initial=0.0)), max(floors, default=0.0))
+    x = np.array(start, dtype=float)
+    gradient = F.T @ (F @ x - g) + c
+    above = max(1.0, float(np.linalg.norm(gradient)) / np.sqrt(max(len(x), 1)))
+    for group in groups:
+        group.begin(x, above)
+    n_ordinary = sum(group.n_ordinary for group in groups)
+    best: InteriorSolution | None = None
+    progress, gap_before = 0, np.inf
+    for iteration in range(max_iterations + 1):
+        residual = F @ x - g
+        rest = F.T @ residual + c
+        for group in groups:
+            group.look(x, rest)
+        value = 1.0 + 0.5 * float(residual @ residual) + sum(group.divergence for group in groups)
+        least = LEAST * accuracy * value / max(n_ordinary, 1)
+        now = InteriorSolution(
+            x=x,
+            duals=(),
+            iterations=iteration,
+            converged=False,
+            stationarity=float(np.max(np.abs(rest), initial=0.0)) / size,
+            violation=max((group.violation for group in groups), default=0.0),
+            gap=sum(group.gap for group in groups) / value,
+            off_floor=max((group.off_floor for group in groups), default=0.0),
+        )
+        others = max(now.stationarity, now.violation, now.off_floor)
+        crawls = now.gap > CRAWL * gap_before
+        gap_before = now.gap
+        if others <= accuracy and now.gap <= (accuracy if crawls else GAP * accuracy):
+            return replace(_with_duals(now, groups, len(conditions)), converged=True)
+        if best is None or now.worst < 0.5 * best.worst:
+            progress = iteration
+        if best is None or now.worst < best.worst:
+            best = now if now.worst > USABLE else _with_duals(now, groups, len(conditions))
+        patience = PATIENCE if best.worst > USABLE else STALLED
+        since = best.iterations if best.worst > USABLE else progress
+        if iteration == max_iterations or iteration >= since + patience:
+            break
+        try:
+            careful = iteration >= best.iterations + CIRCLING
+            x = _step(F, gram, groups, x, rest, least, careful)
+        except np.linalg.LinAlgError:  # rounding has used up the distance to the boundary
+            break
+    assert best is not None
+    if best.worst <= USABLE:
+        return replace(best, iterations=iteration)
+    raise EstimationError(
+        f"the interior-point method stopped after {best.iterations} steps short of its goal "
+        f"(gradient {best.stationarity:.1e}, violation {best.violation:.1e}, gap {best.gap:.1e})"
+    )
+
+
+def _step(
+    F: Array,
+    gram: Array,
+    groups: Sequence[Conditions],
+    x: Array,
+    rest: Array,
+    least: float,
+    careful: bool,
+) -> Array:
+    """One predictor and corrector; moves the groups' S and Z, and returns the new x.
+
+    least : what the products of ordinary conditions are not driven below, lest the Newton matrix
+    be ruined by conditions that are met to more digits than anyone asked for.
+    careful : after steps without progress, which may go round in circles.
+    """
+    factor = _factor(gram, groups)
+
+    def newton(*, refined: bool) -> Array:
+        """Step of x towards what the groups aim at."""
+        right = -rest
+        for group in groups:
+            group.add_pull(right)
+        step = _solved(factor, right)
+        if refined:
+            left = right - F.T @ (F @ step)
+            for group in groups:
+                group.add_curvature(left, step, -1.0)
+            step = step + _solved(factor, left)
+        for group in groups:
+            group.follow(step)
+        return np.asarray(step)
+
+    for group in groups:
+        group.aim(0.0, least)
+    newton(refined=False)
+    for group in groups:
+        group.remember()
+    foreseen = min(1.0, _reach(groups))
+    sigma = (1.0 - foreseen) ** 3
+    dimension = sum(group.dimension for group in groups)
+    excess = sum(group.excess for group in groups) / max(dimension, 1)
+    allowed = STEP[0] + foreseen * (STEP[1] - STEP[0])
+    length = 0.0
+    # the second-order term helps most steps, and leads some astray: less of it, or the middle
+    tries = ((1.0, sigma), (foreseen**2, sigma), (0.0, max(sigma, 0.5)))
+    for share, centre in tries[1 if careful else 0 :]:
+        for group in groups:
+            group.aim(centre * excess, least, correct=share)
+        step = newton(refined=True)
+        length = min(1.0, allowed * _reach(groups))
+        if length >= min(SHORTER * foreseen, 0.9):
+            break
+    for group in groups:
+        group.advance(length)
+    return np.asarray(x + length * step)
+
+
+def _factor(gram: Array, groups: Sequence[Conditions]) -> Array:
+    """Cholesky factor of FᵀF + A* W⁻¹ · W⁻¹ A, nudged where rounding makes it indefinite."""
+    from scipy.linalg.lapack import dpotrf
+
+    H = gram.copy()
+    for group in groups:
+        group.add_hessian(H)
+    diagonal = np.diag(H).copy()
+    for nudge in (0.0, 1e-15, 1e-13, 1e-11):
+        H.flat[:: len(H) + 1] = diagonal * (1.0 + nudge)
+        factor, failed = dpotrf(H.T, lower=1, clean=0)  # symmetric: the transpose saves a copy
+        if not failed:
+            return np.asarray(factor)
+    raise np.linalg.LinAlgError("the Newton matrix is singular")
+
+
+def _solved(factor: Array, right: Array) -> Array:
+    from scipy.linalg.lapack import dpotrs
+
+    return np.asarray(dpotrs(factor, right, lower=1)[0])
+
+
+def _reach(groups: Sequence[Conditions]) -> float:
+    return min((group.reach() for group in groups), default=np.inf)
+
+
+def _with_duals(found: InteriorSolution, groups: Sequence[Conditions], n: int) -> InteriorSolution:
+    return replace(found, duals=_duals(groups, n))
+
+
+def _duals(groups: Sequence[Conditions], n: int) -> tuple[Array, ...]:
+    out: list[Array] = [np.zeros((0, 0))] * n
+    for group in groups:
+        for k, Z in zip(group.members, group.Z, strict=True):
+            out[k] = np.atleast_2d(Z)
+    return tuple(out)

@@ -1,0 +1,164 @@
+"""Parameters that are inside, exactly: on the digits that are written.
+
+A solver's answer touches the boundary from either side. `settle` rounds it to decimals and, where
+the exact test fails, moves it towards a point that is well inside, by the least amount that
+makes every condition hold in rational arithmetic. Parameters that no failing condition concerns,
+directly or through others, stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.conic._equations import meet_equations
+from steelyard.conic._integers import Integers, entries, in_cone, integers
+from steelyard.conic.blocks import Block, with_slack
+from steelyard.conic.problem import conic_problem
+from steelyard.conic.solver import solve
+from steelyard.errors import EstimationError
+
+Array = NDArray[np.float64]
+DIGITS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Parameters that satisfy every block exactly.
+
+    moved : largest change, in units of ``scale``, from what was given.
+    share : how far towards the inner point the farthest had to go, 0 to 1.
+    """
+
+    theta: Array
+    moved: float
+    share: float
+
+
+def rounded(theta: Array, digits: int = DIGITS) -> Array:
+    """Each number at this many significant decimal digits, as the float next to it."""
+    return np.array([float(f"{x:.{digits}g}") for x in theta])
+
+
+def holds_exactly(block: Block, theta: Array, form: Integers | None = None) -> bool:
+    """Whether a block's condition holds for these floats, without any rounding.
+
+    form : the block's coefficients, where they are at hand.
+    """
+    values = entries(form or integers(block), theta[list(block.columns)].tolist())
+    return in_cone(block.kind, values)
+
+
+def failing(blocks: Sequence[Block], theta: Array) -> tuple[str, ...]:
+    """Names of the conditions that do not hold exactly."""
+    return tuple(block.name for block in blocks if not holds_exactly(block, theta))
+
+
+def inner_point(blocks: Sequence[Block], scale: Array) -> tuple[Array, float]:
+    """Parameters as far inside all blocks as they go, and that margin (scaled).
+
+    Every inequality is met with a slack t, in units of the block's own size, and t <= 1 is
+    maximised. A margin of zero or less says that the blocks leave no interior.
+    """
+    n = len(scale)
+    widened = [with_slack(block, scale, n) for block in blocks]
+    widened.append(
+        Block("the margin is at most one", "nonnegative", (n,), -np.ones((1, 1)), np.ones(1))
+    )
+    c = np.zeros(n + 1)
+    c[n] = -1.0
+    problem = conic_problem(n + 1, widened, np.append(scale, 1.0), c=c)
+    solution = solve(problem, accuracy=1e-8)
+    if solution.status not in ("solved", "stalled"):
+        return np.zeros(n), -1.0
+    return solution.theta[:n], float(solution.theta[n])
+
+
+def settle(
+    theta: Array, blocks: Sequence[Block], scale: Array, inner: Array | None = None
+) -> Settled:
+    """Round ``theta`` and move it inside by the least share of the way to an inner point.
+
+    Refuses where the blocks that fail, with those they are tied to, leave no interior.
+    """
+    out = meet_equations(rounded(theta), blocks)
+    bad = [k for k, block in enumerate(blocks) if not holds_exactly(block, out)]
+    if not bad:
+        return Settled(out, _moved(out, theta, scale), 0.0)
+    parts = [[blocks[k] for k in part] for part in _tied(blocks, bad, len(theta))]
+    if inner is None:
+        inner = _target([block for part in parts for block in part], scale, out)
+    share = max(_move_inside(out, theta, part, inner) for part in parts)
+    return Settled(out, _moved(out, theta, scale), share)
+
+
+def _tied(blocks: Sequence[Block], bad: Sequence[int], n: int) -> list[list[int]]:
+    """For each failing block, the blocks that share parameters with it, directly or in turn."""
+    of_column: list[list[int]] = [[] for _ in range(n)]
+    for k, block in enumerate(blocks):
+        for column in block.columns:
+            of_column[column].append(k)
+    seen: set[int] = set()
+    parts = []
+    for start in bad:
+        if start in seen:
+            continue
+        part, todo = {start}, [start]
+        while todo:
+            for column in blocks[todo.pop()].columns:
+                fresh = [k for k in of_column[column] if k not in part]
+                part.update(fresh)
+                todo.extend(fresh)
+        seen |= part
+        parts.append(sorted(part))
+    return parts
+
+
+def _target(blocks: Sequence[Block], scale: Array, theta: Array) -> Array:
+    """An inner point of these blocks alone; what they do not concern is as in ``theta``."""
+    columns = _columns(blocks)
+    place = {column: k for k, column in enumerate(columns)}
+    local = [replace(b, columns=tuple(place[column] for column in b.columns)) for b in blocks]
+    inner, margin = inner_point(local, scale[columns])
+    if margin <= 0.0:
+        raise EstimationError(
+            "the conditions leave no room inside, so that no rounded parameters satisfy them "
+            "all; relax one of: " + "; ".join(failing(blocks, theta)[:5])
+        )
+    out = theta.copy()
+    out[columns] = inner
+    return out
+
+
+def _move_inside(out: Array, theta: Array, blocks: Sequence[Block], inner: Array) -> float:
+    """Write parameters that meet ``blocks`` into ``out``; the share of the way that it took."""
+    columns = _columns(blocks)
+    suspects = [(block, integers(block)) for block in blocks]
+    share = 1e-14
+    while share <= 1.0:
+        out[columns] = rounded((1.0 - share) * theta[columns] + share * inner[columns])
+        out[columns] = meet_equations(out, blocks)[columns]
+        bad = next((it for it in suspects if not holds_exactly(it[0], out, it[1])), None)
+        if bad is None:
+            return share
+        # what failed last is asked first: most often it fails again
+        suspects.remove(bad)
+        suspects.insert(0, bad)
+        share *= 4.0
+    out[columns] = rounded(inner[columns])
+    raise EstimationError(
+        "no point between the answer and the inside satisfies all conditions exactly: "
+        + "; ".join(failing(blocks, meet_equations(out, blocks))[:5])
+    )
+
+
+def _columns(blocks: Sequence[Block]) -> list[int]:
+    """The parameters that take part."""
+    return sorted({column for block in blocks for column in block.columns})
+
+
+def _moved(one: Array, other: Array, scale: Array) -> float:
+    return float(np.max(np.abs(one - other) / scale, initial=0.0))

@@ -1,0 +1,144 @@
+"""Standard parameters the way people know bodies: mass, centre of mass, inertia about it.
+
+Intervals of the centre of mass are feasible ranges of h / m. Inertia about the centre of mass and
+its principal moments are no linear functions of the parameters, and have no interval here; the
+inertia about the frame of the link, which is one, has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.estimators.estimate import Estimate, StandardEstimate, StandardKind
+from steelyard.model.model import Model
+from steelyard.robot.inertia import to_com
+
+Array = NDArray[np.float64]
+ENTRIES = (("xx", 0, 0), ("xy", 0, 1), ("yy", 1, 1), ("xz", 0, 2), ("yz", 1, 2), ("zz", 2, 2))
+# the weaker of two kinds stands behind the other
+STRENGTH: tuple[StandardKind, ...] = (
+    "confidence",
+    "mostly prior",
+    "feasible range",
+    "closest to prior",
+    "prior only",
+)
+NO_MASS = 1e-6  # of its value: a body whose mass may be below has no limit on its centre of mass
+
+
+@dataclass(frozen=True)
+class BodyEstimate:
+    """A body's parameters.
+
+    parameters : the ten standard parameters, about the origin of the link's frame.
+    com : its centre of mass, ``name.cx`` to ``name.cz``, m; none where the mass is zero.
+    inertia_com : about it, ``name.Ixx_com`` to ``name.Izz_com``, kg m², axes of the link's frame.
+    principal_moments : its eigenvalues, ``name.I1`` to ``name.I3``, ascending.
+    """
+
+    name: str
+    joint: str | None
+    parameters: tuple[StandardEstimate, ...]
+    com: tuple[StandardEstimate, ...]
+    inertia_com: tuple[StandardEstimate, ...]
+    principal_moments: tuple[StandardEstimate, ...]
+
+    @property
+    def mass(self) -> StandardEstimate:
+        """Its mass, kg."""
+        return self.parameters[0]
+
+    @property
+    def at_boundary(self) -> bool:
+        """Whether a condition on the body holds with no slack."""
+        return any(parameter.at_boundary for parameter in self.parameters)
+
+    @property
+    def all(self) -> tuple[StandardEstimate, ...]:
+        """Everything above, in this order."""
+        return (*self.parameters, *self.com, *self.inertia_com, *self.principal_moments)
+
+
+def body_estimates(
+    model: Model, estimate: Estimate, level: float = 0.95
+) -> tuple[BodyEstimate, ...]:
+    """Every body of an estimate that has standard parameters; none of another."""
+    by_owner: dict[str, list[StandardEstimate]] = {}
+    for column, parameter in zip(model.columns, estimate.standard_parameters(level), strict=False):
+        if column.kind == "rigid_body":
+            by_owner.setdefault(column.owner, []).append(parameter)
+    joint_of = {body.name: body.joint for body in model.mechanism.bodies}
+    ranges = None if estimate.standard is None else estimate.standard.com_ranges
+    return tuple(
+        _body(name, joint_of.get(name), tuple(ten), None if ranges is None else ranges[k])
+        for k, (name, ten) in enumerate(by_owner.items())
+    )
+
+
+def term_estimates(
+    model: Model, estimate: Estimate, level: float = 0.95
+) -> dict[str, dict[str, StandardEstimate]]:
+    """What is not a body's: per joint or coupling, its parameters by symbol (Ia, fv, fc, fo)."""
+    out: dict[str, dict[str, StandardEstimate]] = {}
+    for column, parameter in zip(model.columns, estimate.standard_parameters(level), strict=False):
+        if column.kind != "rigid_body":
+            out.setdefault(column.owner, {})[column.symbol] = parameter
+    return out
+
+
+def all_parameters(
+    model: Model, estimate: Estimate, level: float = 0.95
+) -> tuple[StandardEstimate, ...]:
+    """Everything that there is of every body, then of every joint and coupling."""
+    bodies = body_estimates(model, estimate, level)
+    terms = term_estimates(model, estimate, level)
+    return (
+        *(parameter for body in bodies for parameter in body.all),
+        *(parameter for own in terms.values() for parameter in own.values()),
+    )
+
+
+def _body(
+    name: str, joint: str | None, ten: tuple[StandardEstimate, ...], com_range: Array | None
+) -> BodyEstimate:
+    mass, com, inertia = to_com(np.array([parameter.value for parameter in ten]))
+    edge = any(parameter.at_boundary for parameter in ten)
+
+    def derived(
+        symbol: str, unit: str, value: float, of: tuple[StandardEstimate, ...]
+    ) -> StandardEstimate:
+        kind = max((parameter.interval_kind for parameter in of), key=STRENGTH.index)
+        return StandardEstimate(f"{name}.{symbol}", unit, value, None, None, kind, edge)
+
+    coordinates = []
+    for axis, letter in enumerate("xyz"):
+        if mass == 0.0:
+            break
+        of = (ten[0], ten[1 + axis])
+        known = derived(f"c{letter}", "m", float(com[axis]), of)
+        lightest = ten[0].lower
+        light = lightest is None or not lightest > NO_MASS * abs(ten[0].value)
+        if com_range is not None and not light:
+            # of two that the data determine, this is still a range
+            kind: StandardKind = (
+                "feasible range" if known.interval_kind == "confidence" else known.interval_kind
+            )
+            lower, upper = (float(x) for x in com_range[axis])
+            known = StandardEstimate(known.name, "m", known.value, lower, upper, kind, edge)
+        coordinates.append(known)
+    return BodyEstimate(
+        name,
+        joint,
+        ten,
+        tuple(coordinates),
+        tuple(
+            derived(f"I{axes}_com", "kg m²", float(inertia[i, j]), ten) for axes, i, j in ENTRIES
+        ),
+        tuple(
+            derived(f"I{k}", "kg m²", float(moment), ten)
+            for k, moment in enumerate(np.linalg.eigvalsh(inertia), start=1)
+        ),
+    )

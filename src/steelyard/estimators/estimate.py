@@ -1,0 +1,266 @@
+"""What an estimator returns: parameters with intervals, and how far to trust them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.findings import Finding
+from steelyard.model.base_map import BaseMap, Fate
+
+Array = NDArray[np.float64]
+CovarianceKind = Literal["classical", "cluster", "resampling"]
+BaseKind = Literal["confidence", "mostly prior", "undetermined", "held"]
+StandardKind = Literal[
+    "confidence", "mostly prior", "feasible range", "closest to prior", "prior only"
+]
+MOSTLY_PRIOR = 0.5
+"""Share of a parameter's variance; with less from the data it is called mostly prior."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A covariance of the base parameters and how it was obtained.
+
+    kind : "classical" takes residuals as independent (paper 000, eqs 81-82); "cluster" lets
+        them depend on each other within a time block (CR3); "resampling" is the spread of
+        estimates from time blocks drawn anew.
+    covariance : (n_base, n_base); rows and columns of undetermined parameters are NaN.
+    degrees_of_freedom : of the t distribution that its intervals use.
+    """
+
+    kind: CovarianceKind
+    covariance: Array
+    degrees_of_freedom: float
+
+    @cached_property
+    def sigma(self) -> Array:
+        """Standard deviation (n_base,) of each base parameter, in its unit."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def half_width(self, level: float = 0.95) -> Array:
+        """Half width (n_base,) of the confidence interval of each parameter."""
+        from scipy.stats import t
+
+        return np.asarray(t.ppf(0.5 + level / 2.0, self.degrees_of_freedom) * self.sigma)
+
+
+@dataclass(frozen=True)
+class ChannelFit:
+    """How well one torque channel is explained.
+
+    rms, sigma : root mean square of the residual, and the standard deviation of the channel's
+        noise that the weights used (N m or N). torque_rms : of the torque itself.
+    relative_error : |residual| / |torque| (paper 000, eq 84).
+    """
+
+    name: str
+    n_rows: int
+    rms: float
+    torque_rms: float
+    sigma: float
+
+    @property
+    def relative_error(self) -> float:
+        """Norm of the residual over the norm of the torque."""
+        return self.rms / self.torque_rms if self.torque_rms > 0 else float("nan")
+
+
+@dataclass(frozen=True)
+class ParameterEstimate:
+    """One base parameter.
+
+    sigma : classical standard deviation. sigma_cluster : the one from the time blocks.
+    relative_sigma_percent : of the one that the interval uses, in percent of the value.
+    interval_kind : "confidence" (determined by data), "mostly prior" (more by a prior than by
+        data), "undetermined", or "held": not estimated but held at its value, by a selection of
+        what is worth estimating.
+    """
+
+    name: str
+    combination: str
+    unit: str
+    value: float
+    sigma: float
+    relative_sigma_percent: float
+    sigma_cluster: float | None
+    lower: float
+    upper: float
+    interval_kind: BaseKind
+
+
+@dataclass(frozen=True, eq=False)
+class Standard:
+    """Standard parameters, where the method gives them.
+
+    theta : (n_columns,) values with K theta = beta.
+    feasible : whether theta satisfies every constraint exactly, on these digits. False where the
+        method does not look at physics: then theta may be what no robot can have.
+    active : the conditions that hold with no slack.
+    moved : how far, in units of typical parameters, the solver's answer was moved inside.
+    ranges : (n_columns, 2) smallest and largest value that constraints and fit allow.
+    com_ranges : (n_bodies, 3, 2) the same of the coordinates (m) of each centre of mass.
+    """
+
+    theta: Array
+    active: tuple[str, ...]
+    moved: float
+    ranges: Array | None = None
+    feasible: bool = True
+    com_ranges: Array | None = None
+
+
+@dataclass(frozen=True)
+class StandardEstimate:
+    """One standard parameter.
+
+    interval_kind : "confidence" where the data determine it alone, "mostly prior" where they do so
+        less than a prior, "feasible range" where they
+        determine a combination and constraints limit it, "closest to prior" where only a
+        combination is determined and the value is the choice nearest to known ones, "prior only"
+        where no torque shows it or it was not estimated.
+    at_boundary : whether a condition on its body or joint holds with no slack.
+    """
+
+    name: str
+    unit: str
+    value: float
+    lower: float | None
+    upper: float | None
+    interval_kind: StandardKind
+    at_boundary: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Base parameters of a model from data.
+
+    beta : (n_base,) values that predict torques; undetermined ones are the smallest that fit.
+    determined : (n_base,) whether the data determine each.
+    spreads : the classical covariance first; the cluster-robust one behind it if the time
+        blocks allow it. Intervals use the last.
+    condition, condition_scaled : of the weighted regressor, raw and with columns of size one.
+    relative_error : |residual| / |torque| over all channels, unweighted.
+    standard : the standard parameters, where the method gives them.
+    held : base parameters (by index) that were not estimated but held at their value in beta:
+        at zero by a selection, or at a prior's value. They have no interval, and the intervals
+        of the others are given these values.
+    data_share : (n_base,) share of each base parameter's variance that comes from the data and
+        not from a prior, NaN for those that no prior concerns; None where no prior counts.
+    """
+
+    method: str
+    base: BaseMap
+    beta: Array
+    determined: NDArray[np.bool_]
+    spreads: tuple[Spread, ...]
+    channels: tuple[ChannelFit, ...]
+    relative_error: float
+    condition: float
+    condition_scaled: float
+    n_rows: int
+    n_blocks: int
+    findings: tuple[Finding, ...] = ()
+    record: Mapping[str, Any] = field(default_factory=dict)
+    standard: Standard | None = None
+    held: tuple[int, ...] = ()
+    data_share: Array | None = None
+
+    @property
+    def spread(self) -> Spread:
+        """The covariance that the intervals use."""
+        return self.spreads[-1]
+
+    def parameters(self, level: float = 0.95) -> tuple[ParameterEstimate, ...]:
+        """Every base parameter with its interval at this confidence level."""
+        classical = self.spreads[0]
+        cluster = self.spreads[1].sigma if len(self.spreads) > 1 else None
+        half = self.spread.half_width(level)
+        used = self.spread.sigma
+        out = []
+        for k, name in enumerate(self.base.names):
+            value, sigma = float(self.beta[k]), float(classical.sigma[k])
+            relative = 100.0 * float(used[k]) / abs(value) if value else float("inf")
+            kind = self._kind(k)
+            known = kind != "undetermined"
+            out.append(
+                ParameterEstimate(
+                    name=name,
+                    combination=self.base.combination(k),
+                    unit=self.base.units[k],
+                    value=value if known else float("nan"),
+                    sigma=sigma,
+                    relative_sigma_percent=relative,
+                    sigma_cluster=None if cluster is None else float(cluster[k]),
+                    lower=value - float(half[k]) if known else float("nan"),
+                    upper=value + float(half[k]) if known else float("nan"),
+                    interval_kind=kind,
+                )
+            )
+        return tuple(out)
+
+    def _kind(self, k: int) -> BaseKind:
+        """What the interval of base parameter k is."""
+        if k in self.held:
+            return "held"
+        share = float("nan") if self.data_share is None else float(self.data_share[k])
+        if np.isfinite(share) and not (self.determined[k] and share >= MOSTLY_PRIOR):
+            return "mostly prior"
+        return "confidence" if self.determined[k] else "undetermined"
+
+    def fates(self) -> tuple[Fate, ...]:
+        """The fate of every standard parameter, under this data."""
+        fates = []
+        for column, fate in enumerate(self.base.fates()):
+            rows = np.flatnonzero(self.base.K[:, column])
+            lost = [self.base.names[row] for row in rows if not self.determined[row]]
+            if lost:
+                words = f"not excited by this data: {', '.join(lost)} cannot be told apart"
+                fate = Fate(fate.name, "not excited", words)
+            fates.append(fate)
+        return tuple(fates)
+
+    def standard_parameters(self, level: float = 0.95) -> tuple[StandardEstimate, ...]:
+        """Every standard parameter with its interval; none where the method gives none."""
+        if self.standard is None:
+            return ()
+        half = self.spread.half_width(level)
+        alone = {fate.name for fate in self.fates() if fate.kind == "alone"}
+        bound = {word for name in self.standard.active for word in name.split("'")[1::2]}
+        row_of = {name: row for row, name in enumerate(self.base.names)}
+        held = {self.base.names[row] for row in self.held}
+        between: StandardKind = "feasible range" if self.standard.feasible else "closest to prior"
+        out = []
+        for i, column in enumerate(self.base.columns):
+            value = float(self.standard.theta[i])
+            lower = upper = None
+            kind = between
+            if column.name in held:
+                kind = "prior only"
+            elif column.name in alone and column.name in row_of:
+                own = self._kind(row_of[column.name])
+                kind = "mostly prior" if own == "mostly prior" else "confidence"
+                lower = value - float(half[row_of[column.name]])
+                upper = value + float(half[row_of[column.name]])
+            else:
+                if not self.base.K[:, i].any():
+                    kind = "prior only"
+                if self.standard.ranges is not None:
+                    lower, upper = (float(x) for x in self.standard.ranges[i])
+            out.append(
+                StandardEstimate(
+                    column.name,
+                    column.unit,
+                    value,
+                    lower,
+                    upper,
+                    kind,
+                    column.owner in bound or column.name in bound,
+                )
+            )
+        return tuple(out)

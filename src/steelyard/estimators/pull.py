@@ -1,0 +1,44 @@
+"""What a prior did to an estimate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.estimators.entropic import Metric
+from steelyard.estimators.parallel.workers import Shared
+from steelyard.estimators.prior_weight import (
+    GammaChoice,
+)
+from steelyard.knowledge.prior import Prior
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pull:
+    """The prior that an estimate was drawn to, and how strongly.
+
+    divergence : D from the prior by body, where it has one.
+    covariance : (n_base, n_base) what the prior's own uncertainty adds to that of the data.
+    data_share : (n_base,) share of each base parameter's variance that comes from the data; NaN
+        for those that the data leave open and that concern no body with a prior.
+    iterations : steps of the solver. shared : what helping processes need to solve the same
+        problem on drawn blocks.
+    """
+
+    prior: Prior
+    metric: Metric
+    choice: GammaChoice
+    divergence: dict[str, float]
+    covariance: Array
+    data_share: Array
+    iterations: int
+    shared: Shared
+
+    @property
+    def gamma(self) -> float:
+        """Weight of the prior."""
+        return self.choice.gamma

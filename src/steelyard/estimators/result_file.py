@@ -1,0 +1,186 @@
+"""``result.json``: an estimate as a file, with a published, versioned schema.
+
+The schema is ``estimators/result-1.schema.json`` in the package. Numbers that do not exist (the
+value of a parameter that the data leave open) are null.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard._files.access import read_capped, write_text
+from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, finite
+from steelyard.errors import ResultError
+from steelyard.estimators.estimate import Estimate
+from steelyard.model.model import Model
+from steelyard.model.terms import KINDS, Term
+from steelyard.robot.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a result file says that is needed to predict torques.
+
+    beta : (n_base,) values of the base parameters named ``names``.
+    """
+
+    method: str
+    model_hash: str
+    joints: tuple[str, ...]
+    terms: tuple[Term, ...]
+    names: tuple[str, ...]
+    beta: Array
+    document: Mapping[str, Any]
+
+    def model_for(self, robot: Robot) -> Model:
+        """The model of this result on ``robot``, refused if it is another robot's."""
+        if robot.joint_names != self.joints:
+            raise ResultError(
+                f"the result is for joints {', '.join(self.joints)}, but robot '{robot.name}' "
+                f"has {', '.join(robot.joint_names)}; give the same robot file and --overlay"
+            )
+        model = Model(robot, self.terms)
+        if model.hash != self.model_hash:
+            raise ResultError(
+                f"the result was obtained with another geometry or gravity than robot "
+                f"'{robot.name}' has; use the same robot file and overlay"
+            )
+        return model
+
+
+def result_document(
+    model: Model,
+    estimate: Estimate,
+    *,
+    level: float = 0.95,
+    validation: Mapping[str, Any] | None = None,
+    certificate: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The result as plain data, ready for JSON.
+
+    certificate : what its certificate proves, as plain data.
+    validation : errors on held-out logs, as plain data.
+    """
+    from steelyard._version import __version__
+
+    robot = model.robot
+    document = {
+        "schema": RESULT_SCHEMA,
+        "steelyard": __version__,
+        "robot": {
+            "name": robot.name,
+            "source": robot.source,
+            "joints": list(robot.joint_names),
+            "gravity": robot.gravity.tolist(),
+            "floating_base": robot.floating_base,
+        },
+        "model": {
+            "hash": model.hash,
+            "columns": [asdict(column) | {"name": column.name} for column in model.columns],
+            "terms": [
+                {"kind": term.kind, "owner": term.owner, "direction": dict(term.direction)}
+                for term in model.terms
+            ],
+        },
+        "estimate": {
+            "method": estimate.method,
+            "relative_error": estimate.relative_error,
+            "condition": estimate.condition,
+            "condition_scaled": estimate.condition_scaled,
+            "n_rows": estimate.n_rows,
+            "n_blocks": estimate.n_blocks,
+            "interval_level": level,
+            "interval_covariance": estimate.spread.kind,
+            "parameters": [
+                asdict(parameter) | {"predicts_with": float(estimate.beta[k])}
+                for k, parameter in enumerate(estimate.parameters(level))
+            ],
+            "channels": [
+                asdict(channel) | {"relative_error": channel.relative_error}
+                for channel in estimate.channels
+            ],
+        },
+        "standard": standard_document(estimate, level),
+        "certificate": certificate,
+        "fates": [asdict(fate) for fate in estimate.fates()],
+        "findings": [asdict(finding) for finding in estimate.findings],
+        "record": dict(estimate.record),
+        "validation": validation,
+    }
+    return finite(document)  # type: ignore[no-any-return]
+
+
+def standard_document(estimate: Estimate, level: float) -> dict[str, Any] | None:
+    """The standard parameters, where the method gives them."""
+    if estimate.standard is None:
+        return None
+    return {
+        "parameters": [asdict(parameter) for parameter in estimate.standard_parameters(level)],
+        "active": list(estimate.standard.active),
+        "moved_inside": estimate.standard.moved,
+        "feasible": estimate.standard.feasible,
+    }
+
+
+def write_result(path: str | Path, document: Mapping[str, Any]) -> None:
+    """Write a result document, whole or not at all."""
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_text(path, text, ResultError)
+
+
+def read_result(path: str | Path) -> Result:
+    """Read a result file; anything else is refused with one clear line."""
+    data = read_capped(path, MAX_BYTES, ResultError)
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as failure:
+        reason = str(failure).splitlines()[0]
+        raise ResultError(f"'{path}': is not JSON ({reason})") from None
+    if not isinstance(document, dict) or document.get("schema") != RESULT_SCHEMA:
+        found = document.get("schema") if isinstance(document, dict) else None
+        raise ResultError(
+            f"'{path}': is not a result file; its schema is {found!r}, not '{RESULT_SCHEMA}'"
+        )
+    try:
+        return _parse(document)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as failure:
+        raise ResultError(f"'{path}': is damaged; {type(failure).__name__}: {failure}") from None
+
+
+def _parse(document: dict[str, Any]) -> Result:
+    model, estimate = document["model"], document["estimate"]
+    terms = []
+    for entry in model["terms"]:
+        if entry["kind"] not in KINDS:
+            raise ValueError(f"there is no term '{entry['kind']}'")
+        direction = tuple((str(j), float(w)) for j, w in entry["direction"].items())
+        terms.append(Term(entry["kind"], str(entry["owner"]), direction))
+    beta = np.array([float(p["predicts_with"]) for p in estimate["parameters"]])
+    if not np.isfinite(beta).all():
+        raise ValueError("a parameter is not a finite number")
+    return Result(
+        method=str(estimate["method"]),
+        model_hash=str(model["hash"]),
+        joints=tuple(str(name) for name in document["robot"]["joints"]),
+        terms=tuple(terms),
+        names=tuple(str(p["name"]) for p in estimate["parameters"]),
+        beta=beta,
+        document=document,
+    )
+
+
+def read_schema() -> dict[str, Any]:
+    """The published JSON schema of result files."""
+    from importlib.resources import files
+
+    text = files("steelyard").joinpath("estimators/result-1.schema.json").read_text("utf-8")
+    return json.loads(text)  # type: ignore[no-any-return]

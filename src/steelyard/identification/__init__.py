@@ -1,0 +1,1 @@
+"""The whole way: logs to estimate, validation and certificate; drive gains."""

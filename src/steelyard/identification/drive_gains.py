@@ -1,0 +1,244 @@
+"""Drive gains: by how much recorded torques are off, told by a known payload.
+
+Runs of the same robot without and with a payload whose inertia is known settle the scale of
+every motor's torque (or current), joint by joint or motor by motor; see
+:mod:`steelyard.identification.gain_fit` for how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import EstimationError, LogError, listed
+from steelyard.findings import Finding
+from steelyard.identification.gain_factors import gain_factors
+from steelyard.identification.gain_fit import GainFit, fit_gains
+from steelyard.identification.identify import PERIODS_PER_BLOCK, check_robot, prepare_run
+from steelyard.knowledge.overlay.model import model_of
+from steelyard.knowledge.overlay.overlay import Overlay
+from steelyard.knowledge.payload import Payload
+from steelyard.logs.log import Log
+from steelyard.logs.several import refuse_twins, with_unique_names
+from steelyard.model.model import Model
+from steelyard.model.terms import Term
+from steelyard.robot.robot import Robot
+from steelyard.robot.transmission import Motor, Transmission
+from steelyard.signals.processing import Processing
+
+WIDE = 0.1
+"""An interval whose half width is more than this share of the gain is said to be wide."""
+
+
+@dataclass(frozen=True)
+class DriveGain:
+    """The gain of one motor (or joint).
+
+    gain : what the recorded torque or current has to be multiplied with; None where it cannot
+        be told. unit : empty for a torque, N m/A (N/A) for a current without a torque constant.
+    lower, upper : confidence interval; None where it has no end.
+    words : why it cannot be told, or empty.
+    """
+
+    name: str
+    gain: float | None
+    unit: str
+    sigma: float | None
+    lower: float | None
+    upper: float | None
+    words: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class DriveGains:
+    """What :func:`identify_gains` found.
+
+    kind : "cluster" or "classical", of the covariance behind the intervals.
+    relative_errors : |residual| / |recorded torque| by motor. records : of each run.
+    """
+
+    gains: tuple[DriveGain, ...]
+    level: float
+    kind: str
+    n_rows: int
+    n_blocks: int
+    relative_errors: dict[str, float]
+    findings: tuple[Finding, ...]
+    records: tuple[dict[str, Any], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        return {
+            "gains": [vars(gain) for gain in self.gains],
+            "interval_level": self.level,
+            "interval_covariance": self.kind,
+            "n_rows": self.n_rows,
+            "n_blocks": self.n_blocks,
+            "relative_errors": self.relative_errors,
+            "findings": [vars(finding) for finding in self.findings],
+            "runs": list(self.records),
+        }
+
+
+def identify_gains(
+    robot: Robot,
+    empty: Log | Iterable[Log],
+    loaded: Log | Iterable[Log],
+    payload: Payload,
+    *,
+    terms: Iterable[Term] | None = None,
+    overlay: Overlay | None = None,
+    processing: Processing | None = None,
+    level: float = 0.95,
+) -> DriveGains:
+    """Drive gains from logs without (``empty``) and with a payload (``loaded``).
+
+    The gains take the place of those that the overlay states, and are about its motors, or
+    about the joints where it states none. Friction, drives and links are the same in all logs;
+    they are found on the way and thrown away: identify again with the gains in the overlay.
+    """
+    check_robot(robot)
+    if not 0.0 < level < 1.0:
+        raise EstimationError(f"level is {level:g}; it must be between 0 and 1, such as 0.95")
+    stated = model_of(robot, terms=terms, overlay=overlay)
+    model = Model(with_open_gains(stated.robot), stated.terms)
+    runs, records = [], []
+    units: dict[str, str] = {}
+    seen: dict[str, str] = {}
+    findings: list[Finding] = []
+    logs = {False: list(with_unique_names(empty)), True: list(with_unique_names(loaded))}
+    for has_payload, given in logs.items():
+        if not given:
+            what = "with the payload" if has_payload else "without the payload"
+            raise LogError(f"there is no log {what}; gains need runs without and with it")
+        for log in given:
+            refuse_twins(log, seen)
+            _note_units(stated.robot, model.robot, log, units)
+            prepared = prepare_run(model, log, processing or Processing())
+            findings.extend(prepared.findings)
+            records.append({**prepared.record, "payload": has_payload})
+            cutoff = prepared.record.get("cutoff_hz")
+            smear = PERIODS_PER_BLOCK / cutoff if isinstance(cutoff, float) else 0.0
+            name = f"{log.name} (loaded)" if has_payload else log.name
+            motion = replace(prepared.motion, run=name)
+            runs.append((motion, prepared.measurements, has_payload, smear))
+    found = fit_gains(gain_factors(model, runs, payload))
+    gains = gains_with_intervals(found, payload, units, level)
+    return DriveGains(
+        gains,
+        level,
+        found.kind,
+        found.n_rows,
+        found.n_blocks,
+        dict(zip(units, map(float, found.relative_error), strict=True)),
+        (*findings, *_findings(found, gains)),
+        tuple(records),
+    )
+
+
+def with_open_gains(robot: Robot) -> Robot:
+    """The robot with gains of one, currents taken as torques where no constant is stated."""
+    transmission = robot.transmission
+    if transmission is None:
+        motors = tuple(Motor(joint, ((joint, 1.0),)) for joint in robot.joint_names)
+        transmission = Transmission(motors)
+    if len(transmission.motors) != len(robot.joint_names):
+        raise EstimationError(
+            f"{len(transmission.motors)} motors drive {len(robot.joint_names)} joints, so that the "
+            "torques of the joints do not tell those of the motors; their gains cannot be told"
+        )
+    motors = tuple(
+        replace(motor, gain=1.0, torque_constant=motor.torque_constant or 1.0)
+        for motor in transmission.motors
+    )
+    return replace(robot, transmission=replace(transmission, motors=motors, link_side=()))
+
+
+def _note_units(stated: Robot, opened: Robot, log: Log, units: dict[str, str]) -> None:
+    """Remember the unit of each motor's gain; refuse logs that do not agree on it."""
+    assert opened.transmission is not None
+    motors = () if stated.transmission is None else stated.transmission.motors
+    known = {motor.name: motor.torque_constant for motor in motors}
+    for motor in opened.transmission.motors:
+        quantities = log.quantities(motor.name)
+        bare = "torque" not in quantities and "current" in quantities
+        unit = ""
+        if bare and known.get(motor.name) is None:
+            linear = all(opened.joint(joint).kind == "prismatic" for joint in motor.joints)
+            unit = "N/A" if linear and motor.name in opened.joint_names else "N m/A"
+        if units.setdefault(motor.name, unit) != unit:
+            raise LogError(
+                f"log '{log.name}': '{motor.name}' is a current in one log and a torque in "
+                "another; state its torque_constant, or give logs of one kind"
+            )
+
+
+def gains_with_intervals(
+    found: GainFit, payload: Payload, units: dict[str, str], level: float
+) -> tuple[DriveGain, ...]:
+    """Gains from their inverses: the ends of an interval are inverted, which keeps its level."""
+    from scipy.stats import t
+
+    gamma = found.inverse_gain
+    scale = payload.mass_sigma / float(payload.inertial[0])
+    sigma = np.sqrt(np.diag(found.covariance) + (scale * gamma) ** 2)
+    half = float(t.ppf(0.5 + level / 2.0, found.degrees_of_freedom)) * sigma
+    gains = []
+    for m, (name, unit) in enumerate(units.items()):
+        if not found.determined[m]:
+            words = "the payload does not load it in these runs: its gain can have any value"
+            gains.append(DriveGain(name, None, unit, None, None, None, words))
+            continue
+        low, high = gamma[m] - half[m], gamma[m] + half[m]
+        if low <= 0.0:
+            words = (
+                f"the payload loads it too little: the gain may be anything above {1.0 / high:.3g}"
+            )
+            gains.append(DriveGain(name, None, unit, None, float(1.0 / high), None, words))
+            continue
+        value, spread = float(1.0 / gamma[m]), float(sigma[m] / gamma[m] ** 2)
+        gains.append(DriveGain(name, value, unit, spread, float(1.0 / high), float(1.0 / low)))
+    return tuple(gains)
+
+
+def _findings(found: GainFit, gains: tuple[DriveGain, ...]) -> tuple[Finding, ...]:
+    findings = []
+    if found.kind == "classical":
+        findings.append(
+            Finding(
+                "warning",
+                "no-cluster-covariance",
+                f"only classical error bars, which filtered residuals make too small: {found.why}",
+            )
+        )
+    lost = [gain.name for gain in gains if gain.gain is None]
+    if lost:
+        findings.append(
+            Finding(
+                "warning",
+                "gain-not-told",
+                f"the gains of {listed(lost)} cannot be told; move these joints faster, with the "
+                "payload far from their axes, or take a heavier one",
+            )
+        )
+    wide = [
+        gain.name
+        for gain in gains
+        if gain.gain is not None
+        and gain.lower is not None
+        and gain.upper is not None
+        and gain.upper - gain.lower > 2.0 * WIDE * gain.gain
+    ]
+    if wide:
+        findings.append(
+            Finding(
+                "info",
+                "gain-uncertain",
+                f"the gains of {listed(wide)} are known to no better than ±{100 * WIDE:g} %: a "
+                "heavier payload, or a longer record, narrows them",
+            )
+        )
+    return tuple(findings)

@@ -1,0 +1,214 @@
+"""Drive gains from compressed runs without and with a known payload.
+
+With recorded torques y_m of motor m, its gain g_m (the torque is g_m y_m), base parameters beta
+and the payload's torque p_m (zero in the runs without it),
+
+    y_m = (W_m beta + p_m) / g_m + noise.
+
+The noise is on the left, where it belongs: the form g_m y_m = W_m beta + p_m of Gautier and
+Briot (ICRA 2012; eq 5 of Gautier and Venture 2013) is linear, but has the noise among its
+columns, which pulls its ordinary solution towards zero. That solution is only where the search
+starts; Gauss-Newton on (beta, 1/g) ends it. Everything is done on triangular factors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import EstimationError
+from steelyard.estimators.cluster import MIN_BLOCKS
+from steelyard.estimators.least_squares import Fit, triangular_fit
+from steelyard.regression.regression import triangle
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+MAX_ITERATIONS = 100
+CONVERGED = 1e-10
+"""A step of all 1/g smaller than this, relatively, ends the search."""
+
+
+@dataclass(frozen=True, eq=False)
+class GainFactors:
+    """Triangular factors of [W_m p_m y_m] by motor and time block.
+
+    columns : per motor, the base parameters (of n_base) that its torque shows.
+    keys : (run, k) of every block. counts : (n_blocks, n_motors) torques that went in.
+    factors : per motor (n_blocks, n + 2, n + 2), n its number of columns.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[tuple[int, ...], ...]
+    n_base: int
+    keys: tuple[tuple[str, int], ...]
+    factors: tuple[Array, ...]
+    counts: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class GainFit:
+    """1/g of each motor.
+
+    inverse_gain : (n_motors,). determined : whether the data tell it at all.
+    covariance : (n_motors, n_motors) of them; kind : "cluster" (CR3 over the time blocks) or
+        "classical" where there are too few blocks, with the reason in ``why``.
+    relative_error : of each motor's recorded torque, |residual| / |y|.
+    """
+
+    inverse_gain: Array
+    determined: NDArray[np.bool_]
+    covariance: Array
+    degrees_of_freedom: int
+    kind: str
+    why: str
+    relative_error: Array
+    n_rows: int
+    n_blocks: int
+
+
+def fit_gains(given: GainFactors) -> GainFit:
+    """Gains and base parameters together, each motor weighed by its own noise."""
+    whole = [triangle(blocks.reshape(-1, blocks.shape[2])) for blocks in given.factors]
+    weights = 1.0 / _noise(given, whole)
+    beta, gamma = _start(given, whole, weights)
+    fit, residual = _search(given, whole, weights, beta, gamma)
+    n, n_rows = given.n_base, int(given.counts.sum())
+    freedom = n_rows - fit.rank
+    if freedom <= 0:
+        raise EstimationError(
+            f"{n_rows} torque values cannot give {fit.rank} parameters and their noise: record more"
+        )
+    covariance = residual / freedom * fit.inverse[n:] @ fit.inverse[n:].T
+    cluster, why = _cluster(given, weights, beta, gamma, fit)
+    kind = "classical"
+    if cluster is not None:
+        covariance, freedom, kind = cluster, len(given.keys) - 1, "cluster"
+    errors = []
+    for m, R in enumerate(whole):
+        left = R[:, -1] - gamma[m] * (R[:, :-2] @ beta[list(given.columns[m])] + R[:, -2])
+        errors.append(np.linalg.norm(left) / np.linalg.norm(R[:, -1]))
+    return GainFit(
+        gamma,
+        fit.determined[n:],
+        covariance,
+        freedom,
+        kind,
+        why,
+        np.array(errors),
+        n_rows,
+        len(given.keys),
+    )
+
+
+def _noise(given: GainFactors, whole: list[Array]) -> Array:
+    """sigma (n_motors,) of each motor's recorded torque, from its own least squares."""
+    sigma = np.ones(len(whole))
+    for m, R in enumerate(whole):
+        n_rows = int(given.counts[:, m].sum())
+        size = float(np.linalg.norm(R[:, -1]))
+        if n_rows == 0 or not size > 1e-150:
+            raise EstimationError(
+                f"the torque of '{given.names[m]}' is missing or zero in all rows, so that its "
+                "gain cannot be told"
+            )
+        own = triangular_fit(R)
+        if n_rows <= own.rank:
+            raise EstimationError(
+                f"'{given.names[m]}' has {n_rows} torque values for {own.rank} parameters: "
+                "record more samples"
+            )
+        least = 1e-12 * size / np.sqrt(n_rows)
+        sigma[m] = max(np.sqrt(own.residual_square / (n_rows - own.rank)), least)
+    return sigma
+
+
+def _start(given: GainFactors, whole: list[Array], weights: Array) -> tuple[Array, Array]:
+    """beta and 1/g of min |W beta + p - g y|, which is linear."""
+    n, n_motors = given.n_base, len(whole)
+    rows = []
+    for m, R in enumerate(whole):
+        # in units of the recorded torque, whatever unit that has
+        block = np.zeros((len(R), n + n_motors + 1))
+        block[:, list(given.columns[m])] = R[:, :-2]
+        block[:, n + m] = -R[:, -1]
+        block[:, -1] = -R[:, -2]
+        rows.append(weights[m] * block)
+    fit = triangular_fit(triangle(np.vstack(rows)))
+    gain = fit.beta[n:]
+    told = fit.determined[n:] & (gain > 0.0)
+    typical = float(np.median(gain[told])) if told.any() else 1.0
+    return fit.beta[:n].copy(), 1.0 / np.where(told, gain, typical)
+
+
+def _linearised(
+    given: GainFactors, factors: list[Array], weights: Array, beta: Array, gamma: Array
+) -> Array:
+    """Rows [J_beta J_gamma e] of the weighted residuals e = y - gamma (W beta + p)."""
+    n = given.n_base
+    rows = []
+    for m, R in enumerate(factors):
+        columns = list(given.columns[m])
+        model = R[:, :-2] @ beta[columns] + R[:, -2]
+        block = np.zeros((len(R), n + len(factors) + 1))
+        block[:, columns] = gamma[m] * R[:, :-2]
+        block[:, n + m] = model
+        block[:, -1] = R[:, -1] - gamma[m] * model
+        rows.append(weights[m] * block)
+    return np.vstack(rows)
+
+
+def _search(
+    given: GainFactors, whole: list[Array], weights: Array, beta: Array, gamma: Array
+) -> tuple[Fit, float]:
+    """Gauss-Newton with halved steps; changes beta and gamma in place.
+
+    Returns the last linear fit and the sum of squares of the weighted residuals.
+    """
+    n = given.n_base
+    for _ in range(MAX_ITERATIONS):
+        rows = _linearised(given, whole, weights, beta, gamma)
+        cost = float(rows[:, -1] @ rows[:, -1])
+        fit = triangular_fit(triangle(rows))
+        step, length = fit.beta, 1.0
+        small = bool(np.max(np.abs(step[n:]) / np.abs(gamma)) <= CONVERGED)
+        while not small:
+            trial_beta, trial_gamma = beta + length * step[:n], gamma + length * step[n:]
+            trial = _linearised(given, whole, weights, trial_beta, trial_gamma)[:, -1]
+            if float(trial @ trial) < cost and (trial_gamma * gamma > 0.0).all():
+                beta[:], gamma[:] = trial_beta, trial_gamma
+                break
+            length *= 0.5
+            small = length < 1e-8  # no step makes it better: rounding is all that is left
+        if small:
+            return fit, cost
+    raise EstimationError(
+        f"the drive gains did not settle within {MAX_ITERATIONS} steps: the payload is too light "
+        "for this motion, or the runs are not of the same robot"
+    )
+
+
+def _cluster(
+    given: GainFactors, weights: Array, beta: Array, gamma: Array, fit: Fit
+) -> tuple[Array | None, str]:
+    """CR3 covariance (n_motors, n_motors) of 1/g, or None and the reason."""
+    n, n_blocks = given.n_base, len(given.keys)
+    if n_blocks < MIN_BLOCKS:
+        return None, f"{n_blocks} time blocks are fewer than {MIN_BLOCKS}; record for longer"
+    steps = []
+    for block in range(n_blocks):
+        factors = [blocks[block] for blocks in given.factors]
+        rows = _linearised(given, factors, weights, beta, gamma)
+        J = rows[:, :-1] @ fit.inverse
+        left = np.eye(fit.rank) - J.T @ J
+        if np.linalg.eigvalsh(left)[0] < 1e-10:
+            run, k = given.keys[block]
+            return None, (
+                f"without time block {k} of run '{run}' some parameters cannot be told at all; "
+                "repeat the motion or record for longer"
+            )
+        steps.append(fit.inverse[n:] @ np.linalg.solve(left, J.T @ rows[:, -1]))
+    d = np.array(steps)
+    return (n_blocks - 1) / n_blocks * d.T @ d, ""

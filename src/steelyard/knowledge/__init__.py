@@ -1,0 +1,1 @@
+"""What is known besides the data: `Prior`, `Constraints`, payloads, and the TOML overlay."""

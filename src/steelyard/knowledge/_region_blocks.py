@@ -1,0 +1,119 @@
+"""Regions as cones: where the centre of mass is, where the mass is, what is symmetric.
+
+The centre of mass is h / m, which is not linear in the parameters, but each condition times m
+is. All of them hold for the body of nothing, and grow with the body: they are homogeneous.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.conic.blocks import Block, equation_block, linear_block
+from steelyard.knowledge.regions import AXES, Box, Cylinder, Ellipsoid, Hull, Region, SymmetryPlane
+from steelyard.robot.inertia import pseudo_inertia
+
+Array = NDArray[np.float64]
+PRODUCTS = {"x": (5, 7), "y": (5, 8), "z": (7, 8)}
+"""Places in the ten parameters of the two products of inertia that an axis takes part in."""
+
+
+def com_blocks(name: str, first: int, region: Region, margin: float) -> list[Block]:
+    """The centre of mass of the body whose columns start at ``first`` is in a region."""
+    columns = range(first, first + 4)
+    words = f"the centre of mass of '{name}' is in its"
+    if isinstance(region, Box):
+        out = []
+        for k, axis in enumerate(AXES):
+            rows = np.zeros((2, 4))
+            rows[0, 0], rows[0, 1 + k] = -region.lower[k], 1.0
+            rows[1, 0], rows[1, 1 + k] = region.upper[k], -1.0
+            if region.lower[k] == region.upper[k]:
+                out.append(equation_block(f"{words} box along {axis}", columns, rows[:1], [0.0]))
+                continue
+            out.append(linear_block(f"{words} box along {axis}", columns, rows, [-margin, -margin]))
+        return out
+    if isinstance(region, Hull):
+        faces = region.half_spaces
+        rows = np.column_stack([-faces[:, 3], -faces[:, :3]])
+        return [linear_block(f"{words} hull", columns, rows, np.zeros(len(rows)))]
+    if isinstance(region, Ellipsoid):
+        # m >= |S⁻¹(h - m centre)|
+        rows = np.zeros((4, 4))
+        rows[0, 0] = 1.0
+        rows[1:, 0] = -np.array(region.centre) / region.radii
+        rows[1:, 1:] = np.diag(1.0 / np.array(region.radii))
+        return [linear_block(f"{words} ellipsoid", columns, rows, np.zeros(4), "second_order")]
+    return _cylinder_blocks(words, columns, region)
+
+
+def _cylinder_blocks(words: str, columns: range, region: Cylinder) -> list[Block]:
+    start, end = np.array(region.start), np.array(region.end)
+    length = float(np.linalg.norm(end - start))
+    along = (end - start) / length
+    ends = np.array([[-along @ start, *along], [length + along @ start, *(-along)]])
+    # radius m >= |(1 - a aᵀ)(h - m start)|, in two directions across the axis
+    across = np.linalg.svd(along[None, :])[2][1:]
+    rows = np.zeros((3, 4))
+    rows[0, 0] = region.radius
+    rows[1:, 0] = -across @ start
+    rows[1:, 1:] = across
+    return [
+        linear_block(f"{words} cylinder, between its ends", columns, ends, np.zeros(2)),
+        linear_block(
+            f"{words} cylinder, within its radius", columns, rows, np.zeros(3), "second_order"
+        ),
+    ]
+
+
+def inside_block(name: str, first: int, region: Ellipsoid | Box) -> Block:
+    """All mass of a body is in an ellipsoid (exact, given consistency) or may be in a box.
+
+    Ellipsoid: trace(J Q) >= 0. A body with J psd has a density inside if and only if this holds.
+    Box: integrals over the mass of products of two distances to faces, which are all linear
+    in J, are not negative. Necessary, not sufficient: no finite list of linear conditions is.
+    """
+    columns = range(first, first + 10)
+    if isinstance(region, Ellipsoid):
+        quadrics = [region.quadric]
+        words = f"the mass of '{name}' is inside its ellipsoid"
+    else:
+        quadrics = box_quadrics(region)
+        words = f"the mass of '{name}' can be inside its box (a necessary condition)"
+    units = [pseudo_inertia(unit) for unit in np.eye(10)]
+    rows = np.array([[np.sum(Q * unit) for unit in units] for Q in quadrics])
+    return linear_block(words, columns, rows, np.zeros(len(rows)))
+
+
+def box_quadrics(box: Box) -> list[Array]:
+    """Products (4, 4) of the distances to two different faces, for each of the 15 pairs."""
+    faces = []
+    for k in range(3):
+        normal = np.eye(4)[k]
+        faces.append(normal - box.lower[k] * np.eye(4)[3])
+        faces.append(box.upper[k] * np.eye(4)[3] - normal)
+    return [
+        0.5 * (np.outer(one, other) + np.outer(other, one))
+        for i, one in enumerate(faces)
+        for other in faces[i + 1 :]
+    ]
+
+
+def symmetry_block(name: str, first: int, plane: SymmetryPlane) -> Block:
+    """∫ (x - d) dm, ∫ (x - d) y dm and ∫ (x - d) z dm vanish, for a plane x = d."""
+    A = np.zeros((3, 10))
+    k = AXES.index(plane.axis)
+    A[0, 0], A[0, 1 + k] = -plane.offset, 1.0
+    others = [other for other in range(3) if other != k]
+    for row, (product, other) in enumerate(zip(PRODUCTS[plane.axis], others, strict=True), start=1):
+        A[row, product] = 1.0  # the tensor entry, minus the integral of the product
+        A[row, 1 + other] = plane.offset
+    words = f"'{name}' is symmetric about {plane.axis} = {plane.offset:g}"
+    return equation_block(words, range(first, first + 10), A, np.zeros(3))
+
+
+def mirror_signs(axis: str) -> Array:
+    """Factors (10,) that make a body's parameters those of its mirror image."""
+    signs = np.ones(10)
+    signs[[1 + AXES.index(axis), *PRODUCTS[axis]]] = -1.0
+    return signs

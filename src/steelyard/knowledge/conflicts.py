@@ -1,0 +1,78 @@
+"""Which constraints contradict each other: a small group, in words, with a proof where possible.
+
+The conditions A_k theta + b_k in cone k are relaxed by a common slack s >= 0, in units of typical
+parameters, and the smallest s is sought. Where it is not zero no robot meets them all. A deletion
+filter then leaves out one condition after the other, as long as the rest still cannot hold, until
+every one that is left is needed. Duals z_k in the dual cones with
+
+    sum_k A_kᵀ z_k = 0        and        sum_k z_k · b_k < 0
+
+prove the conflict: pairing them with the conditions would give 0 <= sum_k z_k · b_k < 0. They
+are made exact in rational arithmetic (`steelyard.conic.conflict_proof`).
+
+Conditions that leave only a face (a mass that is exactly 2 kg, a massless link) do not contradict
+each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.conic.blocks import BAND, Block, linear_block
+from steelyard.conic.conflicts import Conflict, components, conflict_among, crossed_limits
+from steelyard.errors import EstimationError
+from steelyard.knowledge.constraint_blocks import blocks
+from steelyard.knowledge.constraints import Constraints
+from steelyard.model.model import Model
+from steelyard.model.typical_sizes import parameter_scale
+
+Array = NDArray[np.float64]
+
+
+def check_constraints(model: Model, constraints: Constraints) -> tuple[Block, ...]:
+    """The blocks of constraints that do not contradict each other; refuses others by name."""
+    conflict = find_conflict(model, constraints)
+    if conflict is not None:
+        raise EstimationError(f"{conflict.words}; change or leave out one of them")
+    return blocks(model, constraints)
+
+
+def find_conflict(model: Model, constraints: Constraints) -> Conflict | None:
+    """A smallest group of constraints that cannot all hold, or None."""
+    given = blocks(model, constraints)
+    scale = parameter_scale(model)
+    for group in components(given):
+        conflict = crossed_limits(group, scale) or conflict_among(group, scale)
+        if conflict is not None:
+            return conflict
+    return _body_without_mass(model, constraints, given, scale)
+
+
+def _body_without_mass(
+    model: Model, constraints: Constraints, given: Sequence[Block], scale: Array
+) -> Conflict | None:
+    """Conditions on where the mass of a body is that only a body without mass could meet.
+
+    They hold for the body of nothing and are homogeneous, so that asking for any positive mass
+    decides it.
+    """
+    for body, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):
+        if body.name not in {*constraints.com, *constraints.inside, *constraints.symmetric}:
+            continue
+        own = set(range(first, first + 10))
+        local = [
+            block
+            for block in given
+            if own.issuperset(block.columns)
+            and np.all(np.abs(block.b) <= max(constraints.margin, BAND if block.band else 0.0))
+        ]
+        if any(block.name == f"'{body.name}' is massless" for block in local):
+            continue
+        local.append(linear_block(f"'{body.name}' has mass", [first], [1.0], [-scale[first]]))
+        conflict = conflict_among(local, scale)
+        if conflict is not None:
+            return conflict
+    return None

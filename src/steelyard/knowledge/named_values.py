@@ -1,0 +1,84 @@
+"""Numbers by name as files: ``name,value`` lines, a JSON object, or a result file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from steelyard._files.access import read_capped
+from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, json_value
+from steelyard.errors import SteelyardError, quoted_list, shown, shown_path
+
+Error = type[SteelyardError]
+
+
+def named_values(
+    path: str | Path, wanted: Literal["base", "standard"], error: Error
+) -> dict[str, float]:
+    """The numbers in a file; of a result file, its base or its standard parameters."""
+    data = read_capped(path, MAX_BYTES, error)
+    where = shown_path(path)
+    document = json_value(data)
+    if document is None and data.lstrip()[:1] in (b"{", b"["):
+        raise error(f"{where}: begins like JSON, but is none that can be read")
+    if document is None:
+        return _from_csv(data, where, error)
+    if isinstance(document, dict) and document.get("schema") == RESULT_SCHEMA:
+        return _from_result(document, wanted, where, error)
+    if not isinstance(document, Mapping):
+        raise error(f"{where}: must be an object of names and values")
+    return _values(list(document.items()), where, error)
+
+
+def _from_result(
+    document: dict[str, Any], wanted: str, where: str, error: Error
+) -> dict[str, float]:
+    if wanted == "standard" and document.get("standard") is None:
+        raise error(f"{where}: is a result without standard parameters: its method gives none")
+    part, value = ("estimate", "predicts_with") if wanted == "base" else ("standard", "value")
+    try:
+        pairs = [(entry["name"], entry[value]) for entry in document[part]["parameters"]]
+    except (KeyError, TypeError):
+        raise error(f"{where}: is a damaged result file") from None
+    return _values(pairs, where, error)
+
+
+def _from_csv(data: bytes, where: str, error: Error) -> dict[str, float]:
+    try:
+        text = data.decode("utf-8-sig")
+        rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
+    except (UnicodeDecodeError, csv.Error) as failure:
+        raise error(f"{where}: is no table of names and values ({failure})") from None
+    if rows and "name" in [cell.strip() for cell in rows[0]]:
+        head = [cell.strip() for cell in rows[0]]
+        if "value" not in head:
+            raise error(f"{where}: its header has no column 'value' but {quoted_list(head)}")
+        at = head.index("name"), head.index("value")
+        rows = rows[1:]
+    else:
+        at = 0, 1
+    for row in rows:
+        if len(row) <= max(at):
+            raise error(f"{where}: the line {shown(','.join(row))} is not name,value")
+    return _values([(row[at[0]].strip(), row[at[1]].strip()) for row in rows], where, error)
+
+
+def _values(pairs: Sequence[tuple[Any, Any]], where: str, error: Error) -> dict[str, float]:
+    out: dict[str, float] = {}
+    for name, value in pairs:
+        if not isinstance(name, str) or isinstance(value, bool):
+            raise error(f"{where}: must have a name and a number for each parameter")
+        try:
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise error(f"{where}: {shown(name)} has {shown(str(value))}, not a finite number")
+        if name in out:
+            raise error(f"{where}: {shown(name)} is there twice")
+        out[name] = number
+    return out

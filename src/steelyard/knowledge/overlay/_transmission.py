@@ -1,0 +1,89 @@
+"""The motors of an overlay, checked against the robot that they drive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from steelyard.errors import OverlayError, did_you_mean, listed, shown
+from steelyard.knowledge.overlay.overlay import Overlay
+from steelyard.robot.robot import Robot
+from steelyard.robot.transmission import Motor, Transmission, transmission_fault
+
+
+def transmission_of(robot: Robot, overlay: Overlay, where: str) -> Transmission | None:
+    """The overlay's motors, checked against a robot whose locked joints are fixed already.
+
+    Joints that do not exist were refused before.
+    """
+    link_side = tuple(joint for joint in robot.joint_names if overlay.side(joint) == "link")
+    if not overlay.motors:
+        for joint in overlay.motor_zeros:
+            raise OverlayError(
+                f"{where}: joint {shown(joint)} has a motor_zero, but no motor is stated"
+            )
+        return None
+    motors = []
+    for motor in overlay.motors:
+        gone = [joint for joint in motor.joints if joint not in robot.joint_names]
+        if len(gone) == len(motor.joints):
+            continue  # a locked joint needs no motor
+        if gone:
+            raise OverlayError(
+                f"{where}: motor {shown(motor.name)} drives {listed(motor.joints)}, of which "
+                f"{listed(gone)} is locked; leave it out of the motor's ratio"
+            )
+        motors.append(motor)
+    _check_names(robot, overlay, motors, where)
+    transmission = Transmission(
+        tuple(motors), MappingProxyType(dict(overlay.motor_zeros)), link_side
+    )
+    fault = transmission_fault(transmission, robot.joint_names)
+    if fault is not None:
+        raise OverlayError(f"{where}: {fault}")
+    return transmission
+
+
+def _check_names(robot: Robot, overlay: Overlay, motors: list[Motor], where: str) -> None:
+    """A motor with a joint's name is that joint's own drive; no coupling is named like one."""
+    couplings = {coupling.name for coupling in overlay.couplings}
+    joints = {joint.name for joint in robot.joints}
+    for motor in motors:
+        if motor.name in couplings:
+            raise OverlayError(
+                f"{where}: a motor and a coupling are named {shown(motor.name)}; rename one"
+            )
+        if motor.name not in joints:
+            continue
+        if motor.ratio != ((motor.name, 1.0),):
+            raise OverlayError(
+                f"{where}: motor {shown(motor.name)} has the name of a joint, so that its columns "
+                "in a log could be the joint's; rename it, or leave its ratio out"
+            )
+        if motor.name in overlay.motor_terms and motor.name in overlay.joint_terms:
+            raise OverlayError(
+                f"{where}: motor and joint {shown(motor.name)} are one, and both have terms; "
+                "state them once"
+            )
+        if motor.name in overlay.motor_zeros:
+            raise OverlayError(
+                f"{where}: joint {shown(motor.name)} has a motor_zero, but its motor is recorded "
+                "as the joint itself"
+            )
+
+
+def unknown_motor_joint(overlay: Overlay, moving: Mapping[str, object], where: str) -> None:
+    """Refuse a motor whose ratio names a joint that does not move, saying which motor."""
+    for motor in overlay.motors:
+        for joint in motor.joints:
+            if joint in moving:
+                continue
+            meant = (
+                "; a motor without a ratio bears the name of the joint that it drives"
+                if motor.ratio == ((motor.name, 1.0),)
+                else ""
+            )
+            raise OverlayError(
+                f"{where}: motor {shown(motor.name)} drives {shown(joint)}, which is no moving "
+                f"joint{did_you_mean(joint, moving)}{meant}; the moving joints are {listed(moving)}"
+            )

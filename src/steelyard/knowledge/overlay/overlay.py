@@ -1,0 +1,107 @@
+"""What a robot file cannot say, in one optional TOML file beside it.
+
+    gravity = [0.0, 9.81, 0.0]            # m/s², in the root link's frame
+    floating_base = false
+    torque = "motor"                      # or "link": where torque is measured
+    terms = ["drive_inertia", "viscous", "coulomb", "offset"]     # of every joint
+
+    [locked]                              # joints that stand still, rad or m
+    finger_joint1 = 0.04
+
+    [joint.elbow]                         # limits in rad, m, s, N m, N; terms of this joint
+    acceleration = 20.0
+    terms = ["viscous", "coulomb"]
+
+    [[coupling]]                          # terms along a direction in joint space
+    name = "wrist"
+    direction = { joint5 = 1.0, joint6 = 1.0 }
+    terms = ["viscous", "coulomb"]
+
+    [motor.m6]                            # motor speed = 32 v5 + 32 v6
+    ratio = { joint5 = 32.0, joint6 = 32.0 }
+    torque_constant = 0.08                # N m/A
+
+    [constraints]                         # what is known of masses and shapes
+    total_mass = [20.0, 27.0]             # kg; docs/constraints.md has all keys
+
+Every key is optional. The robot's part is applied by :func:`apply_overlay`; the terms
+and the constraints are kept as plain data for the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any, Literal
+
+from steelyard.knowledge.constraints import Constraints
+from steelyard.robot.parts import Limits
+from steelyard.robot.transmission import Motor
+
+TERMS = ("drive_inertia", "viscous", "coulomb", "offset")
+LIMITS = tuple(entry.name for entry in fields(Limits))
+SIDES = ("motor", "link")
+Side = Literal["motor", "link"]
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """Terms that act along a direction in joint space: speed d·v, force along dᵀ.
+
+    direction : (joint, weight) pairs; terms : names out of ``TERMS``.
+    """
+
+    name: str
+    direction: tuple[tuple[str, float], ...]
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """The contents of an overlay; ``None`` and empty where it says nothing.
+
+    gravity : m/s² in the root link's frame. locked : positions in rad or m.
+    limits : per joint, only the values that the overlay states.
+    default_terms : of every joint that ``joint_terms`` does not name; of every motor that
+        ``motor_terms`` does not name, where motors are stated.
+    torque, joint_torque : where torque is measured, for the whole robot and by joint.
+    motors : with their gears. motor_zeros : joint positions (rad or m) where motors are at zero.
+    constraints : what is known of the parameters, beside what physics demands.
+    com_boxes : whether centres of mass lie in boxes around the collision geometry.
+    """
+
+    gravity: tuple[float, float, float] | None = None
+    floating_base: bool | None = None
+    locked: Mapping[str, float] = field(default_factory=lambda: EMPTY)
+    limits: Mapping[str, Limits] = field(default_factory=lambda: EMPTY)
+    default_terms: tuple[str, ...] | None = None
+    joint_terms: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: EMPTY)
+    couplings: tuple[Coupling, ...] = ()
+    source: str | None = None
+    constraints: Constraints | None = None
+    com_boxes: Literal["collision"] | None = None
+    torque: Side | None = None
+    joint_torque: Mapping[str, Side] = field(default_factory=lambda: EMPTY)
+    motors: tuple[Motor, ...] = ()
+    motor_terms: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: EMPTY)
+    motor_zeros: Mapping[str, float] = field(default_factory=lambda: EMPTY)
+
+    @property
+    def states_terms(self) -> bool:
+        """Whether it names terms of joints, motors or couplings."""
+        named = self.joint_terms or self.motor_terms or self.couplings
+        return self.default_terms is not None or bool(named)
+
+    def side(self, joint: str, stated: Side | None = None) -> Side:
+        """Where the torque of this joint is measured; ``stated`` goes before the robot's."""
+        return self.joint_torque.get(joint, stated or self.torque or "motor")
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints that the overlay names, each once."""
+        directions = [joint for c in self.couplings for joint, _ in c.direction]
+        of_joints = (self.limits, self.joint_terms, self.joint_torque, self.motor_zeros)
+        named = [joint for table in of_joints for joint in table]
+        return tuple(dict.fromkeys([*self.locked, *named, *directions]))

@@ -1,0 +1,46 @@
+"""Read a robot, whatever its format."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from steelyard._files.xml import read_file
+from steelyard.knowledge.overlay.apply import apply_overlay
+from steelyard.knowledge.overlay.overlay import Overlay
+from steelyard.robot.parts import gravity_vector
+from steelyard.robot.robot import Robot
+
+COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+ELEMENT = re.compile(rb"<([A-Za-z_][\w:.-]*)")
+LOOKED_AT = 2**16  # bytes; the first element of a robot file stands at its top
+
+
+def read_robot(
+    path: str | Path,
+    *,
+    gravity: object = None,
+    overlay: Overlay | None = None,
+    mimics: bool = True,
+) -> Robot:
+    """The robot in a URDF or MJCF file, told apart by their first element.
+
+    gravity : (3,) m/s² in the root link's frame; by default the file's, or 9.81 downward.
+        It goes before the overlay's.
+    overlay : what the file cannot say; applied here.
+    mimics : whether joints of a URDF follow the joint that their <mimic> names.
+    """
+    if first_element(read_file(path)) == "mujoco":
+        robot = Robot.from_mjcf(path)
+    else:
+        robot = Robot.from_urdf(path, mimics=mimics)
+    if overlay is not None:
+        robot = apply_overlay(robot, overlay)
+    return robot if gravity is None else replace(robot, gravity=gravity_vector(gravity))
+
+
+def first_element(data: bytes) -> str | None:
+    """Name of the first XML element, or None where there seems to be none."""
+    found = ELEMENT.search(COMMENT.sub(b"", data[:LOOKED_AT]))
+    return None if found is None else found[1].decode("ascii", "replace")

@@ -1,0 +1,36 @@
+"""The terms that an overlay asks for, as the model knows them."""
+
+from __future__ import annotations
+
+from steelyard.knowledge.overlay.overlay import Overlay
+from steelyard.model.terms import Side, Term, coupled_terms, default_terms, terms_of
+from steelyard.robot.robot import Robot
+
+
+def terms_from_overlay(
+    robot: Robot, overlay: Overlay | None, *, torque: Side | None = None
+) -> tuple[Term, ...]:
+    """Terms of every joint of ``robot``, of its motors, and of the couplings.
+
+    A joint has the terms that the overlay gives it, or else those it gives to every joint, or
+    else those that belong to the place where its torque is measured; so has a motor. ``robot``
+    has the overlay applied already: its locked joints are gone, its motors are there.
+
+    torque : where torque is measured, in place of what the overlay states for the whole robot;
+        what it states for a single joint stays.
+    """
+    if overlay is None:
+        return default_terms(robot, torque or "motor")
+    terms = terms_of(
+        robot,
+        {joint: overlay.side(joint, torque) for joint in robot.joint_names},
+        overlay.joint_terms,
+        overlay.motor_terms,
+        overlay.default_terms,
+    )
+    coupled = [
+        term
+        for coupling in overlay.couplings
+        for term in coupled_terms(coupling.name, dict(coupling.direction), coupling.terms)
+    ]
+    return (*terms, *coupled)

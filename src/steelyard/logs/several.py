@@ -1,0 +1,45 @@
+"""Several logs at once: each once, each with a name of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from steelyard.errors import LogError, described
+from steelyard.logs.log import Log
+
+
+def refuse_twins(log: Log, seen: dict[str, str]) -> None:
+    """Refuse a log whose content was ``seen`` (hash to words) before; remember it otherwise."""
+    words = f"'{log.name}'" + (f" ({log.source})" if log.source else "")
+    if log.content_hash in seen:
+        raise LogError(
+            f"logs {seen[log.content_hash]} and {words} have the same content; the same data "
+            "twice would only make the intervals look tighter: give each log once"
+        )
+    seen[log.content_hash] = words
+
+
+def with_unique_names(logs: Log | Iterable[Log]) -> Iterator[Log]:
+    """The logs, those that share a name numbered: run, run_2, run_3."""
+    taken: set[str] = set()
+    for log in checked_logs(logs):
+        name, number = log.name, 1
+        while name in taken:
+            number += 1
+            name = f"{log.name}_{number}"
+        taken.add(name)
+        yield log if name == log.name else replace(log, name=name)
+
+
+def checked_logs(logs: Log | Iterable[Log]) -> Iterator[Log]:
+    """One log or several, one at a time; anything else is refused with what to pass."""
+    if isinstance(logs, Log):
+        yield logs
+        return
+    if isinstance(logs, str | bytes) or not isinstance(logs, Iterable):
+        raise LogError(f"logs are needed, not {described(logs)}; read_log(path) reads one")
+    for log in logs:
+        if not isinstance(log, Log):
+            raise LogError(f"a log is needed, not {described(log)}; read_log(path) reads one")
+        yield log

@@ -1,0 +1,275 @@
+"""Which combinations of parameters the torques can tell, and which never.
+
+The columns of the regressor are linearly dependent for every motion. The first independent
+ones from the left, in a chosen order of columns, are the *base columns*; every other column
+is a fixed combination of them, W_d = W_b K_d, so the torque depends on theta only through
+
+    beta = K theta,      K = [I  K_d] P           (paper 000, eqs 29-49)
+
+K belongs to the robot's geometry, not to any data. It is found numerically on random states
+and then cleaned: entries that rounding alone produced become exact zeros, and the rest are
+snapped to the shortest decimals that explain the regressor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import ModelError
+from steelyard.model.kernels import torque_regressor
+from steelyard.model.model import Column, Model
+from steelyard.model.random_states import random_states
+from steelyard.robot.conventions import SOUSA_ORDER
+from steelyard.robot.inertia import PARAMETERS
+
+Array = NDArray[np.float64]
+ColumnOrder = Literal["pinocchio", "sousa"]
+
+# A column is dependent when, after removing what earlier base columns explain, less than
+# this share of it is left. Real dependencies leave 1e-13; the closest real independent
+# columns seen on 69 robots leave more than 1e-6.
+RANK_TOLERANCE = 1e-9
+# Columns, and coefficients between columns of size one, below this are rounding.
+ZERO_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class BaseMap:
+    """beta = K theta: the identifiable combinations of a model's parameters.
+
+    columns : every column of the model.
+    independent : indices of the base columns, in the order they were chosen.
+    K : (n_base, n_columns) with exact zeros and ones.
+    sequence : the order of columns in which "first from the left" was meant.
+    """
+
+    columns: tuple[Column, ...]
+    independent: tuple[int, ...]
+    K: Array
+    sequence: tuple[int, ...]
+    model_hash: str
+
+    @property
+    def rank(self) -> int:
+        """Number of base parameters."""
+        return len(self.independent)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Name of each base parameter: the name of its base column."""
+        return tuple(self.columns[i].name for i in self.independent)
+
+    @cached_property
+    def units(self) -> tuple[str, ...]:
+        """Unit of each base parameter."""
+        return tuple(self.columns[i].unit for i in self.independent)
+
+    def combination(self, k: int, style: Literal["names", "papers"] = "names") -> str:
+        """Base parameter ``k`` in words, such as ``l_2z - l_3y + 0.55 (m_3 + m_4)``."""
+        labels = [c.name for c in self.columns] if style == "names" else paper_labels(self.columns)
+        own = self.independent[k]
+        others = [i for i in self.sequence if self.K[k, i] != 0.0 and i != own]
+        members = [own, *others]
+        return write_combination([labels[i] for i in members], self.K[k, members].tolist())
+
+    def combinations(self, style: Literal["names", "papers"] = "names") -> tuple[str, ...]:
+        """Every base parameter in words."""
+        return tuple(self.combination(k, style) for k in range(self.rank))
+
+    def fate(self, column: int) -> Fate:
+        """What the torques can tell of one standard parameter, for any motion."""
+        name = self.columns[column].name
+        rows = np.flatnonzero(self.K[:, column])
+        if len(rows) == 0:
+            return Fate(name, "never", "it has no effect on any torque")
+        if len(rows) == 1 and np.count_nonzero(self.K[rows[0]]) == 1:
+            return Fate(name, "alone", "identifiable alone")
+        if len(rows) == 1:
+            return Fate(name, "combination", f"only in {self.combination(int(rows[0]))}")
+        # spelled out, these would fill pages: a mass far out is part of everything before it
+        where = ", ".join(self.names[row] for row in rows)
+        return Fate(name, "combination", f"only in the combinations of {where}")
+
+    def fates(self) -> tuple[Fate, ...]:
+        """The fate of every standard parameter."""
+        return tuple(self.fate(i) for i in range(len(self.columns)))
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What becomes of a standard parameter.
+
+    kind : "alone", "combination", "never", or "not excited" (by the data at hand).
+    """
+
+    name: str
+    kind: Literal["alone", "combination", "never", "not excited"]
+    words: str
+
+
+def base_map(model: Model, order: ColumnOrder | Sequence[int] = "sousa") -> BaseMap:
+    """Base parameters of a model: the first independent columns from the left in ``order``.
+
+    order : "sousa" takes each body's inertia first, then its first moments, then its mass
+        (paper 000, eq 13); "pinocchio" keeps the model's own order, mass first; or a sequence
+        that names every column once. The first gives the shortest combinations: with mass
+        first, a mass must be told through its lever arms, and small ones become large factors.
+    """
+    if isinstance(order, str):
+        sequence = column_order(model, order)
+    else:
+        sequence = tuple(int(i) for i in order)
+        if sorted(sequence) != list(range(len(model.columns))):
+            raise ModelError(f"an order must name each of the {len(model.columns)} columns once")
+    return _cached_base_map(model, sequence)
+
+
+@lru_cache(maxsize=64)
+def _cached_base_map(model: Model, sequence: tuple[int, ...]) -> BaseMap:
+    W, scale = unit_columns(model, sampled_regressor(model, seed=0))
+    independent = independent_columns(W, sequence)
+    K = np.zeros((len(independent), W.shape[1]))
+    dependent = np.setdiff1d(np.arange(W.shape[1]), independent)
+    K[np.arange(len(independent)), list(independent)] = 1.0
+    if len(independent) and len(dependent):
+        K[:, dependent] = clean_coefficients(W, scale, independent, dependent)
+    K.setflags(write=False)
+    return BaseMap(model.columns, independent, K, sequence, model.hash)
+
+
+def column_order(model: Model, order: ColumnOrder) -> tuple[int, ...]:
+    """Indices of the model's columns in the named order."""
+    if order not in ("pinocchio", "sousa"):
+        raise ModelError(f"there is no column order '{order}'; use 'pinocchio' or 'sousa'")
+    indices = list(range(len(model.columns)))
+    if order == "sousa":
+        for first in model.first_column_of_body:
+            indices[first : first + 10] = [first + k for k in SOUSA_ORDER]
+    return tuple(indices)
+
+
+def sampled_regressor(model: Model, seed: int) -> Array:
+    """Regressor (n_rows, n_columns) stacked over random states in general position."""
+    n_columns = len(model.columns)
+    n_samples = max(30, 4 * n_columns // model.nv + 20)
+    q, v, a = random_states(np.random.default_rng(seed), model.robot, n_samples)
+    return torque_regressor(model, q, v, a).reshape(-1, n_columns)
+
+
+def unit_columns(model: Model, W: Array) -> tuple[Array, Array]:
+    """W with columns of size one, and their sizes (n_columns,).
+
+    A column that is zero but for rounding (a right angle leaves 1e-16) becomes an exact zero:
+    normalised, it would fake a rank. Rounding is judged against the largest column of the
+    same unit.
+    """
+    norms = np.linalg.norm(W, axis=0)
+    units = np.array([column.unit for column in model.columns])
+    largest = np.array([norms[units == unit].max() for unit in units])
+    real = norms > ZERO_TOLERANCE * largest
+    scale = np.where(real, norms, 1.0)
+    return np.where(real, W, 0.0) / scale, scale
+
+
+def independent_columns(W: Array, columns: Sequence[int]) -> tuple[int, ...]:
+    """First independent columns of W from the left in the given order.
+
+    Gram-Schmidt with one re-orthogonalisation; W has columns of size one at most.
+    """
+    basis = np.empty((W.shape[1], W.shape[0]))
+    chosen: list[int] = []
+    for index in columns:
+        rest = W[:, index].copy()
+        found = basis[: len(chosen)]
+        for _ in range(2):
+            rest -= found.T @ (found @ rest)
+        size = np.linalg.norm(rest)
+        if size > RANK_TOLERANCE:
+            basis[len(chosen)] = rest / size
+            chosen.append(index)
+    return tuple(chosen)
+
+
+def clean_coefficients(
+    W: Array, scale: Array, independent: Sequence[int], dependent: NDArray[np.int64]
+) -> Array:
+    """K_d (n_base, n_dependent) with W_d = W_b K_d, rounding removed.
+
+    W has unit columns and ``scale`` takes them back to units. Each coefficient is snapped to
+    the shortest decimal within rounding of it, so that 0.30047500000000013 is 0.300475.
+    """
+    base = list(independent)
+    Q, R = np.linalg.qr(W[:, base])
+    unit_K = np.linalg.solve(R, Q.T @ W[:, dependent])
+    unit_K += np.linalg.solve(R, Q.T @ (W[:, dependent] - W[:, base] @ unit_K))
+    unit_K[np.abs(unit_K) < ZERO_TOLERANCE] = 0.0
+    K = unit_K * scale[dependent] / scale[base][:, None]
+    # what rounding of the unit coefficients is worth, entry by entry
+    slack = 1e-11 * scale[dependent] / scale[base][:, None]
+    return snap(K, np.maximum(slack, 1e-12 * np.abs(K)))
+
+
+def snap(values: Array, slack: Array) -> Array:
+    """Each value as the decimal with fewest places that lies within ``slack`` of it.
+
+    Decimals so fine that any number has one within its slack say nothing, and are not used.
+    """
+    out = values.copy()
+    todo = values != 0.0
+    for places in range(13):
+        candidate = np.round(values, places)
+        telling = 100.0 * slack <= 10.0**-places
+        near = todo & telling & (np.abs(candidate - values) <= slack) & (candidate != 0.0)
+        out[near] = candidate[near]
+        todo &= ~near
+    return out + 0.0
+
+
+def paper_labels(columns: Sequence[Column]) -> list[str]:
+    """Names as the papers write them, bodies counted from one: L_2xx, l_2x, m_2, fv_2."""
+    bodies: dict[str, int] = {}
+    for column in columns:
+        if column.kind == "rigid_body":
+            bodies.setdefault(column.owner, len(bodies) + 1)
+    labels = []
+    number = 0
+    for column in columns:
+        if column.kind == "rigid_body":
+            number = bodies[column.owner]
+            labels.append(_inertial_label(column.symbol, number))
+        else:
+            labels.append(f"{column.symbol}_{number}")
+    doubled = {label for label in labels if labels.count(label) > 1}
+    return [
+        column.name if label in doubled else label
+        for label, column in zip(labels, columns, strict=True)
+    ]
+
+
+def _inertial_label(symbol: str, number: int) -> str:
+    if symbol == PARAMETERS[0]:
+        return f"m_{number}"
+    head, axes = ("L", symbol[1:]) if symbol.startswith("I") else ("l", symbol[1:])
+    return f"{head}_{number}{axes}"
+
+
+def write_combination(labels: Sequence[str], coefficients: Sequence[float]) -> str:
+    """A sum in the given order, equal factors gathered: ``a - b + 0.3 (c + d)``."""
+    members: dict[tuple[float, str], list[str]] = {}
+    for label, coefficient in zip(labels, coefficients, strict=True):
+        # factors of one are not gathered: each is a term of its own
+        key = (float(coefficient), label if abs(coefficient) == 1.0 else "")
+        members.setdefault(key, []).append(label)
+    pieces = []
+    for (coefficient, _), group in members.items():
+        sign = "-" if coefficient < 0 else "+"
+        factor = "" if abs(coefficient) == 1.0 else f"{abs(coefficient):.10g} "
+        inner = group[0] if len(group) == 1 else f"({' + '.join(group)})"
+        pieces.append(f"{sign} {factor}{inner}")
+    return " ".join(pieces).removeprefix("+ ")

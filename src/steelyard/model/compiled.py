@@ -1,0 +1,42 @@
+"""Where the compiled loops are kept between runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def cache_folder() -> Path | None:
+    """Where Numba will keep compiled loops: the first of its places that can be written."""
+    for folder in _cache_folders():
+        existing = folder
+        while not existing.exists() and existing != existing.parent:
+            existing = existing.parent
+        if existing.is_dir() and os.access(existing, os.W_OK):
+            return folder
+    return None
+
+
+def compiled_before() -> bool:
+    """Whether compiled loops for this Python are kept in one of Numba's places."""
+    index = f"_loops.*py{sys.version_info.major}{sys.version_info.minor}*.nbi"
+    return any(
+        next(folder.glob(pattern), None) is not None
+        for folder in _cache_folders()
+        for pattern in (index, f"*/{index}")
+    )
+
+
+def _cache_folders() -> Iterator[Path]:
+    stated = os.environ.get("NUMBA_CACHE_DIR")
+    if stated:
+        yield Path(stated)
+        return
+    yield Path(__file__).resolve().parent / "__pycache__"
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without a home
+        return
+    yield Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "numba"

@@ -1,0 +1,240 @@
+"""A robot plus what its torque is made of: an ordered list of named columns.
+
+    tau = W(q, v, a) theta
+
+``theta`` holds ten inertial parameters per body, each body's followed by the terms of the
+joint that moves it, then the terms of couplings. Trying another friction model makes
+another ``Model``, not another robot.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import ModelError, did_you_mean, listed, shown
+from steelyard.model import terms as _terms
+from steelyard.model.mechanism import Mechanism, mechanism_of
+from steelyard.model.terms import KINDS, Term
+from steelyard.robot.inertia import PARAMETER_UNITS, PARAMETERS
+from steelyard.robot.robot import Robot
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One parameter of the model.
+
+    owner : the body (by the name of its link), joint or coupling it belongs to.
+    symbol : m, mx, ..., Izz, or Ia, fv, fc, fo.
+    kind : "rigid_body" or the kind of the term.
+    """
+
+    owner: str
+    symbol: str
+    unit: str
+    kind: str
+
+    @property
+    def name(self) -> str:
+        """Unique name, such as ``forearm.Ixx`` or ``elbow.fv``."""
+        return f"{self.owner}.{self.symbol}"
+
+
+@dataclass(frozen=True, eq=False)
+class TermArrays:
+    """The terms as the kernels read them: column, kind and sparse direction of each."""
+
+    column: IntArray
+    kind: IntArray
+    start: IntArray
+    row: IntArray
+    weight: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A robot and its terms; ``Model(robot)`` takes the default ones."""
+
+    robot: Robot
+    terms: tuple[Term, ...] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        chosen = _terms.default_terms(self.robot) if self.terms is None else tuple(self.terms)
+        object.__setattr__(self, "terms", chosen)
+        self._check_terms()
+
+    def _check_terms(self) -> None:
+        free = set(self.robot.joint_names)
+        seen: set[str] = set()
+        for term in self.terms:
+            for joint, _ in term.direction:
+                if joint not in free:
+                    raise ModelError(
+                        f"term '{term.name}' acts on '{joint}', which is no joint with a "
+                        f"coordinate of its own; these are {', '.join(self.robot.joint_names)}"
+                    )
+            if term.name in seen:
+                raise ModelError(f"term '{term.name}' is given twice")
+            seen.add(term.name)
+        names = [column.name for column in self.columns]
+        if len(set(names)) != len(names):
+            double = next(name for name in names if names.count(name) > 1)
+            raise ModelError(f"two columns are named '{double}': rename the coupling or the link")
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """The moving bodies as arrays."""
+        return mechanism_of(self.robot)
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates (a floating base has seven)."""
+        return self.mechanism.nq
+
+    @property
+    def nv(self) -> int:
+        """Number of velocity coordinates, and of torque rows."""
+        return self.mechanism.nv
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of the torque rows: base wrench axes, if any, then joints."""
+        return self.mechanism.coordinates
+
+    @cached_property
+    def _layout(self) -> tuple[tuple[Column, ...], tuple[int, ...], tuple[int, ...]]:
+        """Columns, first column of each body, column of each term."""
+        columns: list[Column] = []
+        first_of_body: list[int] = []
+        column_of_term: dict[int, int] = {}
+        waiting = dict(enumerate(self.terms))
+        for body in self.mechanism.bodies:
+            first_of_body.append(len(columns))
+            columns.extend(
+                Column(body.name, symbol, unit, "rigid_body")
+                for symbol, unit in zip(PARAMETERS, PARAMETER_UNITS, strict=True)
+            )
+            for k in [k for k, term in waiting.items() if term.owner == body.joint]:
+                column_of_term[k] = len(columns)
+                columns.append(self._term_column(waiting.pop(k)))
+        for k, term in waiting.items():
+            column_of_term[k] = len(columns)
+            columns.append(self._term_column(term))
+        order = tuple(column_of_term[k] for k in range(len(self.terms)))
+        return tuple(columns), tuple(first_of_body), order
+
+    def _term_column(self, term: Term) -> Column:
+        return Column(term.owner, term.symbol, _terms.term_unit(self.robot, term), term.kind)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Every parameter, in the order of ``theta``."""
+        return self._layout[0]
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def first_column_of_body(self) -> tuple[int, ...]:
+        """Where each body's ten columns start."""
+        return self._layout[1]
+
+    @cached_property
+    def term_arrays(self) -> TermArrays:
+        """The terms as arrays."""
+        rows = {name: row for row, name in enumerate(self.channels)}
+        entries = [
+            [(rows[joint], weight) for joint, weight in term.direction] for term in self.terms
+        ]
+        flat = [entry for term in entries for entry in term]
+        return TermArrays(
+            column=np.array(self._layout[2], dtype=np.int64),
+            kind=np.array([KINDS.index(term.kind) for term in self.terms], dtype=np.int64),
+            start=np.cumsum([0] + [len(term) for term in entries], dtype=np.int64),
+            row=np.array([row for row, _ in flat], dtype=np.int64),
+            weight=np.array([weight for _, weight in flat], dtype=float),
+        )
+
+    def prior_theta(self) -> Array:
+        """theta (n_columns,) from the file's inertials, terms zero.
+
+        Links merged by fixed joints are summed into their body.
+        """
+        theta = np.zeros(len(self.columns))
+        for body, first in zip(self.mechanism.bodies, self.first_column_of_body, strict=True):
+            theta[first : first + 10] = self.mechanism.merged_inertial(self.robot, body)
+        return theta
+
+    def theta(self, values: Mapping[str, float]) -> Array:
+        """theta (n_columns,) from values by column name, the rest from the file."""
+        theta = self.prior_theta()
+        index = {name: i for i, name in enumerate(self.column_names)}
+        for name, value in values.items():
+            if name not in index:
+                raise ModelError(
+                    f"there is no column {shown(name)}{did_you_mean(name, index)}; "
+                    f"{_similar_columns(name, self.columns)}"
+                )
+            theta[index[name]] = value
+        return theta
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the geometry, gravity and columns: what makes two regressors equal.
+
+        The inertials of the file do not enter: they are what is to be found.
+        """
+        mechanism = self.mechanism
+        geometry = {
+            "bodies": [body.name for body in mechanism.bodies],
+            "coordinates": mechanism.coordinates,
+            "columns": [(c.name, c.unit) for c in self.columns],
+            "directions": [(t.name, t.direction) for t in self.terms],
+        }
+        digest = hashlib.sha256(json.dumps(geometry, sort_keys=True).encode())
+        for array in (
+            mechanism.parent,
+            mechanism.kind,
+            mechanism.coordinate,
+            mechanism.scale,
+            mechanism.rest_rotation,
+            mechanism.rest_position,
+            mechanism.screw,
+            mechanism.gravity,
+        ):
+            # twelve digits: below them two readings of one file may differ
+            rounded = np.round(np.asarray(array, dtype=float), 12) + 0.0
+            digest.update(rounded.tobytes())
+        return digest.hexdigest()
+
+
+def _similar_columns(name: str, columns: tuple[Column, ...]) -> str:
+    """The columns that a wrong name may have meant: of its owner, else of its symbol, else all."""
+    owner, _, symbol = name.rpartition(".")
+    of_owner = [column.name for column in columns if column.owner == owner]
+    if of_owner:
+        return f"those of '{owner}' are {listed(of_owner)}"
+    of_symbol = [column.name for column in columns if column.symbol == symbol]
+    if of_symbol:
+        return f"those called {symbol} are {listed(of_symbol)}"
+    return f"the columns are {listed(column.name for column in columns)}"
+
+
+def check_joint_names(model: Model, names: Iterable[str], what: str) -> None:
+    """Refuse names that are no torque channel of the model."""
+    unknown = [name for name in names if name not in model.channels]
+    if unknown:
+        raise ModelError(
+            f"{what} names {', '.join(unknown)}, but the joints are {', '.join(model.channels)}"
+        )

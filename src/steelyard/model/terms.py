@@ -1,0 +1,160 @@
+"""What a joint torque is made of, besides the rigid bodies.
+
+Each term acts along a direction ``d`` in joint space: it sees the speed ``d·v`` and pushes
+along ``dᵀ``. A term of a single joint is the case ``d = e_j``; drives that share a wrist
+(motor 6 turning with joints 5 and 6) have ``d = e_5 + e_6``. With ``s = d·v``:
+
+    drive_inertia  tau = d · Ia · (d·a)       kg m² (kg along a slide)
+    viscous        tau = d · fv · s           N m s/rad (N s/m)
+    coulomb        tau = d · fc · sign(s)     N m (N)
+    offset         tau = d · fo               N m (N)
+
+Where torque is measured decides which of them there are. Motors (currents) carry their rotors
+and all friction; a sensor behind the gears sees neither, only what rubs between it and the link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from steelyard.errors import ModelError
+from steelyard.robot.robot import Robot
+
+KINDS = ("drive_inertia", "viscous", "coulomb", "offset")
+SYMBOLS = {"drive_inertia": "Ia", "viscous": "fv", "coulomb": "fc", "offset": "fo"}
+Side = Literal["motor", "link"]
+KINDS_AT: dict[Side, tuple[str, ...]] = {"motor": KINDS, "link": ("coulomb", "offset")}
+"""Terms of a joint by where its torque is measured, where nothing else is said."""
+_UNITS_TURNING = {
+    "drive_inertia": "kg m²",
+    "viscous": "N m s/rad",
+    "coulomb": "N m",
+    "offset": "N m",
+}
+_UNITS_SLIDING = {"drive_inertia": "kg", "viscous": "N s/m", "coulomb": "N", "offset": "N"}
+SLIDING_UNITS = frozenset(_UNITS_SLIDING.values())
+
+
+@dataclass(frozen=True)
+class Term:
+    """One parameter of the joints: its kind, the direction it acts along, its name.
+
+    direction : (joint name, weight) pairs with non-zero weights.
+    owner : the joint, motor or coupling that the column is named after.
+    """
+
+    kind: str
+    owner: str
+    direction: tuple[tuple[str, float], ...]
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ModelError(
+                f"'{self.owner}': there is no term '{self.kind}'; the terms are {', '.join(KINDS)}"
+            )
+        if not self.direction or any(weight == 0.0 for _, weight in self.direction):
+            raise ModelError(f"term '{self.name}' needs a direction with non-zero weights")
+        for joint, weight in self.direction:
+            if not 1e-9 <= abs(weight) <= 1e9:
+                raise ModelError(
+                    f"term '{self.name}' has the weight {weight:g} for '{joint}'; weights are "
+                    "between 1e-9 and 1e9 in size"
+                )
+
+    @property
+    def symbol(self) -> str:
+        """Short name of the parameter: Ia, fv, fc or fo."""
+        return SYMBOLS[self.kind]
+
+    @property
+    def name(self) -> str:
+        """Column name, such as ``elbow.fv``."""
+        return f"{self.owner}.{self.symbol}"
+
+
+def joint_term(kind: str, joint: str) -> Term:
+    """A term of one joint."""
+    return Term(kind, joint, ((joint, 1.0),))
+
+
+def joint_terms(joints: Iterable[str], kinds: Iterable[str] = KINDS) -> tuple[Term, ...]:
+    """Terms of these kinds for every joint named, joint by joint."""
+    kinds = tuple(kinds)
+    return tuple(joint_term(kind, joint) for joint in joints for kind in kinds)
+
+
+def coupled_terms(
+    name: str, direction: Mapping[str, float], kinds: Iterable[str]
+) -> tuple[Term, ...]:
+    """Terms along a joint-space direction, named after the coupling."""
+    return tuple(Term(kind, name, tuple(direction.items())) for kind in kinds)
+
+
+def default_terms(robot: Robot, torque: Side | Mapping[str, Side] = "motor") -> tuple[Term, ...]:
+    """Terms of every joint, by where its torque is measured.
+
+    torque : "motor" for drive inertia, viscous and Coulomb friction and an offset; "link" for
+        Coulomb friction and an offset; one for all, or by joint ("motor" where it is not named).
+
+    Where the robot has a transmission, the terms on the motor side are those of its motors.
+    """
+    return terms_of(robot, torque, {}, {}, None)
+
+
+def terms_of(
+    robot: Robot,
+    torque: Side | Mapping[str, Side],
+    joint_kinds: Mapping[str, tuple[str, ...]],
+    motor_kinds: Mapping[str, tuple[str, ...]],
+    usual: tuple[str, ...] | None,
+) -> tuple[Term, ...]:
+    """Terms of the joints, then of the motors.
+
+    joint_kinds, motor_kinds : kinds of terms of those that are named.
+    usual : of the others; None for what ``KINDS_AT`` says of the side of their torque.
+    """
+    for name in () if isinstance(torque, str) else torque:
+        robot.joint(name)
+    sides: dict[str, Side] = {
+        joint: torque if isinstance(torque, str) else torque.get(joint, "motor")
+        for joint in robot.joint_names
+    }
+    unknown = [side for side in sides.values() if side not in KINDS_AT]
+    if unknown:
+        raise ModelError(
+            f"torque is measured at '{unknown[0]}'; it can be at {' or '.join(KINDS_AT)}"
+        )
+    motors = () if robot.transmission is None else robot.transmission.motors
+    own_drives = {motor.name for motor in motors} & set(sides)
+    terms: list[Term] = []
+    for joint, side in sides.items():
+        kinds = joint_kinds.get(joint)
+        if kinds is None and joint in own_drives:
+            kinds = motor_kinds.get(joint)
+        if kinds is None:
+            kinds = KINDS_AT[side] if usual is None else usual
+            if motors and side == "motor" and joint not in own_drives:
+                kinds = ()  # they are the motors'
+        terms.extend(joint_terms([joint], kinds))
+    for motor in motors:
+        if motor.name in own_drives:
+            continue
+        kinds = motor_kinds.get(motor.name)
+        if kinds is None:
+            at = {sides[joint] for joint in motor.joints}
+            if len(at) > 1:
+                raise ModelError(
+                    f"motor '{motor.name}' drives {', '.join(motor.joints)}, whose torques are "
+                    "measured on different sides of the gears; state the terms of this motor"
+                )
+            kinds = () if at == {"link"} else KINDS if usual is None else usual
+        terms.extend(Term(kind, motor.name, motor.direction) for kind in kinds)
+    return tuple(terms)
+
+
+def term_unit(robot: Robot, term: Term) -> str:
+    """Unit of a term's parameter; sliding where every joint it acts on slides."""
+    slides = all(robot.joint(joint).kind == "prismatic" for joint, _ in term.direction)
+    return (_UNITS_SLIDING if slides else _UNITS_TURNING)[term.kind]

@@ -1,0 +1,121 @@
+"""Typical sizes of a robot's parameters, so that a solver sees numbers near one."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.model.model import Model
+from steelyard.model.terms import SLIDING_UNITS
+from steelyard.robot.inertia import from_com, to_com
+
+Array = NDArray[np.float64]
+
+
+def typical_mass_and_length(model: Model) -> tuple[float, float]:
+    """A mass (kg) and a length (m) that suit this robot's links.
+
+    The mean of the masses that its file states (1 kg if none), and the root mean square of the
+    distances between its joints (0.1 m if all coincide).
+    """
+    theta = model.prior_theta()
+    masses = np.abs(theta[list(model.first_column_of_body)])
+    masses = masses[masses > 0]
+    mass = float(masses.mean()) if len(masses) else 1.0
+    steps = np.linalg.norm(model.mechanism.rest_position, axis=1)
+    steps = steps[steps > 1e-9]
+    length = float(np.sqrt(np.mean(steps**2))) if len(steps) else 0.1
+    return mass, length
+
+
+OFFSET = 0.1
+"""Size of an offset beside that of friction, which every joint has: where a joint turns one way
+only, so that they cannot be told apart, friction takes what there is."""
+
+
+def parameter_scale(model: Model) -> Array:
+    """Typical size (n_columns,) of each parameter."""
+    mass, length = typical_mass_and_length(model)
+    body = np.array([mass] + [mass * length] * 3 + [mass * length**2] * 6)
+    scale = np.ones(len(model.columns))
+    for first in model.first_column_of_body:
+        scale[first : first + 10] = body
+    gravity = float(np.linalg.norm(model.mechanism.gravity)) or 1.0
+    sizes = {
+        "drive_inertia": mass * length**2,
+        "viscous": mass * gravity * length,
+        "coulomb": mass * gravity * length,
+        "offset": mass * gravity * length,
+    }
+    for i, column in enumerate(model.columns):
+        if column.kind in sizes:
+            scale[i] = sizes[column.kind]
+    return scale
+
+
+def placing_weights(model: Model) -> Array:
+    """How much more than others (n_columns,) each parameter is drawn to where it is known to be.
+
+    Offsets more than the rest, in the sense of `OFFSET`.
+    """
+    return np.array([OFFSET**-2 if c.kind == "offset" else 1.0 for c in model.columns])
+
+
+def frameless_scale(model: Model, prior: Array, trust: Array) -> Array:
+    """Typical size (n_columns,) of each parameter, that of terms from the bodies of a prior.
+
+    Their mean mass and their radius of gyration follow units, and know no link frame; so does
+    what is measured in them. trust : (n_bodies,) zero for bodies without a prior.
+    """
+    scale = parameter_scale(model)
+    bodies = [
+        prior[k : k + 10] for k, t in zip(model.first_column_of_body, trust, strict=True) if t
+    ]
+    if not bodies:
+        return scale / np.sqrt(placing_weights(model))
+    masses, _, inertias = to_com(np.array(bodies))
+    mass = float(masses.mean())
+    length = float(np.sqrt(0.5 * np.trace(inertias, axis1=1, axis2=2).sum() / masses.sum()))
+    force = mass * (float(np.linalg.norm(model.mechanism.gravity)) or 10.0 * length)
+    for i, column in enumerate(model.columns):
+        if column.kind != "rigid_body":
+            lever = 1.0 if column.unit in SLIDING_UNITS else length
+            scale[i] = mass * lever**2 if column.kind == "drive_inertia" else force * lever
+            if column.kind == "offset":
+                scale[i] *= OFFSET
+    return scale
+
+
+def typical_parameters(model: Model) -> Array:
+    """Where nothing is known: every body a ball of typical mass and size at its frame, terms 0."""
+    mass, length = typical_mass_and_length(model)
+    ball = from_com(mass, np.zeros(3), 0.4 * mass * (0.5 * length) ** 2 * np.eye(3))
+    theta = np.zeros(len(model.columns))
+    for first in model.first_column_of_body:
+        theta[first : first + 10] = ball
+    return theta
+
+
+def known_parameters(model: Model) -> Array:
+    """The file's inertials, and typical bodies where it states no mass; terms 0."""
+    theta, typical = model.prior_theta(), typical_parameters(model)
+    for first in model.first_column_of_body:
+        if theta[first] <= 0.0:
+            theta[first : first + 10] = typical[first : first + 10]
+    return theta
+
+
+GENEROUS = 90.0
+
+
+def generous_bound(model: Model) -> tuple[float, float]:
+    """A mass (kg) and a length (m) that bound every body: m + trace(Sigma) / length² <= mass.
+
+    Ninety times the mean mass that the file states, over the typical length between its joints;
+    10 t where it states no mass. No link comes near such a bound unless the masses of the file
+    are placeholders, but a mass that acts on nothing could otherwise grow without limit to please
+    the fit.
+    """
+    mass, length = typical_mass_and_length(model)
+    stated = bool(np.any(model.prior_theta()[list(model.first_column_of_body)] > 0.0))
+    return (GENEROUS * mass if stated else 1e4), length

@@ -1,0 +1,20 @@
+"""Models with more terms."""
+
+from __future__ import annotations
+
+from steelyard.model.model import Model
+from steelyard.model.terms import joint_terms
+
+
+def widest(model: Model) -> Model:
+    """The model with all terms of every joint besides its own.
+
+    A robot whose terms act along couplings or motors stays as it is: what drives its joints was
+    stated.
+    """
+    own = {term.name for term in model.terms}
+    coupled = any(len(term.direction) > 1 for term in model.terms)
+    if coupled or model.robot.transmission is not None:
+        return model
+    more = [term for term in joint_terms(model.robot.joint_names) if term.name not in own]
+    return Model(model.robot, (*model.terms, *more)) if more else model

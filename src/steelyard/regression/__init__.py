@@ -1,0 +1,1 @@
+"""`Regression`: samples compressed to triangular factors, merged, saved and reduced."""

@@ -1,0 +1,113 @@
+"""A regression as a file: NPZ with one JSON header, versioned, bound to its model by hash."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard._files.access import whole_file
+from steelyard._files.json_data import finite
+from steelyard._files.npz import Archive, open_npz
+from steelyard.errors import RegressionError
+from steelyard.model.base_map import BaseMap
+from steelyard.model.model import Column, Model
+from steelyard.regression.regression import Regression, RowGroup
+
+FORMAT = "steelyard.regression/1"
+MAX_VALUES = 2**28
+
+
+def write_regression(path: str | Path, regression: Regression) -> None:
+    """Write a ``.npz`` file, whole or not at all."""
+    base = regression.base
+    header = {
+        "format": FORMAT,
+        "model_hash": regression.model_hash,
+        "columns": [[c.owner, c.symbol, c.unit, c.kind] for c in base.columns],
+        "independent": list(base.independent),
+        "sequence": list(base.sequence),
+        "groups": [[group.name, list(group.columns)] for group in regression.groups],
+        "block_s": regression.block_s,
+        "keys": [list(key) for key in regression.keys],
+        "record": finite(dict(regression.record)),
+    }
+    arrays: dict[str, Any] = {
+        "header": np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8),
+        "K": base.K,
+        "counts": regression.counts,
+    }
+    for g, factors in enumerate(regression.factors):
+        arrays[f"factors_{g}"] = factors
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **arrays)
+    with whole_file(path, RegressionError) as stream:
+        stream.write(packed.getbuffer())
+
+
+def read_regression(path: str | Path, model: Model | None = None) -> Regression:
+    """Read a regression; with ``model`` given, one of another model is refused."""
+    with open_npz(path, RegressionError, MAX_VALUES) as archive:
+        regression = _parse(archive)
+    if model is not None and model.hash != regression.model_hash:
+        raise RegressionError(
+            f"'{path}': belongs to another model than robot '{model.robot.name}' with these "
+            "terms: geometry, gravity or columns differ"
+        )
+    return regression
+
+
+def _parse(archive: Archive) -> Regression:
+    where = archive.where
+    try:
+        header = json.loads(archive.load("header").tobytes())
+        if header["format"] != FORMAT:
+            raise RegressionError(f"{where}: its format is {header['format']!r}, not '{FORMAT}'")
+        columns = tuple(Column(*map(str, entry)) for entry in header["columns"])
+        independent = tuple(int(i) for i in header["independent"])
+        sequence = tuple(int(i) for i in header["sequence"])
+        groups = tuple(
+            RowGroup(str(name), tuple(int(i) for i in members))
+            for name, members in header["groups"]
+        )
+        keys = tuple((str(run), int(k)) for run, k in header["keys"])
+        K = np.array(archive.load("K"), dtype=float)
+        counts = np.array(archive.load("counts"), dtype=np.int64)
+        factors = tuple(
+            np.array(archive.load(f"factors_{g}"), dtype=float) for g in range(len(groups))
+        )
+        base = BaseMap(columns, independent, K, sequence, str(header["model_hash"]))
+        block_s = float(header["block_s"])
+        record = dict(header["record"])
+    except (KeyError, TypeError, ValueError, RecursionError) as failure:
+        reason = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
+        raise RegressionError(f"{where}: is not a regression file ({reason})") from None
+    regression = Regression(base, groups, block_s, keys, factors, counts, record)
+    _check(regression, where)
+    return regression
+
+
+def _check(regression: Regression, where: str) -> None:
+    """Shapes and numbers that fit together, or a refusal."""
+    base, n_blocks = regression.base, len(regression.keys)
+    n_columns = len(base.columns)
+    fits = (
+        base.K.shape == (base.rank, n_columns)
+        and sorted(base.sequence) == list(range(n_columns))
+        and all(0 <= i < n_columns for i in base.independent)
+        and regression.counts.shape == (n_blocks, len(regression.groups))
+        and n_blocks > 0
+        and regression.block_s > 0
+        and all(0 <= i < base.rank for group in regression.groups for i in group.columns)
+        and all(
+            factors.shape == (n_blocks, len(group.columns) + 1, len(group.columns) + 1)
+            for factors, group in zip(regression.factors, regression.groups, strict=True)
+        )
+    )
+    if not fits:
+        raise RegressionError(f"{where}: its arrays do not fit together")
+    if not all(np.isfinite(array).all() for array in (base.K, *regression.factors)):
+        raise RegressionError(f"{where}: holds numbers that are not finite")

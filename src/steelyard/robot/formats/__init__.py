@@ -1,0 +1,1 @@
+"""Readers of robot files: URDF, MJCF, Denavit-Hartenberg tables. Each returns a description."""

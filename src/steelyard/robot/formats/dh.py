@@ -1,0 +1,149 @@
+"""Robots from Denavit-Hartenberg tables.
+
+Row k takes frame k-1 to frame k. With q the joint's own position, added to theta
+(revolute) or to d (prismatic),
+
+    standard:  T = Rz(theta) Tz(d) Tx(a) Rx(alpha)      joint k moves about/along z of k-1
+    modified:  T = Rx(alpha) Tx(a) Rz(theta) Tz(d)      joint k moves about/along z of k
+
+Link frames are the DH frames, so inertial parameters come out in the frames that
+papers use: with the standard convention the link frame stands behind the joint.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+from steelyard.errors import RobotError, did_you_mean, is_name, listed, shown
+from steelyard.robot.description import RobotDescription
+from steelyard.robot.parts import Array, Joint, Limits, Link, gravity_vector
+from steelyard.robot.rotations import frozen_array, pose, rotation_x, rotation_z
+
+CONVENTIONS = ("standard", "modified")
+KINDS = ("revolute", "prismatic")
+LENGTHS_AND_ANGLES = ("alpha", "a", "d", "theta")
+
+
+@dataclass(frozen=True, eq=False)
+class DHRow:
+    """One row of a Denavit-Hartenberg table.
+
+    alpha, theta in rad, a, d in m; theta (revolute) or d (prismatic) is what is added to q.
+    name, link : of the joint and of the link that it moves; "joint_k" and "link_k" if not given.
+    inertial : (10,) in the link's DH frame, where a value is known.
+    """
+
+    alpha: float = 0.0
+    a: float = 0.0
+    d: float = 0.0
+    theta: float = 0.0
+    kind: str = "revolute"
+    name: str | None = None
+    link: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    inertial: Array | None = None
+
+
+def read_dh(
+    rows: object,
+    *,
+    convention: str,
+    gravity: object = None,
+    name: str = "dh",
+) -> RobotDescription:
+    """The chain of a Denavit-Hartenberg table, on a link named "base".
+
+    rows : one per joint, each a :class:`DHRow` or a mapping with its fields.
+    convention : "standard" or "modified", see the module's equations.
+    gravity : (3,) m/s² in the base frame, (0, 0, -9.81) when not given.
+    """
+    if convention not in CONVENTIONS:
+        raise RobotError(
+            f"DH convention {shown(str(convention))} is not known; it is {' or '.join(CONVENTIONS)}"
+        )
+    if not isinstance(rows, Iterable) or isinstance(rows, str | bytes | Mapping):
+        raise RobotError("a DH table is a list of rows, each a DHRow or a mapping with its fields")
+    table = [_row(row, k) for k, row in enumerate(rows, start=1)]
+    if not table:
+        raise RobotError("the DH table has no rows")
+    links = [Link("base")]
+    joints = []
+    for k, row in enumerate(table, start=1):
+        screw_z = pose(rotation_z(row.theta), (0.0, 0.0, row.d))
+        # Rx(alpha) and Tx(a) commute, so one matrix serves both conventions.
+        screw_x = pose(rotation_x(row.alpha), (row.a, 0.0, 0.0))
+        placement, child_offset = (
+            (screw_z, screw_x) if convention == "standard" else (screw_x @ screw_z, np.eye(4))
+        )
+        links.append(Link(row.link or f"link_{k}", row.inertial))
+        joints.append(
+            Joint(
+                name=row.name or f"joint_{k}",
+                kind="prismatic" if row.kind == "prismatic" else "revolute",
+                parent=links[-2].name,
+                child=links[-1].name,
+                placement=frozen_array(placement, (4, 4)),
+                child_offset=frozen_array(child_offset, (4, 4)),
+                limits=row.limits,
+            )
+        )
+    return RobotDescription(name, tuple(links), tuple(joints), gravity_vector(gravity))
+
+
+def _row(given: object, k: int) -> DHRow:
+    """Row ``k`` as a DHRow whose values have been checked."""
+    keys = [entry.name for entry in fields(DHRow)]
+    if isinstance(given, DHRow):
+        values = {key: getattr(given, key) for key in keys}
+    elif isinstance(given, Mapping):
+        values = dict(given)
+        for key in values:
+            if key not in keys:
+                raise RobotError(
+                    f"DH row {k} has a field {shown(str(key))}{did_you_mean(str(key), keys)}; "
+                    f"the fields are {listed(keys)}"
+                )
+    else:
+        raise RobotError(f"DH row {k} is a {type(given).__name__}; give a DHRow or a mapping")
+    for key in LENGTHS_AND_ANGLES:
+        values[key] = _finite(values.get(key, 0.0), f"DH row {k}: {key}")
+    if values.get("kind", "revolute") not in KINDS:
+        raise RobotError(
+            f"DH row {k}: kind is {shown(str(values['kind']))}; it is {' or '.join(KINDS)}"
+        )
+    for key in ("name", "link"):
+        value = values.get(key)
+        if value is not None and not (isinstance(value, str) and is_name(value)):
+            raise RobotError(f"DH row {k}: {key} is {shown(str(value))}; a name is visible text")
+    if not isinstance(values.get("limits", Limits()), Limits):
+        raise RobotError(f"DH row {k}: limits must be a Limits(lower, upper, velocity, ...)")
+    if values.get("inertial") is not None:
+        values["inertial"] = _inertial(values["inertial"], k)
+    return DHRow(**values)
+
+
+def _finite(value: object, what: str) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if isinstance(value, str | bool) or not math.isfinite(number):
+        raise RobotError(f"{what} is {shown(str(value))}; it must be a finite number")
+    return number
+
+
+def _inertial(value: object, k: int) -> Array:
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if array.shape != (10,) or not np.all(np.isfinite(array)):
+        raise RobotError(
+            f"DH row {k}: inertial must be ten finite numbers "
+            "m, mx, my, mz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz"
+        )
+    return frozen_array(array, (10,))

@@ -1,0 +1,152 @@
+"""The physical body closest to stated numbers that no body can have.
+
+Mass and centre of mass stay; only the inertia about the centre of mass is at fault when the mass
+is positive, since any second moment ``Sigma = ½ tr(I) 1 - I`` that is positive semidefinite goes
+with any positive mass and any centre (Traversaro et al. 2016, Definition 2). So the nearest body
+is the projection of the inertia tensor onto
+
+    { I : ½ tr(I) 1 - I ⪰ f 1 }
+
+in the Frobenius norm of the tensor. That norm and that set do not change when axes turn, so the
+projection keeps the principal axes, and only three numbers are left to find.
+
+The floor ``f`` is a share (:data:`FLOOR`) of the sum of the absolute principal moments that are
+stated. It keeps the answer strictly inside, so that digits written to a file are too, and so that
+programs with a tolerance of their own accept them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.errors import ModelError
+from steelyard.robot.inertia import from_com, violations_about_com
+
+Array = NDArray[np.float64]
+
+FLOOR = 1e-6
+"""Smallest principal second moment of a repaired body, as a share of the stated inertia."""
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """A physical body and how far it is from what was stated.
+
+    mass : kg. com : (3,) m. inertia_com : (3, 3) kg m² about the centre of mass; axes as given.
+    distance : Frobenius norm of the change of inertia, kg m²; 0 where nothing had to change.
+    relative : the same as a share of the norm of the stated inertia.
+    """
+
+    mass: float
+    com: Array
+    inertia_com: Array
+    distance: float = 0.0
+    relative: float = 0.0
+
+    @property
+    def changed(self) -> bool:
+        """Whether the stated numbers had to change."""
+        return self.distance > 0.0
+
+    @property
+    def phi(self) -> Array:
+        """The body as a 10-vector (10,); see :mod:`steelyard.robot.inertia`."""
+        return from_com(self.mass, self.com, self.inertia_com)
+
+
+def nearest_physical(
+    mass: float,
+    com: ArrayLike,
+    inertia_com: ArrayLike,
+    *,
+    name: str = "body",
+    floor: float = FLOOR,
+) -> Repair:
+    """The nearest physical body that has this mass and this centre of mass.
+
+    mass : kg. com : (3,) m. inertia_com : (3, 3) kg m² about the centre of mass.
+    name : of the link, for messages.
+    floor : see :data:`FLOOR`; 0 gives the projection onto the physical set itself, whose
+        boundary holds flat bodies.
+
+    A body that is physical already, and the body of nothing (no mass, no inertia), come back as
+    they are. A negative mass, or no mass with an inertia, is refused: which mass was meant
+    cannot be told from the other numbers.
+    """
+    c, inertia = np.array(com, dtype=float), np.array(inertia_com, dtype=float)
+    if c.shape != (3,) or inertia.shape != (3, 3):
+        raise ModelError(
+            f"link '{name}': com has shape {c.shape} and inertia_com {inertia.shape}; "
+            "they must be (3,) and (3, 3)"
+        )
+    if not (np.isfinite(mass) and np.isfinite(c).all() and np.isfinite(inertia).all()):
+        raise ModelError(f"link '{name}' has numbers that are not finite; nothing is near them")
+    if not np.array_equal(inertia, inertia.T):
+        raise ModelError(f"link '{name}': its inertia is not symmetric")
+    if mass < 0.0:
+        raise ModelError(
+            f"link '{name}' has a negative mass, {mass:.6g} kg, and which mass was meant cannot "
+            "be guessed; state its mass"
+        )
+    if mass == 0.0 and inertia.any():
+        raise ModelError(
+            f"link '{name}' has no mass but an inertia of up to {np.abs(inertia).max():.6g} "
+            "kg m², and its mass cannot be guessed; state its mass or, if it is a frame without "
+            "a body, set its inertia to zero"
+        )
+    if not violations_about_com(mass, inertia, name):
+        return Repair(float(mass), c, inertia)
+    nearest = nearest_inertia(inertia, floor)
+    distance = float(np.linalg.norm(nearest - inertia))
+    stated = float(np.linalg.norm(inertia))
+    return Repair(float(mass), c, nearest, distance, distance / stated)
+
+
+def nearest_inertia(inertia_com: ArrayLike, floor: float = FLOOR) -> Array:
+    """The projection (3, 3) of a symmetric tensor (3, 3) onto the set of this module, kg m²."""
+    if not 0.0 <= floor < 0.1:
+        raise ModelError(f"floor is {floor:g}; it is a share, at least 0 and below 0.1")
+    inertia = np.asarray(inertia_com, dtype=float)
+    # Scaled, so that squares of tiny entries do not vanish in the eigenvalue solver.
+    size = float(np.abs(inertia).max())
+    if size == 0.0:
+        return inertia.copy()
+    moments, axes = np.linalg.eigh(inertia / size)
+    second = 0.5 * moments.sum() - moments
+    second = nearest_second_moments(second, floor * float(np.abs(moments).sum()))
+    nearest = (axes * (second.sum() - second)) @ axes.T * size
+    return np.asarray(0.5 * (nearest + nearest.T))
+
+
+def nearest_second_moments(second: Array, floor: float) -> Array:
+    """Principal second moments (3,), all at least ``floor``, closest to the given ones.
+
+    The distance is that of the principal moments of inertia ``tr(s) - s``, so the quadratic
+    programme
+
+        min (s - s0)ᵀ (1 1ᵀ + E) (s - s0)   with s >= floor      (E the identity)
+
+    is solved, exactly, by its active sets. With the set A at the floor, d = sum of
+    ``floor - s0`` over A and k free entries, the free ones are ``s0 - d / (k + 1)``. The
+    programme is symmetric and keeps the order of its entries, so A is made of the smallest: four
+    candidates, of which one that respects the floor is closest.
+    """
+    order = np.argsort(second)
+    s0 = second[order]
+    best, least = np.full(3, floor), np.inf
+    for n_active in range(4):
+        candidate = np.full(3, floor)
+        lifted = float((floor - s0[:n_active]).sum())
+        candidate[n_active:] = s0[n_active:] - lifted / (4 - n_active)
+        if (candidate < floor).any():
+            continue
+        change = candidate - s0
+        cost = float(change.sum() ** 2 + (change**2).sum())
+        if cost < least:
+            best, least = candidate, cost
+    out = np.empty(3)
+    out[order] = best
+    return out

@@ -1,0 +1,73 @@
+"""Whether a physical body can have the inertial that a file states, link by link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from steelyard.errors import listed
+from steelyard.findings import Finding
+from steelyard.robot.inertia import Violation, violations, violations_about_com
+from steelyard.robot.parts import Link
+from steelyard.robot.robot import Robot
+
+Verdict = Literal["physical", "massless", "no inertial", "not physical"]
+
+
+@dataclass(frozen=True)
+class LinkVerdict:
+    """What is to be said of one link.
+
+    verdict : "massless" (ten zeros) and "no inertial" are no faults: frames for sensors and
+        tools have neither mass nor inertia.
+    mass : kg as stated, None where nothing is.
+    violations : the rules that are broken, empty unless the verdict is "not physical".
+    """
+
+    link: str
+    verdict: Verdict
+    mass: float | None
+    violations: tuple[Violation, ...] = ()
+
+
+def check_links(robot: Robot, tolerance: float = 0.0) -> tuple[LinkVerdict, ...]:
+    """A verdict on every link of the robot, in the order of its file.
+
+    Judged are mass and inertia about the centre of mass as the file states them (paper 003,
+    Definition 2), and the 10-vector where a link has only that.
+
+    tolerance : kg m², by which an inertia rule may be missed.
+    """
+    return tuple(check_link(link, tolerance) for link in robot.links)
+
+
+def check_link(link: Link, tolerance: float = 0.0) -> LinkVerdict:
+    """The verdict on one link; see :func:`check_links`."""
+    if link.inertial is None:
+        return LinkVerdict(link.name, "no inertial", None)
+    mass = float(link.inertial[0])
+    if link.inertia_com is None:
+        found = violations(link.inertial, link.name, tolerance)
+    else:
+        found = violations_about_com(mass, link.inertia_com, link.name, tolerance)
+    if found:
+        return LinkVerdict(link.name, "not physical", mass, found)
+    return LinkVerdict(link.name, "physical" if mass > 0.0 else "massless", mass)
+
+
+def file_findings(robot: Robot) -> tuple[Finding, ...]:
+    """Notes of the reader, and how many links of the file are not physical."""
+    notes = [Finding("info", "robot-file", note) for note in robot.notes]
+    bad = [found.link for found in check_links(robot) if found.verdict == "not physical"]
+    if bad:
+        count = f"{len(bad)} of {len(robot.links)} links"
+        notes.append(
+            Finding(
+                "info",
+                "unphysical-links",
+                f"{count} of the robot file are not physical: {listed(bad)}; the estimate does "
+                "not rely on their inertials as they stand, but the comparison with the file does; "
+                "'steelyard check' says what is wrong with them",
+            )
+        )
+    return tuple(notes)

@@ -1,0 +1,179 @@
+"""The robot as its file describes it: a tree of links and joints.
+
+A joint moves its child link against its parent link. At joint position ``q`` the
+child frame stands in the parent frame at
+
+    T_parent_child(q) = placement @ motion(axis, q) @ child_offset
+
+where ``motion`` turns about (revolute, continuous) or slides along (prismatic) the
+unit ``axis`` of the joint frame. URDF files have an identity ``child_offset``; a
+standard Denavit-Hartenberg robot puts its link frames behind the joint, and an MJCF
+joint may stand away from its body's origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import RobotError, did_you_mean, listed, shown
+from steelyard.robot.description import RobotDescription
+from steelyard.robot.parts import (
+    STANDARD_GRAVITY,
+    Joint,
+    Link,
+    gravity_vector,
+    lock_joints,
+)
+from steelyard.robot.rotations import frozen_array
+from steelyard.robot.transmission import Transmission
+from steelyard.robot.tree import check_tree, joints_from_root, root_link
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """A tree of links and joints, with gravity (m/s², in the root link's frame).
+
+    source : the file it was read from. notes : what a user should know about that file.
+    transmission : its motors and gears, where they are stated.
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...]
+    gravity: Array = field(default_factory=lambda: frozen_array(STANDARD_GRAVITY, (3,)))
+    floating_base: bool = False
+    source: str | None = None
+    notes: tuple[str, ...] = ()
+    transmission: Transmission | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gravity", gravity_vector(self.gravity))
+        check_tree(self.name, self.links, self.joints)
+
+    @staticmethod
+    def from_description(description: RobotDescription) -> Robot:
+        """The robot that a format reader describes."""
+        stated = {entry.name: getattr(description, entry.name) for entry in fields(description)}
+        return Robot(**stated)
+
+    @staticmethod
+    def from_urdf(
+        path: str | Path,
+        *,
+        gravity: object = None,
+        floating_base: bool = False,
+        mimics: bool = True,
+    ) -> Robot:
+        """Read a URDF file; see :func:`steelyard.robot.formats.urdf.read_urdf`."""
+        from steelyard.robot.formats.urdf import read_urdf
+
+        return Robot.from_description(
+            read_urdf(path, gravity=gravity, floating_base=floating_base, mimics=mimics)
+        )
+
+    @staticmethod
+    def from_urdf_text(
+        text: str | bytes,
+        *,
+        gravity: object = None,
+        floating_base: bool = False,
+        mimics: bool = True,
+    ) -> Robot:
+        """The robot in the text of a URDF file, such as ROS's robot_description."""
+        from steelyard.robot.formats.urdf import parse_urdf
+
+        return Robot.from_description(
+            parse_urdf(text, gravity=gravity, floating_base=floating_base, mimics=mimics)
+        )
+
+    @staticmethod
+    def from_mjcf(path: str | Path) -> Robot:
+        """Read an MJCF file; see :func:`steelyard.robot.formats.mjcf.read_mjcf`."""
+        from steelyard.robot.formats.mjcf import read_mjcf
+
+        return Robot.from_description(read_mjcf(path))
+
+    @staticmethod
+    def from_dh(
+        rows: object,
+        *,
+        convention: str,
+        gravity: object = None,
+        name: str = "dh",
+    ) -> Robot:
+        """Build a chain from a table; see :func:`steelyard.robot.formats.dh.read_dh`."""
+        from steelyard.robot.formats.dh import read_dh
+
+        return Robot.from_description(
+            read_dh(rows, convention=convention, gravity=gravity, name=name)
+        )
+
+    @cached_property
+    def root(self) -> str:
+        """Name of the one link that is nobody's child."""
+        return root_link(self.links, self.joints)
+
+    @cached_property
+    def moving_joints(self) -> tuple[Joint, ...]:
+        """Joints that move, parents before children, in file order among equals."""
+        return tuple(joint for joint in self.joints_from_root if joint.moves)
+
+    @cached_property
+    def free_joints(self) -> tuple[Joint, ...]:
+        """Moving joints with a coordinate of their own (no mimic), in model order."""
+        return tuple(joint for joint in self.moving_joints if joint.mimic is None)
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the free joints: the order of every q, v, a and tau."""
+        return tuple(joint.name for joint in self.free_joints)
+
+    @cached_property
+    def joints_from_root(self) -> tuple[Joint, ...]:
+        """All joints in depth-first order from the root, siblings in file order."""
+        return joints_from_root(self.root, self.joints)
+
+    @cached_property
+    def _joint_by_name(self) -> dict[str, Joint]:
+        return {joint.name: joint for joint in self.joints}
+
+    @cached_property
+    def _link_by_name(self) -> dict[str, Link]:
+        return {link.name: link for link in self.links}
+
+    def joint(self, name: str) -> Joint:
+        """The joint of that name."""
+        if name in self._joint_by_name:
+            return self._joint_by_name[name]
+        raise RobotError(
+            f"robot '{self.name}' has no joint {shown(name)}"
+            f"{did_you_mean(name, self._joint_by_name)}; its joints are "
+            f"{listed(self._joint_by_name)}"
+        )
+
+    def link(self, name: str) -> Link:
+        """The link of that name."""
+        if name in self._link_by_name:
+            return self._link_by_name[name]
+        raise RobotError(
+            f"robot '{self.name}' has no link {shown(name)}"
+            f"{did_you_mean(name, self._link_by_name)}; its links are "
+            f"{listed(self._link_by_name)}"
+        )
+
+    def lock(self, positions: Mapping[str, float]) -> Robot:
+        """The robot with these joints fixed at these positions (rad or m).
+
+        A joint that mimics a locked one is locked with it.
+        """
+        for name in positions:
+            self.joint(name)
+        return replace(self, joints=lock_joints(self.joints, positions))

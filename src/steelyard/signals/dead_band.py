@@ -1,0 +1,108 @@
+"""Leave out torques at speeds where Coulomb friction has no sign.
+
+Near standstill sign(v) chatters with the noise, and friction takes any value between its two
+signs, while a filter smears the jump of the torque at a reversal: a few such rows bias friction
+and inertia by more than their error bars. A torque row is dropped where a Coulomb term that acts
+on it has a speed inside the band.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import SignalError
+from steelyard.model.model import Model
+from steelyard.signals.motion import Measurements, Motion
+from steelyard.signals.prepare import Prepared, dead_band_record
+from steelyard.signals.processing import DeadBand
+
+Array = NDArray[np.float64]
+
+SHARE_OF_SPEED = 0.1
+"""Automatic dead band of a Coulomb term, as a share of the root mean square of its speed."""
+
+
+def leave_out_slow(model: Model, prepared: Prepared, dead_band: DeadBand) -> Prepared:
+    """A run that was prepared without a dead band, with this one.
+
+    The dead band belongs to the Coulomb terms of the model, which may act along a coupling;
+    ``"auto"`` is a tenth of the root mean square of the speed that each of them sees.
+    """
+    bands = dead_bands(model, prepared.motion, dead_band)
+    measurements = apply_dead_band(model, prepared.motion, prepared.measurements, bands)
+    before, after = (
+        np.isnan(given.tau).sum(axis=0) for given in (prepared.measurements, measurements)
+    )
+    entry = dead_band_record(dead_band, bands, measurements.channels, after - before)
+    choices = prepared.record.get("processing")
+    record = {
+        **prepared.record,
+        "processing": {
+            **(choices if isinstance(choices, Mapping) else {}),
+            "dead_band": entry["asked"],
+        },
+        "dead_band": entry,
+        "torque_samples_missing": {
+            name: int(count) for name, count in zip(measurements.channels, after, strict=True)
+        },
+    }
+    return replace(prepared, measurements=measurements, record=record)
+
+
+def dead_bands(model: Model, motion: Motion, dead_band: DeadBand) -> dict[str, float]:
+    """Dead band (rad/s or m/s) of each joint or coupling with Coulomb friction."""
+    coulomb = [term for term in model.terms if term.kind == "coulomb"]
+    if isinstance(dead_band, Mapping):
+        return {name: float(band) for name, band in dead_band.items()}
+    if dead_band != "auto":
+        return {term.owner: float(dead_band or 0.0) for term in coulomb}
+    rows = {name: row for row, name in enumerate(model.channels)}
+    bands = {}
+    for term in coulomb:
+        speed = np.zeros(len(motion))
+        for joint, weight in term.direction:
+            speed += weight * motion.v[:, rows[joint]]
+        bands[term.owner] = SHARE_OF_SPEED * float(np.sqrt(np.mean(speed**2)))
+    return bands
+
+
+def apply_dead_band(
+    model: Model,
+    motion: Motion,
+    measurements: Measurements,
+    dead_band: float | Mapping[str, float],
+) -> Measurements:
+    """Measurements with NaN where a Coulomb term's speed |d·v| is below the band.
+
+    dead_band : rad/s or m/s, for all or by the term's owner (a joint or a coupling); an owner
+        that is not named has no band.
+    """
+    coulomb = [term for term in model.terms if term.kind == "coulomb"]
+    owners = [term.owner for term in coulomb]
+    if isinstance(dead_band, Mapping):
+        unknown = [name for name in dead_band if name not in owners]
+        if unknown:
+            raise SignalError(
+                f"a dead band is given for {', '.join(unknown)}, but Coulomb friction acts on "
+                f"{', '.join(owners) or 'nothing'}"
+            )
+        bands = {owner: float(dead_band.get(owner, 0.0)) for owner in owners}
+    else:
+        bands = {owner: float(dead_band) for owner in owners}
+    for owner, band in bands.items():
+        if not (np.isfinite(band) and band >= 0.0):
+            raise SignalError(f"the dead band of '{owner}' must be a speed >= 0, not {band!r}")
+    tau = np.array(measurements.tau, dtype=float)
+    rows = {name: row for row, name in enumerate(model.channels)}
+    columns = {name: column for column, name in enumerate(measurements.channels)}
+    for term in coulomb:
+        speed = sum(weight * motion.v[:, rows[joint]] for joint, weight in term.direction)
+        slow = np.abs(speed) < bands[term.owner]
+        for joint, _ in term.direction:
+            if joint in columns:
+                tau[slow, columns[joint]] = np.nan
+    return Measurements(measurements.channels, tau)

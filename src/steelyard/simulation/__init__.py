@@ -1,0 +1,1 @@
+"""The virtual robot, its sensors, and the built-in arm."""

@@ -1,0 +1,273 @@
+"""The compiled loop of the virtual robot. Imported on first use only, like `_loops`.
+
+Between two ticks of the controller the drive torque is constant, and
+
+    (M(q) + Ia) a + b(q, v) + fo + V v + sum_k d_k fc_k tanh(d_k·v / slow) = tau
+
+is stepped by the midpoint rule, M from lanes of unit accelerations. Friction is taken at the
+end of a step: viscous friction by the trapezoidal rule, Coulomb friction by the backward Euler
+rule, which is exact where it is saturated and does not chatter where a joint sticks. The step
+is thus of second order wherever no joint reverses, and stable however steep the tanh is.
+
+Arguments that recur:
+
+    phi     (n_bodies, 10) parameters of the bodies; believed ones are the controller's
+    work    what the joints add: Ia (nv, nv), V (nv, nv), fo (nv,), the directions of Coulomb
+            friction (n, nv) and fc (n,)
+    control kind, Kp (nv,), Kd (nv,), believed phi and believed Ia
+    target  q, v and a (nv,) of the reference at a tick
+    lanes   (nv + 2, nv) states at which the kernel is asked in one go; see `collect`
+
+Numba's cache does not see changes of functions in other files: after editing `_loops`, touch
+this file.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.model._loops import fill_torque, jit
+
+COMPUTED_TORQUE, PD, FREE = 0, 1, 2
+DONE, NOT_FINITE, LEFT_REFERENCE, NOT_POSITIVE, NOT_SOLVED = 0, 1, 2, 3, 4
+
+NEWTON_STEPS = 100
+SINGULAR = 1e-13  # pivot of M, as a share of its diagonal, that counts as zero
+
+
+@jit
+def factor(A, L):  # type: ignore[no-untyped-def]
+    """Cholesky factor of A into L; the row at which A is not positive definite, else -1."""
+    n = A.shape[0]
+    for j in range(n):
+        pivot = A[j, j]
+        for k in range(j):
+            pivot -= L[j, k] * L[j, k]
+        if not pivot > SINGULAR * abs(A[j, j]):
+            return j
+        root = np.sqrt(pivot)
+        L[j, j] = root
+        for i in range(j + 1, n):
+            rest = A[i, j]
+            for k in range(j):
+                rest -= L[i, k] * L[j, k]
+            L[i, j] = rest / root
+    return -1
+
+
+@jit
+def substitute(L, x):  # type: ignore[no-untyped-def]
+    """Solve L Lᵀ x = x in place."""
+    n = x.shape[0]
+    for i in range(n):
+        for k in range(i):
+            x[i] -= L[i, k] * x[k]
+        x[i] /= L[i, i]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            x[i] -= L[k, i] * x[k]
+        x[i] /= L[i, i]
+
+
+@jit
+def slope(A, rhs, work, span, slow, x, H, g):  # type: ignore[no-untyped-def]
+    """g = A x - rhs + impulse of Coulomb friction at speed x, and its Jacobian H."""
+    directions, coulomb = work[3], work[4]
+    n = x.shape[0]
+    for i in range(n):
+        g[i] = -rhs[i]
+        for j in range(n):
+            g[i] += A[i, j] * x[j]
+            H[i, j] = A[i, j]
+    for k in range(coulomb.shape[0]):
+        along = 0.0
+        for i in range(n):
+            along += directions[k, i] * x[i]
+        saturation = np.tanh(along / slow)
+        impulse = span * coulomb[k]
+        steep = impulse * (1.0 - saturation * saturation) / slow
+        for i in range(n):
+            g[i] += directions[k, i] * impulse * saturation
+            for j in range(n):
+                H[i, j] += directions[k, i] * directions[k, j] * steep
+
+
+@jit
+def speed_after(A, rhs, work, span, slow, x, H, L, g, step):  # type: ignore[no-untyped-def]
+    """Solve A x + span sum_k d_k fc_k tanh(d_k·x / slow) = rhs from the guess x, in place.
+
+    This is the minimum of a convex function; a Newton step is halved while it ends, along its
+    own line, on a rise that is more than a tenth of the fall it started with.
+    """
+    n = x.shape[0]
+    slope(A, rhs, work, span, slow, x, H, g)
+    for _ in range(NEWTON_STEPS):
+        if factor(H, L) >= 0:
+            return NOT_SOLVED
+        for i in range(n):
+            step[i] = -g[i]
+        substitute(L, step)
+        before = 0.0
+        for i in range(n):
+            before += g[i] * step[i]
+        for _ in range(60):
+            for i in range(n):
+                x[i] += step[i]
+            slope(A, rhs, work, span, slow, x, H, g)
+            after = 0.0
+            for i in range(n):
+                after += g[i] * step[i]
+            if not after > -0.1 * before:
+                break
+            before *= 0.5
+            for i in range(n):
+                x[i] -= step[i]
+                step[i] *= 0.5
+        small = True
+        for i in range(n):
+            # steps shrink quadratically: the next would be far below rounding
+            if not abs(step[i]) <= 1e-7 * slow + 1e-12 * abs(x[i]):
+                small = False
+        if small or work[4].shape[0] == 0:
+            return DONE
+    return NOT_SOLVED
+
+
+@jit
+def copy(source, target):  # type: ignore[no-untyped-def]
+    """Copy (n,); a loop, since assigning slices takes seconds to compile."""
+    for i in range(target.shape[0]):
+        target[i] = source[i]
+
+
+@jit
+def ask(control, target, q, v, row_q, row_v, row_a):  # type: ignore[no-untyped-def]
+    """The state (1, nv) whose torque the controller needs: at rest for gravity alone."""
+    kind, stiffness, damping, _, _ = control
+    q_ref, v_ref, a_ref = target
+    for i in range(q.shape[0]):
+        row_q[0, i] = q[i]
+        if kind == COMPUTED_TORQUE:
+            correction = stiffness[i] * (q_ref[i] - q[i]) + damping[i] * (v_ref[i] - v[i])
+            row_v[0, i] = v[i]
+            row_a[0, i] = a_ref[i] + correction
+
+
+@jit
+def answer(control, target, q, v, row_a, row_tau, tau):  # type: ignore[no-untyped-def]
+    """Drive torque (nv,) that the controller sets, from the torque it asked for."""
+    kind, stiffness, damping, _, believed_Ia = control
+    q_ref, v_ref, _ = target
+    for i in range(tau.shape[0]):
+        tau[i] = 0.0 if kind == FREE else row_tau[0, i]
+        if kind == PD:
+            tau[i] += stiffness[i] * (q_ref[i] - q[i]) + damping[i] * (v_ref[i] - v[i])
+        elif kind == COMPUTED_TORQUE:
+            for k in range(tau.shape[0]):
+                tau[i] += believed_Ia[i, k] * row_a[0, k]
+
+
+@jit
+def collect(work, h, stage, lanes_tau, tau, v, M, A, rhs):  # type: ignore[no-untyped-def]
+    """M, and A and rhs of the equation A v_new + Coulomb = rhs of a stage, from the lanes.
+
+    Lane k has acceleration e_k at rest, lane nv none, and lane nv + 1 the speed of the robot.
+    """
+    Ia, V, offset, _, _ = work
+    n = v.shape[0]
+    span = 0.5 * h if stage == 0 else h
+    for i in range(n):
+        rhs[i] = span * (tau[i] - lanes_tau[n + 1, i] - offset[i])
+        for k in range(n):
+            M[i, k] = lanes_tau[k, i] - lanes_tau[n, i] + Ia[i, k]
+            A[i, k] = M[i, k] + 0.5 * h * V[i, k]
+            drag = 0.0 if stage == 0 else 0.5 * h * V[i, k]
+            rhs[i] += (M[i, k] - drag) * v[k]
+
+
+@jit
+def rollout(  # type: ignore[no-untyped-def]
+    geometry, phi, work, slow, control, reference, leash, period, substeps, every, out
+):
+    """Follow the reference (q, v, a: (n_ticks, nv) each) and record every so-many-th tick.
+
+    period : time between ticks (s), in which ``substeps`` steps are made.
+    leash : (nv,) largest distance from the reference.
+    out : q, v and tau (n_samples, nv); the torque of a tick is the middle of its jump there.
+
+    Returns a status, the tick and the joint (row) it is about; where M is not positive
+    definite, the position is left in the first row of q.
+    """
+    q_ref, v_ref, a_ref = reference
+    q_out, v_out, tau_out = out
+    n = q_ref.shape[1]
+    h = period / substeps
+    # few allocations, since each takes long to compile
+    vectors, squares = np.zeros((10, n)), np.zeros((4, n, n))
+    rows, lanes = np.zeros((4, 1, n)), np.zeros((4, n + 2, n))
+    q, v, q_mid, v_mid, v_new = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
+    tau, tau_before, rhs, g, step = vectors[5], vectors[6], vectors[7], vectors[8], vectors[9]
+    M, A, H, L = squares[0], squares[1], squares[2], squares[3]
+    row_q, row_v, row_a, row_tau = rows[0], rows[1], rows[2], rows[3]
+    lanes_q, lanes_v, lanes_a, lanes_tau = lanes[0], lanes[1], lanes[2], lanes[3]
+    copy(q_ref[0], q)
+    copy(v_ref[0], v)
+    for i in range(n):
+        lanes_a[i, i] = 1.0
+    for tick in range(q_ref.shape[0]):
+        for i in range(n):
+            if not (np.isfinite(q[i]) and np.isfinite(v[i])):
+                return NOT_FINITE, tick, i
+            if abs(q[i] - q_ref[tick, i]) > leash[i]:
+                return LEFT_REFERENCE, tick, i
+        target = (q_ref[tick], v_ref[tick], a_ref[tick])
+        # the controller, then two stages per step: one loop, since each place that calls
+        # fill_torque takes seconds to compile
+        for phase in range(1 + 2 * substeps):
+            stage = (phase + 1) % 2
+            if phase == 0:
+                ask(control, target, q, v, row_q, row_v, row_a)
+            else:
+                for lane in range(n + 2):
+                    copy(q if stage == 0 else q_mid, lanes_q[lane])
+                copy(v if stage == 0 else v_mid, lanes_v[n + 1])
+            state = (
+                (row_q, row_v, row_a, row_tau)
+                if phase == 0
+                else (lanes_q, lanes_v, lanes_a, lanes_tau)
+            )
+            parameters = control[3] if phase == 0 else phi
+            fill_torque(*(geometry + (parameters,) + state))  # noqa: RUF005 (compiled)
+            if phase == 0:
+                answer(control, target, q, v, row_a, row_tau, tau)
+                if tick % every == 0:
+                    copy(q, q_out[tick // every])
+                    copy(v, v_out[tick // every])
+                    for i in range(n):
+                        before = tau[i] if tick == 0 else tau_before[i]
+                        tau_out[tick // every, i] = 0.5 * (before + tau[i])
+                copy(tau, tau_before)
+                if tick + 1 == q_ref.shape[0]:
+                    break
+                continue
+            collect(work, h, stage, lanes_tau, tau, v, M, A, rhs)
+            bad = factor(M, L)
+            if bad >= 0:
+                finite = np.isfinite(M[bad, bad])
+                copy(lanes_q[0], q_out[0])
+                return (NOT_POSITIVE if finite else NOT_FINITE), tick, bad
+            copy(v, v_new)
+            span = 0.5 * h if stage == 0 else h
+            if speed_after(A, rhs, work, span, slow, v_new, H, L, g, step) != DONE:
+                for i in range(n):
+                    if not np.isfinite(rhs[i]):
+                        return NOT_FINITE, tick, i
+                return NOT_SOLVED, tick, 0
+            for i in range(n):
+                if stage == 0:
+                    q_mid[i] = q[i] + 0.5 * h * v[i]
+                    v_mid[i] = v_new[i]
+                else:
+                    q[i] += 0.5 * h * (v[i] + v_new[i])
+                    v[i] = v_new[i]
+    return DONE, 0, 0

@@ -1,0 +1,78 @@
+"""An arm that comes with the package, and what it is really like.
+
+`builtin_arm` is what a user has: a URDF with inertials from drawings and no friction.
+`builtin_truth` is the virtual arm that a user would measure: links that were built a little
+different from the drawings, drives, friction and offsets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.resources import as_file, files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import ModelError
+from steelyard.model.kernels import body_parameters
+from steelyard.model.model import Model
+from steelyard.robot.inertia import from_pseudo_inertia, pseudo_inertia
+from steelyard.robot.robot import Robot
+
+Array = NDArray[np.float64]
+
+# drive inertia (kg m²), viscous (N m s/rad), Coulomb (N m), offset (N m)
+JOINTS = {
+    "shoulder_yaw": {"Ia": 0.90, "fv": 6.0, "fc": 7.0, "fo": 0.40},
+    "shoulder_pitch": {"Ia": 0.95, "fv": 6.5, "fc": 8.0, "fo": -0.60},
+    "upper_arm_roll": {"Ia": 0.45, "fv": 3.4, "fc": 4.2, "fo": 0.25},
+    "elbow_pitch": {"Ia": 0.48, "fv": 3.7, "fc": 4.6, "fo": -0.30},
+    "forearm_roll": {"Ia": 0.16, "fv": 1.4, "fc": 1.8, "fo": 0.12},
+    "wrist_pitch": {"Ia": 0.12, "fv": 1.1, "fc": 1.5, "fo": -0.10},
+    "wrist_roll": {"Ia": 0.10, "fv": 0.9, "fc": 1.2, "fo": 0.06},
+}
+
+MASS_ERROR = (0.05, 0.15)  # share of the mass, up or down
+SHIFT_M = 0.015  # of the centre of mass, along each axis, at most
+STRETCH = 0.08  # of the body, at most, along and between its axes
+
+
+def arm_urdf() -> str:
+    """The text of the built-in arm's URDF."""
+    return (files("steelyard") / "simulation" / "arm7.urdf").read_text(encoding="utf-8")
+
+
+def builtin_arm() -> Robot:
+    """The built-in arm, "steelyard_arm": seven joints, a flange and a tool."""
+    with as_file(files("steelyard") / "simulation" / "arm7.urdf") as path:
+        # where the package is installed says nothing about the arm
+        return replace(Robot.from_urdf(path), source=None)
+
+
+def builtin_truth(model: Model, *, seed: int = 0) -> Array:
+    """True parameters theta (n_columns,) of a built-in arm that differs from its drawings.
+
+    Each body is 5 to 15 % heavier or lighter than its file says, stretched and sheared by up
+    to 8 % and shifted by up to 15 mm along each axis: a deformation x ↦ F x + d of a body
+    that can exist gives another, J = s [F d; 0 1] J₀ [F d; 0 1]ᵀ. Drives, friction and
+    offsets are those of ``JOINTS``, as far as the model has such terms.
+    """
+    foreign = [joint for joint in model.channels if joint not in JOINTS]
+    if foreign:
+        raise ModelError(
+            f"the built-in truth knows nothing of {', '.join(foreign)}; its joints are "
+            f"{', '.join(JOINTS)}"
+        )
+    rng = np.random.default_rng(seed)
+    theta = model.prior_theta()
+    J = pseudo_inertia(body_parameters(model, theta))
+    for first, drawn in zip(model.first_column_of_body, J, strict=True):
+        mass = 1.0 + rng.choice([-1.0, 1.0]) * rng.uniform(*MASS_ERROR)
+        T = np.eye(4)
+        T[:3, :3] += rng.uniform(-STRETCH, STRETCH, size=(3, 3))
+        T[:3, 3] = rng.uniform(-SHIFT_M, SHIFT_M, size=3)
+        theta[first : first + 10] = from_pseudo_inertia(mass * T @ drawn @ T.T)
+    for i, column in enumerate(model.columns):
+        if column.kind != "rigid_body":
+            theta[i] = JOINTS.get(column.owner, {}).get(column.symbol, 0.0)
+    return theta

@@ -1,0 +1,308 @@
+"""A virtual robot: friction, drives, a controller and sensors; it produces a log.
+
+The robot obeys (M(q) + Ia) a + b(q, v) + friction + offset = tau, all from a `Model` and its true
+parameters theta, Coulomb friction rounded off near zero speed to fc tanh(s / slow). How it is
+integrated: see `steelyard.simulation._rollout`. There are no end stops, no effort limits, and no
+delay or elasticity in the drives; the controller sees the true state, and sensor noise is on the
+record only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.errors import SimulationError
+from steelyard.logs.log import Log
+from steelyard.model.kernels import (
+    bias_torque,
+    body_parameters,
+    mass_matrix,
+    mechanism_arguments,
+    parameter_array,
+    torque,
+)
+from steelyard.model.model import Model
+from steelyard.robot.inertia import violations
+from steelyard.signals.motion import Motion
+from steelyard.simulation.sensors import PerJoint, Sensors, per_joint, positive, record
+
+__all__ = ["Controller", "Sensors", "Trajectory", "forward_dynamics", "simulate"]
+
+Array = NDArray[np.float64]
+ControllerKind = Literal["computed_torque", "pd", "ideal", "free"]
+
+CONTROLLERS = ("computed_torque", "pd", "ideal", "free")
+CONTROL_RATE_HZ = 1000.0
+MAX_TICKS = 20_000_000
+MOST_SUSPECTS = 4
+EXACTLY = "or let it follow exactly, with --controller ideal (Controller('ideal'))"
+
+
+class Trajectory(Protocol):
+    """A motion plan: names of its joints, and its state at any time."""
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints, in the order of the columns that ``evaluate`` returns."""
+
+    def evaluate(self, time: ArrayLike) -> Motion:
+        """The motion at these times (s)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Controller:
+    """How the robot is made to follow, with error e = q_ref - q:
+
+        computed_torque  tau = M̂ (a_ref + Kp e + Kd ė) + ĉ(q, v) + ĝ(q)     (paper 000, eq 76)
+        pd               tau = ĝ(q) + m̂ (Kp e + Kd ė), m̂ the smallest diagonal of M̂ on the way
+        ideal            the robot follows exactly, with the torque of the model
+        free             no torque: the robot is let go at the start of the motion
+
+    stiffness : Kp, 1/s²; one number, or one per joint name.
+    damping : Kd, 1/s; None for 2 sqrt(Kp), critically damped.
+    theta : parameters (n_columns,) that the controller believes in; None for the true ones.
+        As in the paper, it knows nothing of friction and offsets.
+    rate_hz : its tick; torque is held in between. None for the smallest multiple of the log's
+        rate that is at least 1 kHz.
+    leash : largest error (rad or m) before it gives up.
+    """
+
+    kind: ControllerKind = "computed_torque"
+    stiffness: PerJoint = 400.0
+    damping: PerJoint | None = None
+    theta: Array | None = None
+    rate_hz: float | None = None
+    leash: PerJoint = 1.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in CONTROLLERS:
+            raise SimulationError(
+                f"there is no controller {self.kind!r}; there are {', '.join(CONTROLLERS)}"
+            )
+
+
+def simulate(
+    model: Model,
+    theta: ArrayLike,
+    trajectory: Trajectory,
+    *,
+    duration_s: float,
+    rate_hz: float = 1000.0,
+    controller: Controller | None = None,
+    sensors: Sensors | None = None,
+    seed: int = 0,
+    name: str = "virtual",
+    slow: float = 1e-3,
+    step_s: float = 5e-4,
+) -> Log:
+    """Let a robot with parameters theta (n_columns,) follow a trajectory, and log it.
+
+    The robot starts on the trajectory. Torque is recorded as the drives apply it; where it
+    jumps at a sample, as the middle of the jump.
+
+    slow : speed (rad/s or m/s) within which Coulomb friction changes its sign.
+    step_s : longest step of integration.
+    seed : of the sensors' noise; the same seed gives the same log.
+    """
+    if not isinstance(model, Model):
+        raise SimulationError(f"a model is needed, not a {type(model).__name__}; try Model(robot)")
+    controller, sensors = controller or Controller(), sensors or Sensors()
+    theta = parameter_array(model, theta)
+    check_simulable(model, theta, controller.kind)
+    for value, what in ((duration_s, "duration_s"), (rate_hz, "rate_hz")):
+        positive(value, what)
+    if seed < 0:
+        raise SimulationError(f"seed is {seed}; it must not be negative")
+    n_samples = round(duration_s * rate_hz) + 1
+    every = control_ticks(controller, rate_hz)
+    if n_samples < 2:
+        raise SimulationError(f"{duration_s:g} s at {rate_hz:g} Hz are less than two samples")
+    if n_samples * every > MAX_TICKS:
+        raise SimulationError(
+            f"{duration_s:g} s at {rate_hz * every:g} Hz are {n_samples * every} ticks of the "
+            f"controller; at most {MAX_TICKS} are simulated at once"
+        )
+    time = np.arange(n_samples) / rate_hz
+    if controller.kind == "ideal":
+        motion = reference(model, trajectory, time)
+        tau = torque(model, theta, motion.q, motion.v, motion.a)
+        return record(model.robot, time, motion.q, motion.v, tau, sensors, seed, name)
+    positive(slow, "slow")
+    positive(step_s, "step_s")
+    ticks = np.arange((n_samples - 1) * every + 1) / (rate_hz * every)
+    motion = reference(model, trajectory, ticks)
+    q, v, tau = follow(model, theta, controller, motion, every, slow, step_s)
+    return record(model.robot, time, q, v, tau, sensors, seed, name)
+
+
+def forward_dynamics(
+    model: Model, theta: ArrayLike, q: ArrayLike, v: ArrayLike, tau: ArrayLike
+) -> Array:
+    """Acceleration (n_samples, nv) under drive torques tau (n_samples, nv), friction with the
+    sharp sign of the model; q (n_samples, nq), v (n_samples, nv).
+    """
+    M = mass_matrix(model, theta, q)
+    rest = np.atleast_2d(np.asarray(tau, dtype=float)) - bias_torque(model, theta, q, v)
+    return np.asarray(np.linalg.solve(M, rest[:, :, None])[:, :, 0], dtype=float)
+
+
+def follow(
+    model: Model,
+    theta: Array,
+    controller: Controller,
+    motion: Motion,
+    every: int,
+    slow: float,
+    step_s: float,
+) -> tuple[Array, Array, Array]:
+    """True q, v and tau (n_samples, nv) at every so-many-th tick of the reference."""
+    from steelyard.simulation import _rollout
+
+    joints = model.channels
+    kind = {"computed_torque": _rollout.COMPUTED_TORQUE, "pd": _rollout.PD, "free": _rollout.FREE}
+    believed = theta if controller.theta is None else parameter_array(model, controller.theta)
+    stiffness = per_joint(controller.stiffness, joints, "stiffness")
+    if controller.damping is None:
+        damping = 2.0 * np.sqrt(stiffness)
+    else:
+        damping = per_joint(controller.damping, joints, "damping")
+    if controller.kind == "pd":
+        some = motion.q[:: max(1, len(motion) // 100)]
+        inertia = mass_matrix(model, believed, some).diagonal(axis1=1, axis2=2).min(axis=0)
+        stiffness, damping = stiffness * inertia, damping * inertia
+    leash = per_joint(controller.leash, joints, "leash")
+    if controller.kind == "free":
+        leash = np.full(len(joints), np.inf)
+    period = float(motion.time[1] - motion.time[0])
+    n_samples = (len(motion) - 1) // every + 1
+    q, v, tau = (np.empty((n_samples, len(joints))) for _ in range(3))
+    status, tick, joint = _rollout.rollout(
+        mechanism_arguments(model.mechanism),
+        body_parameters(model, theta),
+        joint_work(model, theta),
+        float(slow),
+        (
+            kind[controller.kind],
+            stiffness,
+            damping,
+            body_parameters(model, believed),
+            joint_work(model, believed)[0],
+        ),
+        (motion.q, motion.v, motion.a),
+        leash,
+        period,
+        max(1, int(np.ceil(period / step_s - 1e-9))),
+        every,
+        (q, v, tau),
+    )
+    if status == _rollout.DONE:
+        return q, v, tau
+    where = f"joint '{joints[joint]}' at {motion.time[tick]:.6g} s"
+    if status == _rollout.NOT_POSITIVE:
+        raise SimulationError(not_positive(model, theta, joints[joint], where, q[0]))
+    if status == _rollout.LEFT_REFERENCE:
+        unit = "m" if model.robot.joint(joints[joint]).kind == "prismatic" else "rad"
+        raise SimulationError(
+            f"{where} is more than {leash[joint]:g} {unit} away from its reference; if it lags, "
+            "because friction is large for its inertia: raise its stiffness or its drive inertia, "
+            "or slow the motion down; if it shakes: lower the stiffness, or raise the controller's "
+            f"rate_hz; {EXACTLY}"
+        )
+    if status == _rollout.NOT_SOLVED:
+        raise SimulationError(f"friction has no solution at {motion.time[tick]:.6g} s: raise slow")
+    raise SimulationError(
+        f"{where} diverged; lower the stiffness (1/s²), raise the controller's rate_hz, or shorten "
+        f"step_s; {EXACTLY}"
+    )
+
+
+def joint_work(model: Model, theta: Array) -> tuple[Array, Array, Array, Array, Array]:
+    """Ia (nv, nv), V (nv, nv), fo (nv,), Coulomb directions (n, nv) and fc (n,) of the terms."""
+    nv, arrays = model.nv, model.term_arrays
+    inertia, viscous, offset = np.zeros((nv, nv)), np.zeros((nv, nv)), np.zeros(nv)
+    directions, coulomb = [], []
+    for k, term in enumerate(model.terms):
+        entries = slice(arrays.start[k], arrays.start[k + 1])
+        d = np.zeros(nv)
+        np.add.at(d, arrays.row[entries], arrays.weight[entries])
+        value = theta[arrays.column[k]]
+        if term.kind == "drive_inertia":
+            inertia += value * np.outer(d, d)
+        elif term.kind == "viscous":
+            viscous += value * np.outer(d, d)
+        elif term.kind == "offset":
+            offset += value * d
+        elif term.kind == "coulomb" and value != 0.0:
+            directions.append(d)
+            coulomb.append(value)
+    return inertia, viscous, offset, np.array(directions).reshape(-1, nv), np.array(coulomb)
+
+
+def check_simulable(model: Model, theta: Array, kind: ControllerKind) -> None:
+    """Refuse a floating base, numbers that are not finite, and friction that pushes."""
+    if model.robot.floating_base:
+        raise SimulationError(
+            f"robot '{model.robot.name}' has a floating base, which the virtual robot cannot "
+            "hold up: simulate it with a fixed base"
+        )
+    for column, value in zip(model.columns, theta, strict=True):
+        if not np.isfinite(value):
+            raise SimulationError(f"{column.name} is {value}; it must be a finite number")
+        if kind != "ideal" and column.kind in ("viscous", "coulomb") and value < 0.0:
+            raise SimulationError(
+                f"{column.name} is {value:g} {column.unit}: friction that pushes cannot be "
+                "simulated; it must not be negative"
+            )
+
+
+def control_ticks(controller: Controller, rate_hz: float) -> int:
+    """Ticks of the controller per sample of the log."""
+    if controller.kind == "ideal":
+        return 1
+    if controller.rate_hz is None:
+        return max(1, int(np.ceil(CONTROL_RATE_HZ / rate_hz - 1e-9)))
+    positive(controller.rate_hz, "the controller's rate_hz")
+    ratio = controller.rate_hz / rate_hz
+    if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-9 * ratio:
+        raise SimulationError(
+            f"the controller's {controller.rate_hz:g} Hz are no multiple of the log's "
+            f"{rate_hz:g} Hz; choose one that is"
+        )
+    return round(ratio)
+
+
+def reference(model: Model, trajectory: Trajectory, time: Array) -> Motion:
+    """The trajectory at these times, columns in the model's order of joints."""
+    joints = model.channels
+    if sorted(trajectory.joints) != sorted(joints):
+        raise SimulationError(
+            f"the trajectory moves {', '.join(trajectory.joints)}, but the joints of robot "
+            f"'{model.robot.name}' are {', '.join(joints)}"
+        )
+    motion = trajectory.evaluate(time)
+    order = [trajectory.joints.index(name) for name in joints]
+    q, v, a = (np.ascontiguousarray(x[:, order]) for x in (motion.q, motion.v, motion.a))
+    return Motion(time, q, v, a, motion.run)
+
+
+def not_positive(model: Model, theta: Array, joint: str, where: str, q: Array) -> str:
+    """Why there is no inertia against some motion, and which bodies look wrong."""
+    smallest = float(np.linalg.eigvalsh(mass_matrix(model, theta, q[None])[0])[0])
+    bodies = zip(model.mechanism.bodies, body_parameters(model, theta), strict=True)
+    wrong: list[str] = []
+    # the body that the joint moves is the first suspect
+    for body, phi in sorted(bodies, key=lambda pair: pair[0].joint != joint):
+        wrong.extend(violation.words for violation in violations(phi, body.name))
+        if not phi.any():
+            wrong.append(f"link '{body.name}' is massless")
+    if len(wrong) > MOST_SUSPECTS:
+        wrong = [*wrong[:MOST_SUSPECTS], f"{len(wrong) - MOST_SUSPECTS} more"]
+    what = "; ".join(wrong) if wrong else "each link by itself is physical: look at drive inertia"
+    return (
+        f"the inertia matrix is not positive definite at {where} (its smallest eigenvalue is "
+        f"{smallest:.3g}): {what}"
+    )

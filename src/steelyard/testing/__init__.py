@@ -1,0 +1,1 @@
+"""Random robots and bodies, for testing estimators against oracles."""

@@ -1,0 +1,135 @@
+"""Validation on logs, those that were not used told from those that were."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.errors import LogError
+from steelyard.findings import Finding
+from steelyard.logs.log import Log
+from steelyard.logs.several import with_unique_names
+from steelyard.model.base_map import BaseMap
+from steelyard.model.model import Model
+from steelyard.signals.dead_band import leave_out_slow
+from steelyard.signals.motion import Measurements, Motion
+from steelyard.signals.prepare import Prepared, prepare
+from steelyard.signals.processing import Processing
+from steelyard.validation.scores import Validation, predict_base, validate
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Errors on runs that should not have been used.
+
+    runs : one validation per run. overall : over all of them as if they were one.
+    first, predicted : the first run with all of its torques, and those (n_samples, nv) that are
+        predicted for it; NaN where they are not held against the measured ones.
+    records : what was done to the signals of each run.
+    used : names of runs that the estimate was made from after all.
+    findings : what the user should know about the runs.
+    """
+
+    runs: tuple[Validation, ...]
+    overall: Validation
+    first: Prepared
+    predicted: Array
+    records: tuple[Mapping[str, Any], ...] = ()
+    used: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def data(self) -> str:
+        """On which data the errors are, in words."""
+        if not self.used:
+            return "data that was not used"
+        if len(self.used) == len(self.runs):
+            return "the data that was used for the estimate: a fit, not a test"
+        return f"{len(self.runs)} logs, {len(self.used)} of which were used for the estimate"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        records = self.records or ({},) * len(self.runs)
+        return {
+            "overall": self.overall.to_dict(),
+            "runs": [
+                {
+                    **run.to_dict(),
+                    "used_for_the_estimate": run.run in self.used,
+                    "record": dict(record),
+                }
+                for run, record in zip(self.runs, records, strict=True)
+            ],
+            "findings": [vars(finding) for finding in self.findings],
+        }
+
+
+def validate_logs(
+    model: Model,
+    base: BaseMap,
+    beta: ArrayLike,
+    logs: Log | Iterable[Log],
+    processing: Processing,
+    used: Collection[str] = (),
+) -> HeldOut:
+    """Predict the torques of each log from base parameters beta (n_base,), and compare.
+
+    used : content hashes of the logs that the estimate was made from; see :func:`used_hashes`.
+
+    A joint that never moves is no reason to refuse a log here: its torque can be predicted.
+    """
+    without = replace(processing, still_joints="keep", dead_band=None)
+    whole = [prepare(log, model.robot, without) for log in with_unique_names(logs)]
+    if not whole:
+        raise LogError("there is no log to validate on; give at least one")
+    prepared = [leave_out_slow(model, run, processing.dead_band) for run in whole]
+    predicted = [predict_base(model, base, beta, run.motion) for run in prepared]
+    runs = tuple(
+        validate(model, torques, run.motion, run.measurements)
+        for run, torques in zip(prepared, predicted, strict=True)
+    )
+    overall = runs[0]
+    if len(runs) > 1:
+        motion, measurements = one_run(prepared)
+        overall = validate(model, np.concatenate(predicted), motion, measurements)
+    seen = tuple(run.motion.run for run in prepared if run.record["content_sha256"] in used)
+    return HeldOut(
+        runs,
+        overall,
+        whole[0],
+        where_used(prepared[0], predicted[0]),
+        tuple(run.record for run in prepared),
+        seen,
+        (*(_used_finding(name) for name in seen), *(f for run in prepared for f in run.findings)),
+    )
+
+
+def _used_finding(name: str) -> Finding:
+    return Finding(
+        "warning",
+        "used-for-the-estimate",
+        f"log '{name}' was used for the estimate: its error is a fit, not a test",
+    )
+
+
+def where_used(run: Prepared, predicted: Array) -> Array:
+    """Predicted torques (n_samples, nv), NaN where the run's are missing or left out."""
+    return np.where(np.isnan(run.measurements.tau), np.nan, predicted)
+
+
+def one_run(prepared: Sequence[Prepared]) -> tuple[Motion, Measurements]:
+    """The samples of several runs behind each other; their time starts anew at each."""
+    motions = [run.motion for run in prepared]
+    time, q, v, a = (
+        np.concatenate([getattr(motion, name) for motion in motions])
+        for name in ("time", "q", "v", "a")
+    )
+    tau = np.concatenate([run.measurements.tau for run in prepared])
+    name = ", ".join(motion.run for motion in motions)
+    return Motion(time, q, v, a, name), Measurements(prepared[0].measurements.channels, tau)

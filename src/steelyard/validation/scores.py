@@ -1,0 +1,221 @@
+"""How well a model predicts torques that it was not made from.
+
+A prediction is worth something when it beats what was there before: the inertials that the
+robot's file states, without friction and drive inertia, and no model at all.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.errors import ResultError, SignalError
+from steelyard.model.base_map import BaseMap
+from steelyard.model.kernels import torque
+from steelyard.model.model import Model, check_joint_names
+from steelyard.signals.motion import Measurements, Motion
+
+Array = NDArray[np.float64]
+
+BASELINE = "file's inertials, no friction"
+"""What a prediction is compared with, in the words that people see."""
+
+
+@dataclass(frozen=True)
+class ChannelScore:
+    """How well one torque channel is predicted, over its rows that were measured.
+
+    rms, torque_rms : root mean square of the error and of the torque, N m (N).
+    relative_error : |tau - tau_hat| / |tau| (paper 000, eq 84); 0 is perfect.
+    fit_percent : 100 (1 - |tau - tau_hat| / |tau - mean(tau)|); 100 is perfect.
+
+    NaN where nothing was measured, or where the divisor is zero.
+    """
+
+    name: str
+    n_rows: int
+    rms: float
+    torque_rms: float
+    relative_error: float
+    fit_percent: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """The errors of one predictor; ``relative_error`` is over all channels together."""
+
+    predictor: str
+    channels: tuple[ChannelScore, ...]
+    n_rows: int
+    rms: float
+    relative_error: float
+
+
+@dataclass(frozen=True)
+class Validation:
+    """A prediction beside the inertials of the robot's file and no model at all."""
+
+    run: str
+    prediction: Score
+    prior: Score
+    zero: Score
+
+    @property
+    def beats_prior(self) -> bool:
+        """Whether the error over all channels is below that of the file's inertials."""
+        return self.prediction.rms < self.prior.rms
+
+    @property
+    def beats_zero(self) -> bool:
+        """Whether the error over all channels is below that of predicting nothing."""
+        return self.prediction.rms < self.zero.rms
+
+    @property
+    def worse_channels(self) -> tuple[str, ...]:
+        """Channels in which the file's inertials predict better."""
+        pairs = zip(self.prediction.channels, self.prior.channels, strict=True)
+        return tuple(ours.name for ours, prior in pairs if ours.rms > prior.rms)
+
+    @property
+    def verdict(self) -> str:
+        """The comparison in one sentence."""
+        own, prior = self.prediction.relative_error, self.prior.relative_error
+        errors = f"relative error {own:.2%} against {prior:.2%}"
+        if not self.beats_prior:
+            return f"does not beat the baseline ({BASELINE}): {errors}"
+        exceptions = f", except in {', '.join(self.worse_channels)}" if self.worse_channels else ""
+        return f"beats the baseline ({BASELINE}): {errors}{exceptions}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain values that JSON can hold; None for NaN."""
+        return {
+            "run": self.run,
+            "verdict": self.verdict,
+            "beats_prior": self.beats_prior,
+            "beats_zero": self.beats_zero,
+            "worse_channels": list(self.worse_channels),
+            **{
+                name: {
+                    "n_rows": score.n_rows,
+                    "rms": _plain(score.rms),
+                    "relative_error": _plain(score.relative_error),
+                    "channels": [
+                        {key: _plain(value) for key, value in vars(channel).items()}
+                        for channel in score.channels
+                    ],
+                }
+                for name, score in (
+                    ("prediction", self.prediction),
+                    ("prior", self.prior),
+                    ("zero", self.zero),
+                )
+            },
+        }
+
+
+def validate(
+    model: Model, predicted: ArrayLike, motion: Motion, measurements: Measurements
+) -> Validation:
+    """Compare predicted torques (n_samples, nv), columns as ``model.channels``, with measured.
+
+    Torque samples that are NaN are skipped. Channels that were not measured are left out.
+    """
+    predicted = np.asarray(predicted, dtype=float)
+    if predicted.shape != (len(motion), model.nv):
+        raise SignalError(
+            f"predicted torques have shape {predicted.shape}; ({len(motion)}, {model.nv}) is "
+            f"needed for {', '.join(model.channels)}"
+        )
+    if len(measurements) != len(motion):
+        raise SignalError(
+            f"run '{motion.run}': {len(measurements)} samples of torque for {len(motion)} of motion"
+        )
+    check_joint_names(model, measurements.channels, f"run '{motion.run}'")
+    tau = measurements.tau
+    if not np.isfinite(tau).any():
+        raise SignalError(f"run '{motion.run}': there is no torque to compare with")
+    columns = [model.channels.index(name) for name in measurements.channels]
+    predicted = predicted[:, columns]
+    bad = np.argwhere(np.isfinite(tau) & ~np.isfinite(predicted))
+    if len(bad):
+        row, column = (int(i) for i in bad[0])
+        raise SignalError(
+            f"run '{motion.run}': the torque predicted for '{measurements.channels[column]}' is "
+            f"not finite in {len(bad)} places, first at {float(motion.time[row]):.6g} s"
+        )
+    prior = torque(model, model.prior_theta(), motion.q, motion.v, motion.a)[:, columns]
+    names = measurements.channels
+    return Validation(
+        motion.run,
+        prediction=score("prediction", names, tau, predicted),
+        prior=score("prior", names, tau, prior),
+        zero=score("zero", names, tau, np.zeros_like(tau)),
+    )
+
+
+def predict_base(model: Model, base: BaseMap, beta: ArrayLike, motion: Motion) -> Array:
+    """Torques (n_samples, nv) of base parameters beta (n_base,): W_b beta.
+
+    Base columns are columns of the model, so this is the torque of the parameters that are
+    beta there and zero elsewhere; the regressor is never formed.
+    """
+    if base.model_hash != model.hash:
+        raise ResultError(
+            f"the base parameters belong to another model than that of '{model.robot.name}': "
+            "its geometry, gravity or terms differ"
+        )
+    beta = np.asarray(beta, dtype=float)
+    if beta.shape != (base.rank,):
+        raise ResultError(f"beta has shape {beta.shape}, but there are {base.rank} base parameters")
+    theta = np.zeros(len(model.columns))
+    theta[list(base.independent)] = beta
+    return torque(model, theta, motion.q, motion.v, motion.a)
+
+
+def score(predictor: str, names: tuple[str, ...], tau: Array, predicted: Array) -> Score:
+    """Errors of a prediction (n_samples, n_channels), where tau is finite."""
+    channels = []
+    for i, name in enumerate(names):
+        rows = np.isfinite(tau[:, i])
+        measured = tau[rows, i]
+        error = norm(measured - predicted[rows, i])
+        n_rows = len(measured)
+        spread = norm(measured - measured.mean()) if n_rows else 0.0
+        channels.append(
+            ChannelScore(
+                name=name,
+                n_rows=n_rows,
+                rms=ratio(error, math.sqrt(n_rows)),
+                torque_rms=ratio(norm(measured), math.sqrt(n_rows)),
+                relative_error=ratio(error, norm(measured)),
+                fit_percent=100.0 * (1.0 - ratio(error, spread)),
+            )
+        )
+    used = np.isfinite(tau)
+    error = norm(tau[used] - predicted[used])
+    n_rows = int(used.sum())
+    return Score(
+        predictor,
+        tuple(channels),
+        n_rows,
+        ratio(error, math.sqrt(n_rows)),
+        ratio(error, norm(tau[used])),
+    )
+
+
+def norm(values: Array) -> float:
+    """Euclidean norm."""
+    return float(np.linalg.norm(values))
+
+
+def ratio(above: float, below: float) -> float:
+    """Quotient, NaN where the divisor is zero."""
+    return above / below if below > 0.0 else math.nan
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,145 @@
+"""The proof of an identification: on the digits that are written, or a reason why not."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from small_arm import URDF, arm_log
+
+from steelyard.certificates import certificate as proofs
+from steelyard.certificates.certificate import prove
+from steelyard.certificates.verify import verify
+from steelyard.certificates.writing import write_certificate
+from steelyard.cli import main
+from steelyard.cli.result_files import standard_csv
+from steelyard.errors import EstimationError
+from steelyard.estimators.result_file import result_document
+from steelyard.identification.identify import Identification, identify
+from steelyard.logs.writer_csv import write_csv
+from steelyard.robot.robot import Robot
+
+
+@pytest.fixture(scope="module")
+def found() -> Identification:
+    robot = Robot.from_urdf_text(URDF)
+    return identify(robot, [arm_log(robot, 1)], method="feasible", n_resamples=20, ranges=False)
+
+
+def test_a_fit_that_a_prior_draws_is_proven_feasible():
+    """Nothing is claimed of its distance from the best fit, which it does not aim at."""
+    robot = Robot.from_urdf_text(URDF)
+    drawn = identify(robot, [arm_log(robot, 1)], n_resamples=20, ranges=False)
+    proof, findings = prove(drawn.model, drawn.regression, drawn.fit)
+    assert proof is not None
+    assert findings == ()
+    assert (proof.verdict.valid, proof.verdict.kind, proof.gap) == (True, "feasible", None)
+    assert "best fit" not in proof.words
+
+
+def test_the_proof_is_about_the_digits_of_the_result(found, tmp_path):
+    """Parameters of certificate, result and table are the same decimals, and the file verifies."""
+    proof, findings = prove(found.model, found.regression, found.fit)
+    assert proof is not None
+    assert findings == ()
+    write_certificate(tmp_path / "certificate.json", proof.document)
+    verdict = verify(tmp_path / "certificate.json", model=found.model.hash)
+    assert (verdict.valid, verdict.kind) == (True, "optimal")
+    document = result_document(found.model, found.estimate, certificate=proof.summary())
+    text = json.dumps(document)
+    written = json.loads(text, parse_float=Fraction)["standard"]["parameters"]
+    certified = json.loads((tmp_path / "certificate.json").read_text())["numbers"]["theta"]
+    assert [Fraction(x) for x in certified] == [Fraction(p["value"]) for p in written]
+    table = {
+        row["name"]: row["value"] for row in csv.DictReader(io.StringIO(standard_csv(found, 0.95)))
+    }
+    assert [Fraction(table[p["name"]]) for p in written] == [Fraction(x) for x in certified]
+
+
+def test_the_gap_bounds_what_other_feasible_parameters_reach(found):
+    """The stated value is that of the factors, and the robot file's bodies fit no better."""
+    proof, _ = prove(found.model, found.regression, found.fit)
+    assert proof is not None
+    factor = found.regression.system(found.fit.weights) / found.fit.sigma
+
+    def value(theta: np.ndarray) -> float:
+        away = factor[:, -1] - factor[:, :-1] @ (found.estimate.base.K @ theta)
+        return 0.5 * float(away @ away)
+
+    assert proof.value == pytest.approx(value(found.estimate.standard.theta), rel=1e-9)
+    assert proof.gap is not None
+    assert 0.0 <= proof.gap <= 1e-3 * proof.value
+    rng = np.random.default_rng(0)
+    theta = found.estimate.standard.theta
+    for _ in range(200):  # towards another feasible point, all between is feasible
+        other = found.model.prior_theta() * rng.uniform(0.5, 2.0)
+        assert value(theta + rng.uniform(0, 1e-3) * (other - theta)) >= proof.value - proof.gap
+
+
+def test_conditions_are_counted_by_kind(found):
+    """The kinds of conditions add up to all of them."""
+    proof, _ = prove(found.model, found.regression, found.fit)
+    assert proof is not None
+    blocks = found.fit.blocks
+    assert {c.kind: c.n_conditions for c in proof.cones} == {
+        kind: sum(b.kind == kind for b in blocks) for kind in {b.kind for b in blocks}
+    }
+    assert f"all {len(blocks)} conditions" in proof.words
+
+
+def test_without_a_bound_there_is_a_feasible_certificate_and_a_warning(found, monkeypatch):
+    """Where no gap can be proven, that is said, and feasibility is proven all the same."""
+    monkeypatch.setattr(proofs, "fit_certificate", lambda *_: None)
+    proof, findings = prove(found.model, found.regression, found.fit)
+    assert proof is not None
+    assert (proof.verdict.valid, proof.verdict.kind, proof.gap) == (True, "feasible", None)
+    assert [(f.level, f.code) for f in findings] == [("warning", "no-gap-proven")]
+    assert "not proven" in proof.words
+
+
+def test_a_reason_is_given_where_nothing_can_be_proven(found, monkeypatch):
+    """Parameters outside a condition have no certificate; the finding names the condition."""
+
+    def refuse(*_: object) -> None:
+        raise EstimationError("numbers too long")
+
+    monkeypatch.setattr(proofs, "fit_certificate", refuse)
+    theta = found.fit.theta.copy()
+    theta[found.model.column_names.index("fore.m")] = -1.0
+    proof, findings = prove(found.model, found.regression, replace(found.fit, theta=theta))
+    assert proof is None
+    assert [(f.level, f.code) for f in findings] == [("warning", "no-certificate")]
+    assert "fore" in findings[0].words
+
+
+def test_other_methods_promise_nothing(found):
+    """Plain least squares has no proof, and no finding about that."""
+    assert prove(found.model, found.regression, None) == (None, ())
+
+
+def test_the_command_line_proves_and_names_what_is_left_over(capsys, tmp_path):
+    """identify says what is proven, verify agrees, and a proof of something older is named."""
+    robot = tmp_path / "arm.urdf"
+    robot.write_text(URDF)
+    write_csv(arm_log(Robot.from_urdf_text(URDF), 1), tmp_path / "log.csv")
+    argv = ["identify", str(robot), str(tmp_path / "log.csv"), "-o", str(tmp_path / "out")]
+    assert main([*argv, "--resamples", "20", "--no-ranges", "--threads", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "Proven: the parameters meet all" in said
+    assert f"steelyard verify {tmp_path / 'out' / 'certificate.json'}" in said
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert "What is proven" in (tmp_path / "out" / "report.html").read_text()
+    assert result["certificate"]["hashes"]["digits"] in (tmp_path / "out/report.html").read_text()
+    assert main(["verify", str(tmp_path / "out" / "certificate.json"), "--json"]) == 0
+    verdict = json.loads(capsys.readouterr().out)
+    assert verdict["hashes"] == result["certificate"]["hashes"]
+    assert main([*argv, "--method", "wls"]) == 0
+    said = capsys.readouterr().out
+    assert "Proven" not in said
+    assert f"{tmp_path / 'out' / 'certificate.json'} is from an earlier estimate" in said
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["certificate"] is None

@@ -1,0 +1,191 @@
+"""The interior-point method against CVXPY, and its own account of its answers."""
+
+from __future__ import annotations
+
+import cvxpy
+import numpy as np
+import pytest
+from seeds import every
+
+from steelyard.conic.interior_conditions import Condition
+from steelyard.conic.interior_point import minimise
+from steelyard.errors import EstimationError
+
+
+def symmetric(rng, size):
+    """A random symmetric matrix."""
+    M = rng.normal(size=(size, size))
+    return M + M.T
+
+
+def random_conditions(rng, n, inside, floors):
+    """Conditions of sizes 1 to 4 that hold strictly at ``inside``, some with a floor."""
+    conditions = []
+    for _ in range(int(rng.integers(1, 7))):
+        size = int(rng.integers(1, 5))
+        columns = tuple(int(j) for j in rng.permutation(n)[: rng.integers(1, n + 1)])
+        A = np.array([symmetric(rng, size) for _ in columns])
+        L = rng.normal(size=(size, size))
+        b = L @ L.T + 0.1 * np.eye(size) - np.tensordot(inside[list(columns)], A, 1)
+        floor = 10.0 ** rng.uniform(-3, 3) if floors and rng.random() < 0.6 else 0.0
+        conditions.append(Condition(columns, A, b, floor))
+    return conditions
+
+
+def random_problem(seed, floors):
+    """F, g, c, conditions and a start, with an optimum."""
+    rng = np.random.default_rng([seed, int(floors)])
+    n = int(rng.integers(2, 9))
+    conditions = random_conditions(rng, n, rng.normal(size=n), floors)
+    F = np.vstack([rng.normal(size=(int(rng.integers(0, n + 3)), n)), 0.3 * np.eye(n)])
+    return F, 3.0 * rng.normal(size=len(F)), rng.normal(size=n), conditions, rng.normal(size=n)
+
+
+def value_of(x, condition):
+    """The condition's matrix at x."""
+    return np.tensordot(x[list(condition.columns)], condition.A, 1) + condition.b
+
+
+def objective(x, F, g, c, conditions):
+    """What is minimised; infinite outside the conditions with a floor."""
+    total = 0.5 * np.sum((F @ x - g) ** 2) + c @ x
+    for one in conditions:
+        if one.floor:
+            sign, logdet = np.linalg.slogdet(value_of(x, one))
+            total -= one.floor * logdet if sign > 0 else -np.inf
+    return total
+
+
+def cvxpy_optimum(F, g, c, conditions):
+    """The same problem in CVXPY's words, solved by Clarabel."""
+    x = cvxpy.Variable(F.shape[1])
+    cost = 0.5 * cvxpy.sum_squares(F @ x - g) + c @ x
+    wanted = []
+    for one in conditions:
+        S = one.b + sum(x[j] * A for j, A in zip(one.columns, one.A, strict=True))
+        if one.floor:
+            cost -= one.floor * cvxpy.log_det(S)
+        else:
+            wanted.append(S >> 0)
+    problem = cvxpy.Problem(cvxpy.Minimize(cost), wanted)
+    problem.solve(solver=cvxpy.CLARABEL, tol_gap_rel=1e-10, tol_gap_abs=1e-10, tol_feas=1e-10)
+    return problem.value
+
+
+@pytest.mark.parametrize("floors", [False, True])
+@every("seed", range(20))
+def test_optimum_is_cvxpys(seed, floors):
+    """The same objective, to 1e-6, with and without log-determinants in it."""
+    F, g, c, conditions, start = random_problem(seed, floors)
+    found = minimise(F, g, c, conditions, start)
+    ours = objective(found.x, F, g, c, conditions)
+    theirs = cvxpy_optimum(F, g, c, conditions)
+    assert abs(ours - theirs) <= 1e-6 * (1.0 + abs(theirs))
+    for one in conditions:
+        assert np.linalg.eigvalsh(value_of(found.x, one))[0] >= -1e-7
+
+
+@every("seed", range(30))
+def test_duals_prove_the_optimum(seed):
+    """They are positive, balance the gradient, and their products are zero or the floor."""
+    F, g, c, conditions, start = random_problem(seed, floors=True)
+    found = minimise(F, g, c, conditions, start)
+    assert found.converged
+    rest = F.T @ (F @ found.x - g) + c
+    size = max(1.0, np.max(np.abs(F.T @ g - c)), max(one.floor for one in conditions))
+    for one, Z in zip(conditions, found.duals, strict=True):
+        np.subtract.at(rest, list(one.columns), np.einsum("pij,ij->p", one.A, Z))
+        assert np.linalg.eigvalsh(Z)[0] > 0.0
+        products = np.linalg.eigvals(value_of(found.x, one) @ Z).real
+        if one.floor:
+            assert np.allclose(products, one.floor, rtol=1e-6)
+        else:
+            assert abs(products.sum()) <= 1e-7 * (1.0 + np.sum((F @ found.x - g) ** 2))
+    assert np.max(np.abs(rest)) <= 1e-8 * size
+
+
+@every("seed", range(10))
+def test_the_start_does_not_matter(seed):
+    """From anywhere, inside or far outside, to the same optimum."""
+    F, g, c, conditions, start = random_problem(seed, floors=True)
+    near, far = (minimise(F, g, c, conditions, x).x for x in (start, 100.0 * start[::-1]))
+    assert np.allclose(near, far, atol=1e-4)
+    one, other = (objective(x, F, g, c, conditions) for x in (near, far))
+    assert one == pytest.approx(other, rel=1e-8, abs=1e-8)
+
+
+def test_a_second_order_condition_as_an_arrow():
+    """The nearest point of a ball, from [[t, xᵀ], [x, t 1]] psd with t = 2."""
+    A = np.zeros((3, 4, 4))
+    for j in range(3):
+        A[j, 0, j + 1] = A[j, j + 1, 0] = 1.0
+    target = np.array([3.0, -4.0, 12.0])
+    ball = Condition((0, 1, 2), A, 2.0 * np.eye(4))
+    found = minimise(np.eye(3), target, np.zeros(3), [ball], np.zeros(3))
+    assert np.allclose(found.x, 2.0 * target / 13.0, atol=1e-7)
+
+
+def test_without_conditions_it_is_least_squares():
+    """One Newton step."""
+    rng = np.random.default_rng(0)
+    F, g = rng.normal(size=(9, 4)), rng.normal(size=9)
+    found = minimise(F, g, np.zeros(4), [], np.zeros(4))
+    assert np.allclose(found.x, np.linalg.lstsq(F, g, rcond=None)[0])
+    assert found.iterations <= 1
+    assert found.duals == ()
+
+
+def test_a_log_determinant_alone_has_its_analytic_centre():
+    """min c·x - floor log x is at floor / c; for a matrix, floor C⁻¹."""
+    number = Condition((0,), np.ones((1, 1, 1)), np.zeros((1, 1)), 5.0)
+    found = minimise(np.zeros((0, 1)), np.zeros(0), np.array([2.0]), [number], np.ones(1))
+    assert found.x == pytest.approx(2.5, rel=1e-8)
+    basis = np.array([[[1.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]])
+    C = np.array([[2.0, 0.5], [0.5, 1.0]])
+    matrix = Condition((0, 1, 2), basis, np.zeros((2, 2)), 3.0)
+    c = np.einsum("pij,ij->p", basis, C)
+    found = minimise(np.zeros((0, 3)), np.zeros(0), c, [matrix], np.array([1.0, 0.0, 1.0]))
+    assert np.allclose(np.tensordot(found.x, basis, 1), 3.0 * np.linalg.inv(C), rtol=1e-7)
+
+
+@pytest.mark.parametrize("floor", [0.0, 1.0])
+def test_conditions_that_contradict_each_other_are_refused(floor):
+    """x >= 1 and x <= 0, within a few dozen steps."""
+    one = Condition((0,), np.ones((1, 1, 1)), -np.ones((1, 1)), floor)
+    other = Condition((0,), -np.ones((1, 1, 1)), np.zeros((1, 1)))
+    with pytest.raises(EstimationError, match="short of its goal"):
+        minimise(np.ones((1, 1)), np.zeros(1), np.zeros(1), [one, other], np.zeros(1))
+
+
+def test_a_matrix_that_cannot_be_positive_is_refused():
+    """[[x, 1], [1, -x]] has a negative eigenvalue for every x."""
+    A = np.array([[[1.0, 0.0], [0.0, -1.0]]])
+    never = Condition((0,), A, np.array([[0.0, 1.0], [1.0, 0.0]]))
+    with pytest.raises(EstimationError, match="violation"):
+        minimise(np.ones((1, 1)), np.zeros(1), np.zeros(1), [never], np.zeros(1))
+
+
+def test_a_problem_without_an_optimum_is_refused():
+    """min -x with x >= 0 falls for ever."""
+    above = Condition((0,), np.ones((1, 1, 1)), np.zeros((1, 1)))
+    with pytest.raises(EstimationError):
+        minimise(np.zeros((0, 1)), np.zeros(0), -np.ones(1), [above], np.ones(1))
+
+
+def test_no_variables_at_all():
+    """Nothing to find is found at once."""
+    found = minimise(np.zeros((2, 0)), np.ones(2), np.zeros(0), [], np.zeros(0))
+    assert found.x.shape == (0,)
+    assert found.converged
+
+
+def test_conditions_that_share_columns_add_up():
+    """Several matrices on the same columns, and the same one twice."""
+    rng = np.random.default_rng(4)
+    A = np.array([symmetric(rng, 3) for _ in range(3)])
+    one = Condition((0, 1, 2), A, 3.0 * np.eye(3), 2.0)
+    F, g = np.eye(3), np.array([3.0, -2.0, 1.0])
+    twice = minimise(F, g, np.zeros(3), [one, one], np.zeros(3)).x
+    heavier = Condition((0, 1, 2), A, 3.0 * np.eye(3), 4.0)
+    once = minimise(F, g, np.zeros(3), [heavier], np.zeros(3)).x
+    assert np.allclose(twice, once, atol=1e-7)

@@ -1,0 +1,517 @@
+"""One call from logs to base parameters."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from seeds import every
+from small_arm import URDF, arm_log, true_theta
+
+from steelyard.errors import EstimationError, LogError, ModelError, SignalError, SteelyardError
+from steelyard.estimators.least_squares import ols, wls
+from steelyard.excitation.fourier import multisine
+from steelyard.identification.identify import identify, prepare_run
+from steelyard.knowledge.overlay.apply import apply_overlay
+from steelyard.knowledge.overlay.model import model_of
+from steelyard.knowledge.overlay.terms import terms_from_overlay
+from steelyard.knowledge.overlay.toml_file import parse_overlay
+from steelyard.logs.log import Log
+from steelyard.logs.several import with_unique_names
+from steelyard.model.base_map import base_map
+from steelyard.model.kernels import torque
+from steelyard.model.model import Model
+from steelyard.model.terms import joint_terms
+from steelyard.regression.regression import compress, merge
+from steelyard.robot.inertia import is_physical
+from steelyard.robot.robot import Robot
+from steelyard.signals.dead_band import apply_dead_band, dead_bands
+from steelyard.signals.prepare import prepare
+from steelyard.signals.processing import Processing
+from steelyard.signals.run_record import used_hashes
+from steelyard.testing.random_robots import random_robot
+from steelyard.validation.held_out import validate_logs
+
+AS_MEASURED = Processing(
+    cutoff_hz=None, velocity="measured", acceleration="measured", trim_s=(0.0, 0.0), decimate=1
+)
+
+
+@pytest.fixture(scope="module")
+def arm() -> Robot:
+    return Robot.from_urdf_text(URDF)
+
+
+@pytest.fixture(scope="module")
+def logs(arm: Robot) -> list[Log]:
+    return [arm_log(arm, seed, name=f"run_{seed}") for seed in (1, 2)]
+
+
+def exact_log(model: Model, theta: np.ndarray, seed: int) -> Log:
+    """Position, velocity, acceleration and torque as they are, without noise."""
+    motion = multisine(model.robot, seed=seed).evaluate(np.arange(2000) / 100.0)
+    tau = torque(model, theta, motion.q, motion.v, motion.a)
+    columns = {"position": motion.q, "velocity": motion.v, "acceleration": motion.a, "torque": tau}
+    signals = {
+        (joint, quantity): values[:, i]
+        for i, joint in enumerate(model.robot.joint_names)
+        for quantity, values in columns.items()
+    }
+    return Log(motion.time, signals, "exact")
+
+
+@pytest.mark.parametrize("method", ["wls", "ols"])
+@every("seed", range(4))
+def test_exact_logs_give_the_true_base_parameters(method, seed):
+    """Without noise, on random trees, the estimate is K theta and predicts without error."""
+    rng = np.random.default_rng(seed)
+    model = Model(random_robot(rng, 1 + seed))
+    theta = model.prior_theta()
+    terms = [column.kind != "rigid_body" for column in model.columns]
+    theta[terms] = rng.uniform(0.2, 1.0, size=sum(terms))
+    log = exact_log(model, theta, seed)
+    found = identify(model.robot, [log], method=method, processing=AS_MEASURED)
+    truth = base_map(model).K @ theta
+    determined = found.estimate.determined
+    assert determined.any()
+    np.testing.assert_allclose(
+        found.estimate.beta[determined], truth[determined], atol=1e-6 * np.abs(truth).max()
+    )
+    assert found.estimate.relative_error < 1e-8
+
+
+@pytest.mark.parametrize(("method", "estimator"), [("wls", wls), ("ols", ols)])
+def test_the_call_is_the_composition_it_documents(arm, logs, method, estimator):
+    """identify gives what prepare, dead band, compress, merge and the estimator give by hand."""
+    model = Model(arm)
+    parts = []
+    for log in logs:
+        run = prepare(log, arm)
+        speed = np.sqrt(np.mean(run.motion.v**2, axis=0))
+        band = dict(zip(arm.joint_names, 0.1 * speed, strict=True))
+        used = apply_dead_band(model, run.motion, run.measurements, band)
+        parts.append(compress(model, run.motion, used))
+    by_hand = estimator(merge(parts))
+    found = identify(arm, logs, method=method)
+    np.testing.assert_array_equal(found.estimate.beta, by_hand.beta)
+    np.testing.assert_array_equal(found.estimate.spread.covariance, by_hand.spread.covariance)
+    assert found.estimate.n_rows == by_hand.n_rows
+
+
+def test_truth_lies_inside_the_intervals(arm, logs):
+    """With noise on the torque nearly every true base parameter is inside its interval."""
+    found = identify(arm, logs)
+    truth = found.estimate.base.K @ true_theta(found.model)
+    inside = [
+        parameter.lower <= value <= parameter.upper
+        for parameter, value in zip(found.estimate.parameters(0.99), truth, strict=True)
+    ]
+    assert sum(inside) >= len(inside) - 1
+
+
+def test_the_dead_band_keeps_friction_honest(arm, logs):
+    """The friction of filtered torques is closer to the truth with the automatic dead band."""
+    model = Model(arm)
+    truth = base_map(model).K @ true_theta(model)
+    columns = [k for k, name in enumerate(base_map(model).names) if name.endswith((".fv", ".fc"))]
+    error = {
+        band: np.abs(
+            identify(arm, logs, processing=Processing(dead_band=band)).estimate.beta - truth
+        )[columns].max()
+        for band in ("auto", 0.0)
+    }
+    assert error["auto"] < 0.5 * error[0.0]
+
+
+def test_logs_are_taken_one_at_a_time(arm, logs):
+    """A generator of logs is enough, and none is asked for before the one before is done."""
+    alive: list[str] = []
+
+    def one_by_one():
+        for log in logs:
+            alive.append(log.name)
+            yield log
+
+    found = identify(arm, one_by_one())
+    assert alive == ["run_1", "run_2"]
+    assert [run["log"] for run in found.estimate.record["runs"]] == alive
+
+
+def test_runs_that_share_a_name_stay_apart(arm, logs):
+    """Two logs of one name give the same estimate as the same logs with different names."""
+    twins = [replace(log, name="run") for log in logs]
+    same, different = identify(arm, twins), identify(arm, logs)
+    assert {run for run, _ in same.regression.keys} == {"run", "run_2"}
+    np.testing.assert_allclose(same.estimate.beta, different.estimate.beta, rtol=1e-12)
+
+
+def test_numbered_names_do_not_collide_with_given_ones(logs):
+    """A log that is really called run_2 keeps the numbered one from taking its name."""
+    named = [replace(logs[0], name=name) for name in ("run", "run_2", "run", "run_2", "run")]
+    names = [log.name for log in with_unique_names(named)]
+    assert len(set(names)) == len(names)
+    assert names[:2] == ["run", "run_2"]
+
+
+def test_threads_do_not_change_the_result(arm, logs):
+    """One and three threads give the same numbers to the last bit."""
+    one, three = (identify(arm, logs, threads=n).estimate for n in (1, 3))
+    np.testing.assert_array_equal(one.beta, three.beta)
+
+
+OVERLAY = """
+gravity = [0.0, 9.81, 0.0]
+terms = ["viscous", "coulomb"]
+[joint.elbow]
+terms = ["offset"]
+[[coupling]]
+name = "belt"
+direction = { shoulder = 1.0, elbow = -1.0 }
+terms = ["coulomb", "drive_inertia"]
+"""
+
+
+def test_an_overlay_names_the_terms_and_gravity(arm):
+    """Terms are the joint's own, else the overlay's for all; couplings follow; gravity changes."""
+    overlay = parse_overlay(OVERLAY)
+    model = model_of(arm, overlay=overlay)
+    assert [term.name for term in model.terms] == [
+        "shoulder.fv",
+        "shoulder.fc",
+        "elbow.fo",
+        "belt.fc",
+        "belt.Ia",
+    ]
+    assert model.terms[-1].direction == (("shoulder", 1.0), ("elbow", -1.0))
+    np.testing.assert_array_equal(model.robot.gravity, [0.0, 9.81, 0.0])
+
+
+def test_an_overlay_without_terms_means_all_of_them(arm):
+    """An overlay that says nothing of terms leaves the default ones; so does no overlay."""
+    overlay = parse_overlay("gravity = [0.0, 0.0, 0.0]")
+    everything = joint_terms(arm.joint_names)
+    assert terms_from_overlay(arm, overlay) == everything
+    assert terms_from_overlay(arm, None) == everything
+
+
+def test_a_locked_joint_has_no_terms(arm):
+    """Terms are those of the joints that are left after the overlay locked one."""
+    overlay = parse_overlay('terms = ["viscous"]\n[locked]\nelbow = 0.5')
+    locked = apply_overlay(arm, overlay)
+    assert [term.name for term in terms_from_overlay(locked, overlay)] == ["shoulder.fv"]
+    assert model_of(arm, overlay=overlay).channels == ("shoulder",)
+
+
+def test_a_coupling_has_a_dead_band_of_its_own(arm, logs):
+    """Rows are dropped exactly where a Coulomb term that acts on them is inside its band."""
+    model = model_of(arm, overlay=parse_overlay(OVERLAY))
+    run = prepare_run(model, logs[0], Processing(dead_band={"belt": 0.3, "shoulder": 0.2}))
+    v = run.motion.v
+    slow_belt = np.abs(v[:, 0] - v[:, 1]) < 0.3
+    slow_shoulder = np.abs(v[:, 0]) < 0.2
+    np.testing.assert_array_equal(
+        np.isnan(run.measurements.tau), np.column_stack([slow_belt | slow_shoulder, slow_belt])
+    )
+    counts = run.record["dead_band"]["samples"]
+    assert counts == {
+        "shoulder": int((slow_belt | slow_shoulder).sum()),
+        "elbow": int(slow_belt.sum()),
+    }
+
+
+def test_the_automatic_band_is_a_tenth_of_the_speed(arm, logs):
+    """The band of a coupling follows the root mean square of its own speed."""
+    model = model_of(arm, overlay=parse_overlay(OVERLAY))
+    motion = prepare(logs[0], arm).motion
+    bands = dead_bands(model, motion, "auto")
+    assert bands["belt"] == pytest.approx(0.1 * np.sqrt(np.mean((motion.v @ [1.0, -1.0]) ** 2)))
+    assert set(bands) == {"belt", "shoulder"}
+
+
+def test_what_was_done_is_recorded(arm, logs):
+    """Each run's record names its log, its processing and its dead band."""
+    processing = Processing(cutoff_hz=20.0, decimate=2, dead_band=0.05)
+    record = identify(arm, logs, processing=processing).estimate.record
+    assert [run["log"] for run in record["runs"]] == ["run_1", "run_2"]
+    for run in record["runs"]:
+        assert run["processing"] == processing.as_record()
+        assert run["cutoff_hz"] == 20.0
+        assert run["decimation"] == 2
+        assert run["dead_band"]["asked"] == 0.05
+        assert run["dead_band"]["speeds"] == {"shoulder": 0.05, "elbow": 0.05}
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"method": "magic"}, EstimationError, "magic.*wls, ols"),
+        ({"threads": 0}, EstimationError, "threads is 0"),
+        (
+            {"processing": Processing(dead_band={"knee": 0.1})},
+            SignalError,
+            "knee.*shoulder, elbow",
+        ),
+        (
+            {"overlay": parse_overlay(OVERLAY), "terms": joint_terms(["elbow"])},
+            ModelError,
+            "terms are given twice",
+        ),
+    ],
+)
+def test_refusals(arm, logs, changes, error, words):
+    """What cannot be done is refused in one line that says why."""
+    with pytest.raises(error, match=words) as caught:
+        identify(arm, logs, **changes)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_log_is_refused(arm):
+    """An empty list of logs is no experiment."""
+    with pytest.raises(LogError, match="no log"):
+        identify(arm, [])
+
+
+# --- what the user should know ----------------------------------------------------------------
+
+
+def codes(found) -> list[str]:
+    return [finding.code for finding in found.estimate.findings]
+
+
+def words(found, code: str) -> str:
+    (finding,) = [f for f in found.estimate.findings if f.code == code]
+    return finding.words
+
+
+def test_the_same_log_twice_is_refused(arm, logs):
+    """A copy of a log, under another name and in another order of columns, is named and refused."""
+    copy = Log(logs[0].time, dict(reversed(logs[0].signals.items())), "copy", "elsewhere/copy.csv")
+    expected = r"'run_1' and 'copy' \(elsewhere/copy.csv\) have the same content"
+    with pytest.raises(LogError, match=expected):
+        identify(arm, [logs[0], logs[1], copy])
+    nearly = dict(logs[0].signals)
+    nearly["elbow", "torque"] = nearly["elbow", "torque"] + 1e-9
+    assert identify(arm, [logs[0], replace(logs[0], signals=nearly)]).estimate.n_rows
+
+
+def test_the_record_holds_the_content_of_each_log(arm, logs):
+    """The record names logs by their content, so that a later test can tell them."""
+    record = identify(arm, logs).estimate.record
+    assert [run["content_sha256"] for run in record["runs"]] == [log.content_hash for log in logs]
+    assert used_hashes(record) == {log.content_hash for log in logs}
+
+
+def test_a_test_on_the_training_log_is_called_a_fit(arm, logs):
+    """validate_logs tells logs that were used from those that were not."""
+    found = identify(arm, logs[:1])
+    estimate = found.estimate
+    arguments = (found.model, estimate.base, estimate.beta)
+    used = used_hashes(estimate.record)
+    both = validate_logs(*arguments, logs, Processing(), used)
+    assert both.used == ("run_1",)
+    assert "1 of which were used" in both.data
+    (finding,) = both.findings
+    assert finding.words == (
+        "log 'run_1' was used for the estimate: its error is a fit, not a test"
+    )
+    assert [run["used_for_the_estimate"] for run in both.to_dict()["runs"]] == [True, False]
+    fresh = validate_logs(*arguments, logs[1], Processing(), used)
+    assert (fresh.used, fresh.findings, fresh.data) == ((), (), "data that was not used")
+
+
+def with_signal(log: Log, joint: str, quantity: str, values: np.ndarray) -> Log:
+    return replace(log, signals={**log.signals, (joint, quantity): values})
+
+
+@pytest.mark.parametrize(
+    ("factor", "expected"),
+    [
+        (1.0, None),
+        (0.9, None),
+        (180.0 / np.pi, r"joint 'elbow' is 57\.\d times .* in deg/s"),
+        (-1.0, r"is -1\.0\d* times .*wrong sign"),
+        (0.5, r"is 0\.5\d* times"),
+    ],
+)
+def test_a_velocity_that_contradicts_the_position_is_found(arm, logs, factor, expected):
+    """Noisy velocities in other units are recognised by their factor; right ones are not."""
+    rng = np.random.default_rng(0)
+    log = logs[0]
+    v = np.gradient(log.signal("elbow", "position"), log.time)
+    noisy = factor * (v + rng.normal(scale=0.2 * np.std(v), size=len(v)))
+    found = identify(arm, with_signal(log, "elbow", "velocity", noisy))
+    if expected is None:
+        assert "velocity-factor" not in codes(found)
+    else:
+        assert re.search(expected, words(found, "velocity-factor"))
+    recorded = found.estimate.record["runs"][0]["velocity_factors"]
+    assert recorded == {"elbow": pytest.approx(factor, rel=0.05)}
+
+
+def test_a_good_log_raises_no_doubt(arm, logs):
+    """A clean experiment gives no warning about its data."""
+    doubts = {"few-samples", "trimmed-away", "mostly-slow", "velocity-factor", "locked-joint-moves"}
+    assert not doubts & set(codes(identify(arm, logs)))
+
+
+def test_few_samples_are_said_with_what_took_them(arm, logs):
+    """Where little is left, the finding names the joint, each step's share, and the options."""
+    few = identify(arm, logs[0], processing=Processing(cutoff_hz=15.0, decimate=30))
+    said = words(few, "few-samples")
+    assert re.search(r"shoulder \(\d+ for 1\d\)", said)
+    assert "decimation kept one sample in 30" in said
+    assert "--cutoff-hz" in said
+    assert "--dead-band" in said
+    cut = identify(arm, logs[0], processing=Processing(cutoff_hz=15.0, trim_s=(4.5, 4.0)))
+    assert re.search(r"trimming took 8.5 of 10 s \(85%\)", words(cut, "trimmed-away"))
+    v = np.abs(prepare(logs[0], arm).motion.v)
+    slow = Processing(dead_band={"elbow": float(np.quantile(v[:, 1], 0.9))})
+    said = words(identify(arm, logs[0], processing=slow), "mostly-slow")
+    assert re.search(r"most torques of elbow \(9\d%\)", said)
+
+
+def test_there_is_one_dead_band(arm, logs):
+    """A band in the processing takes the place of the automatic one, by the friction's speed."""
+    model = Model(arm)
+    found = identify(arm, logs[0], processing=Processing(dead_band=0.05))
+    run = prepare(logs[0], arm, Processing(dead_band=None))
+    kept = np.abs(run.motion.v) >= 0.05
+    assert found.estimate.n_rows == kept.sum()
+    record = found.estimate.record["runs"][0]
+    assert record["dead_band"]["samples"] == {
+        "shoulder": int((~kept[:, 0]).sum()),
+        "elbow": int((~kept[:, 1]).sum()),
+    }
+    assert record["processing"]["dead_band"] == 0.05
+    for none in (None, 0.0):
+        every = prepare_run(model, logs[0], Processing(dead_band=none))
+        assert not np.isnan(every.measurements.tau).any()
+    alone = prepare(logs[0], arm, Processing(dead_band="auto"))
+    assert not np.isnan(alone.measurements.tau).any()
+
+
+def test_a_locked_joint_that_moves_is_found(arm, logs):
+    """A joint that the overlay locks and the log moves is a warning with its range."""
+    overlay = parse_overlay("[locked]\nelbow = 0.5")
+    said = words(identify(arm, logs[0], overlay=overlay), "locked-joint-moves")
+    span = np.ptp(logs[0].signal("elbow", "position"))
+    assert "joint 'elbow' is locked or fixed in the robot" in said
+    assert f"moves by {span:.3g} rad" in said
+    held = with_signal(logs[0], "elbow", "position", np.full(len(logs[0]), 0.5))
+    assert "locked-joint-moves" not in codes(identify(arm, held, overlay=overlay))
+
+
+def test_links_that_are_no_bodies_are_repeated(arm, logs):
+    """identify says how many links of the file are not physical, and which."""
+    assert "unphysical-links" not in codes(identify(arm, logs[0]))
+    bad = Robot.from_urdf_text(URDF.replace('izz="0.025"', 'izz="0.9"', 1))
+    with pytest.raises(SteelyardError, match=r"not physical.*'upper' breaks.*'floor-moments'"):
+        identify(bad, logs[0])
+    found = identify(bad, logs[0], repair_prior="floor-moments")
+    assert words(found, "prior-repaired").startswith("the prior from the robot file was not phys")
+    assert words(found, "unphysical-links").startswith(
+        "1 of 3 links of the robot file are not physical: upper;"
+    )
+    (finding,) = [f for f in found.estimate.findings if f.code == "unphysical-links"]
+    assert finding.level == "info"
+
+
+@pytest.mark.parametrize(
+    ("robot", "given", "words"),
+    [
+        ("arm.urdf", [], r"robot is needed, not the str 'arm.urdf'; Robot.from_urdf\(path\)"),
+        (None, "run.csv", r"logs are needed, not the str 'run.csv'; read_log\(path\)"),
+        (None, ["run.csv"], r"log is needed, not the str 'run.csv'; read_log\(path\)"),
+        (None, 7, "logs are needed, not a int"),
+    ],
+)
+def test_misuse_says_what_to_pass(arm, robot, given, words):
+    """A path in the place of a robot or a log is refused with the call that reads it."""
+    with pytest.raises(SteelyardError, match=words):
+        identify(robot or arm, given)  # type: ignore[arg-type]
+
+
+def test_a_model_in_the_place_of_a_robot(arm, logs):
+    """Whoever has a model is told what to take from it."""
+    with pytest.raises(SteelyardError, match=r"pass model.robot, and terms=model.terms"):
+        identify(Model(arm), logs)  # type: ignore[arg-type]
+
+
+def test_one_log_is_enough(arm, logs):
+    """A single log needs no list around it."""
+    one, listed = identify(arm, logs[0]), identify(arm, logs[:1])
+    np.testing.assert_array_equal(one.estimate.beta, listed.estimate.beta)
+
+
+@pytest.mark.parametrize("method", [None, "pullback", "feasible"])
+def test_constrained_methods_give_standard_parameters(arm, logs, method):
+    """Every body of the default result is physical, exactly, with labelled intervals."""
+    found = identify(
+        arm, logs[:1], n_resamples=20, **({} if method is None else {"method": method})
+    )
+    assert found.estimate.method == (method or "entropic")
+    assert found.estimate.spread.kind == "resampling"
+    for first in found.model.first_column_of_body:
+        assert is_physical(found.estimate.standard.theta[first : first + 10])
+    kinds = {p.interval_kind for p in found.estimate.standard_parameters()}
+    assert kinds <= {"confidence", "mostly prior", "feasible range", "prior only"}
+    assert ("prior-weight" in codes(found)) == (method != "feasible")
+
+
+def test_a_robot_without_masses_has_no_prior(capsys):
+    """Nothing is assumed of bodies whose masses no file states, and the result says so."""
+    robot, log = pendulum_log(0)
+    found = identify(robot, [log], n_resamples=20, ranges=False)
+    assert "no-prior" in codes(found)
+    assert found.estimate.record["prior"]["rule"] == "no prior"
+    assert is_physical(found.estimate.standard.theta[:10])
+
+
+def pendulum_log(seed, *, noise=1e-3):
+    """A pendulum with friction whose positions are noisy, so that the automatic filter is slow."""
+    robot = Robot.from_dh([{"alpha": np.pi / 2, "name": "j"}], convention="modified")
+    rng = np.random.default_rng(seed)
+    time = np.arange(6000) / 200
+    q, v, a = (np.zeros(len(time)) for _ in range(3))
+    for k in range(1, 6):
+        w, size, phase = 0.2 * np.pi * k, 0.5 * rng.normal(), rng.uniform(0, 6.3)
+        q = q + size * np.sin(w * time + phase)
+        v = v + size * w * np.cos(w * time + phase)
+        a = a - size * w * w * np.sin(w * time + phase)
+    tau = 0.35 * a + 7.8 * np.cos(q) + 0.5 * v + 0.8 * np.sign(v)
+    signals = {
+        ("j", "position"): q + noise * rng.normal(size=len(time)),
+        ("j", "torque"): tau + 0.05 * rng.normal(size=len(time)),
+    }
+    return robot, Log(time, signals)
+
+
+def test_smeared_friction_is_said():
+    """A slow filter biases friction by more than its error bars, and the result says so."""
+    robot, log = pendulum_log(1)
+    codes = [f.code for f in identify(robot, [log], method="wls").estimate.findings]
+    assert "friction-smeared" in codes
+    raw = Processing(torque_filter="none")
+    codes = [f.code for f in identify(robot, [log], method="wls", processing=raw).estimate.findings]
+    assert "friction-smeared" not in codes
+
+
+def test_a_torque_of_zeros_is_refused_by_name():
+    """An unmeasured torque written as zeros is no measurement."""
+    robot, log = pendulum_log(2)
+    zero = Log(log.time, {**log.signals, ("j", "torque"): np.zeros(len(log.time))})
+    for method in ("wls", "ols", "feasible"):
+        with pytest.raises(EstimationError, match="torque of 'j' is zero in all"):
+            identify(robot, [zero], method=method)
+
+
+def test_a_spike_beyond_arithmetic_is_refused():
+    """One torque of 1e300 is named, not turned into a misleading answer."""
+    robot, log = pendulum_log(3)
+    tau = np.array(log.signals["j", "torque"])
+    tau[1000] = 1e300
+    spiked = Log(log.time, {**log.signals, ("j", "torque"): tau})
+    with pytest.raises(SteelyardError, match="'j'"):
+        identify(robot, [spiked], processing=Processing(torque_filter="none", cutoff_hz=5.0))
