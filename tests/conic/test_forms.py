@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from conic_problems import random_problem
 from seeds import every
+from statements import Said
 
 from steelyard.conic import _forms, solver
 from steelyard.conic.blocks import linear_block
@@ -28,8 +29,8 @@ def bodies(rng, n_bodies, *, noise=1.0):
     U, _ = np.linalg.qr(rng.normal(size=(n, n)))
     F = (U * 10.0 ** np.linspace(1.0, -1.0, n)) @ U.T / scale
     g = F @ ball + noise * rng.normal(size=n)
-    blocks = [full_consistency(f"body {k}", 10 * k) for k in range(n_bodies)]
-    blocks += [linear_block("mass", [10 * k], [[-1.0]], [20.0]) for k in range(n_bodies)]
+    blocks = [full_consistency(Said(f"body {k}"), 10 * k) for k in range(n_bodies)]
+    blocks += [linear_block(Said("mass"), [10 * k], [[-1.0]], [20.0]) for k in range(n_bodies)]
     return conic_problem(n, blocks, scale, F=F, g=g, pull=1e-2 / scale**2, towards=ball)
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from seeds import every
+from statements import Said
 
 from steelyard.conic import exact
 from steelyard.conic.blocks import linear_block
@@ -39,7 +40,7 @@ def test_settled_bodies_hold_by_the_other_arithmetic_too(seed):
     """Bodies on the boundary are moved by next to nothing, and then hold in fractions."""
     rng = np.random.default_rng(seed)
     theta = np.concatenate([thin_body(rng) for _ in range(3)])
-    blocks = [full_consistency(f"body {k}", 10 * k) for k in range(3)]
+    blocks = [full_consistency(Said(f"body {k}"), 10 * k) for k in range(3)]
     settled = settle(theta, blocks, np.tile(SCALE, 3))
     assert all(by_fractions(block, settled.theta) for block in blocks)
     assert all(holds_exactly(block, settled.theta) for block in blocks)
@@ -54,9 +55,9 @@ def test_only_what_fails_is_moved():
     outside = thin_body(rng)
     outside[[4, 6, 9]] -= 1e-6
     theta = np.concatenate([solid, outside, solid / 3.0])
-    blocks = [full_consistency(f"body {k}", 10 * k) for k in range(3)]
+    blocks = [full_consistency(Said(f"body {k}"), 10 * k) for k in range(3)]
     settled = settle(theta, blocks, np.tile(SCALE, 3))
-    assert failing(blocks, rounded(theta)) == ("body 1",)
+    assert failing(blocks, rounded(theta)) == (blocks[1],)
     assert failing(blocks, settled.theta) == ()
     assert np.array_equal(settled.theta[:10], rounded(theta[:10]))
     assert np.array_equal(settled.theta[20:], rounded(theta[20:]))
@@ -68,9 +69,9 @@ def test_what_is_tied_to_a_failing_condition_moves_with_it():
     """Where a sum of masses ties two bodies, both may move, and the sum still holds."""
     rng = np.random.default_rng(1)
     theta = np.concatenate([thin_body(rng), thin_body(rng)])
-    blocks = [full_consistency(f"body {k}", 10 * k) for k in range(2)]
+    blocks = [full_consistency(Said(f"body {k}"), 10 * k) for k in range(2)]
     total = theta[0] + theta[10]
-    blocks.append(linear_block("sum", [0, 10], [[-1.0, -1.0]], [total]))
+    blocks.append(linear_block(Said("sum"), [0, 10], [[-1.0, -1.0]], [total]))
     settled = settle(theta, blocks, np.tile(SCALE, 2))
     assert failing(blocks, settled.theta) == ()
     assert settled.moved < 1e-8
@@ -79,7 +80,7 @@ def test_what_is_tied_to_a_failing_condition_moves_with_it():
 def test_a_given_inner_point_is_the_one_that_is_used():
     """The change points towards the inner point, by the share that is stated."""
     rng = np.random.default_rng(2)
-    blocks = [full_consistency("body", 0)]
+    blocks = [full_consistency(Said("body"), 0)]
     theta = thin_body(rng)
     theta[[4, 6, 9]] -= 1e-4
     inner = 3.0 * inner_point(blocks, SCALE)[0]
@@ -92,9 +93,9 @@ def test_conditions_without_room_are_refused_by_name():
     """An interval of one point that no decimal meets leaves no room, and is named."""
     third = 1.0 / 3.0
     blocks = [
-        full_consistency("body", 0),
-        linear_block("floor", [0], [[3.0]], [-np.nextafter(1.0, 2.0)]),
-        linear_block("ceiling", [0], [[-3.0]], [1.0]),
+        full_consistency(Said("body"), 0),
+        linear_block(Said("floor"), [0], [[3.0]], [-np.nextafter(1.0, 2.0)]),
+        linear_block(Said("ceiling"), [0], [[-3.0]], [1.0]),
     ]
     theta = np.array([third, 0, 0, 0, 0.1, 0, 0.1, 0, 0, 0.1])
     with pytest.raises(EstimationError, match=r"floor|ceiling"):

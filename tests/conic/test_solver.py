@@ -69,7 +69,7 @@ def test_a_solution_recomputes_how_good_it_is(seed):
     assert found.stationarity < 1e-6 * size
     assert abs(found.gap) < 1e-6 * size
     for block, dual in zip(problem.blocks, found.duals, strict=True):
-        dual_block = Block("dual", block.kind, block.columns, 0 * block.A, dual)
+        dual_block = Block(block.kind, block.columns, 0 * block.A, dual)
         if block.kind != "zero":
             assert dual_block.margin(found.theta) > -1e-8 * size
     away = type(found)(problem, "solved", found.theta + problem.scale, found.duals, 0, "moved")
@@ -110,9 +110,9 @@ def test_duals_prove_infeasibility(seed):
     else:
         unit[:] = 1.0
     kind = "nonnegative" if block.kind == "zero" else block.kind
-    push = Block("opposite", kind, block.columns, -block.A, -block.b - 0.5 * unit)
+    push = Block(kind, block.columns, -block.A, -block.b - 0.5 * unit)
     if block.kind == "second_order":
-        push = Block("opposite", "nonnegative", block.columns, -block.A[:1], -block.b[:1] - 0.5)
+        push = Block("nonnegative", block.columns, -block.A[:1], -block.b[:1] - 0.5)
     broken = conic_problem(
         len(problem.c), [*problem.blocks, push], problem.scale, pull=problem.pull,
         towards=problem.towards,
@@ -125,7 +125,7 @@ def test_duals_prove_infeasibility(seed):
         balance[list(condition.columns)] += adjoint(condition, dual)
         value += pairing(condition, dual, condition.b)
         if condition.kind != "zero":
-            in_cone = Block("dual", condition.kind, condition.columns, 0 * condition.A, dual)
+            in_cone = Block(condition.kind, condition.columns, 0 * condition.A, dual)
             assert in_cone.margin(balance) > -1e-9 * max(1.0, np.abs(dual).max())
     assert value < 0
     assert np.max(np.abs(balance * problem.scale)) < 1e-6 * abs(value)
@@ -133,7 +133,7 @@ def test_duals_prove_infeasibility(seed):
 
 def test_unbounded_problems_say_so():
     """A linear objective without a floor is unbounded."""
-    block = Block("x is not negative", "nonnegative", (0,), np.eye(1), np.zeros(1))
+    block = Block("nonnegative", (0,), np.eye(1), np.zeros(1))
     assert solve(conic_problem(1, [block], np.ones(1), c=np.array([-1.0]))).status == "unbounded"
 
 
@@ -150,7 +150,7 @@ def test_a_problem_without_conditions_is_least_squares():
 
 def test_numbers_that_are_none_are_refused():
     """NaN in a problem is refused by an error of ours, not by a crash of the solver."""
-    block = Block("x", "nonnegative", (0,), np.array([[np.nan]]), np.zeros(1))
+    block = Block("nonnegative", (0,), np.array([[np.nan]]), np.zeros(1))
     try:
         status = solve(conic_problem(1, [block], np.ones(1), c=np.ones(1))).status
     except EstimationError:

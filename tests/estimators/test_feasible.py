@@ -172,3 +172,25 @@ def test_constraints_of_all_kinds_hold_together():
     masses = fit.theta[list(world.model.first_column_of_body)]
     assert masses.sum() <= 27.0
     assert masses[0] >= 0.5
+
+
+def test_a_sum_of_masses_at_its_limit_marks_its_bodies():
+    """Parameters of bodies whose masses together are at a limit are at a boundary; others not."""
+    world, regression = noisy(4, n_joints=3, noise=0.5)
+    bodies = tuple(body.name for body in world.model.mechanism.bodies)
+    small = MassSum(bodies[1:], (None, 0.5 * known_mass(world, 1, 2)))
+    for constraints, marked in (
+        (Constraints(consistency="none", mass_sums=(small,)), bodies[1:]),
+        (Constraints(consistency="none", total_mass=small.range), bodies),
+    ):
+        estimate = estimate_feasible(
+            world.model, regression, constraints, n_resamples=0, ranges=False
+        )
+        at_limit = {p.name.split(".")[0] for p in estimate.standard_parameters() if p.at_boundary}
+        assert set(marked) <= at_limit
+        assert at_limit.isdisjoint(set(bodies) - set(marked))
+
+
+def known_mass(world, *bodies):
+    """True mass (kg) of some bodies together."""
+    return float(sum(world.theta[world.model.first_column_of_body[k]] for k in bodies))

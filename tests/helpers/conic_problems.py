@@ -34,7 +34,7 @@ def random_problem(rng):
             if kind == "second_order":
                 value[0] = np.linalg.norm(value[1:]) + 0.3
         A = A / scale[list(columns)]
-        blocks.append(Block(f"{kind}", kind, columns, A, value - A @ inside[list(columns)]))
+        blocks.append(Block(kind, columns, A, value - A @ inside[list(columns)]))
     F = rng.normal(size=(int(rng.integers(0, n + 3)), n)) / scale
     pull = rng.uniform(0.05, 1.0, size=n) / scale**2
     return conic_problem(

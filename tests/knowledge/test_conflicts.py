@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from clouds import parameters, pendulums
 from seeds import every
+from statements import Said
 
 from steelyard.conic.conflict_proof import ConflictProof, proves
 from steelyard.conic.conflicts import conflict_among
 from steelyard.errors import EstimationError
-from steelyard.knowledge.conflicts import check_constraints, find_conflict
+from steelyard.knowledge.conflicts import check_constraints, find_conflict, implied
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import (
     Box,
@@ -70,7 +71,7 @@ def check_conflict(model, conflict):
     assert slack_by_cvxpy(conflict.blocks, n) > 1e-7
     for block in conflict.blocks:
         rest = [other for other in conflict.blocks if other is not block]
-        assert slack_by_cvxpy(rest, n) < 1e-6, f"'{block.name}' is not needed"
+        assert slack_by_cvxpy(rest, n) < 1e-6, f"'{block.words}' is not needed"
     check_proof(conflict)
 
 
@@ -375,7 +376,29 @@ def test_a_proof_is_not_believed_when_it_is_changed(model):
 def test_one_condition_can_be_impossible(model):
     """A single condition that never holds is named alone."""
     block = blocks(model, Constraints(mass={"l1": (1, None)}))[-1]
-    never = type(block)("nothing is one", "zero", (0,), np.zeros((1, 1)), np.ones(1))
-    conflict = conflict_among([block, never], parameter_scale(model))
+    never = type(block)("zero", (0,), np.zeros((1, 1)), np.ones(1), Said("nothing is one"))
+    conflict = conflict_among([block, never], parameter_scale(model), implied)
     assert conflict.words == "this constraint can never hold: nothing is one"
     check_proof(conflict)
+
+
+def test_what_nobody_stated_is_left_out_of_the_explanation(model):
+    """A default bound is not blamed where the user's own words contradict each other."""
+    heavy = {"l1": (1e5, None)}  # far above the default bound of any body
+    conflict = find_conflict(model, Constraints(mass=heavy, total_mass=(None, 10.0)))
+    assert "the total mass is at most 10" in conflict.names
+    assert not any("second moment" in name for name in conflict.names)
+    # without the total mass the default bound is all that can be named
+    conflict = find_conflict(model, Constraints(mass=heavy))
+    assert any("second moment over" in name for name in conflict.names)
+
+
+def test_a_bound_that_was_stated_counts_as_stated(model):
+    """A second moment that the user limits is named before the consistency that is implied."""
+    stated = Constraints(mass={"l1": (5.0, None)}, second_moment=1.0)
+    default = blocks(model, Constraints())
+    own = blocks(model, stated)
+    order = {block.words: implied(block) for block in (*default, *own)}
+    assert order["the second moment of 'l1' is at most 1"] == 0
+    assert order["'l1' is physical"] == 1
+    assert [rank for words, rank in order.items() if "second moment over" in words] == [2, 2, 2]

@@ -45,7 +45,7 @@ def margins(model, constraints, phi, names=None):
     theta = np.zeros(len(model.columns))
     for first, body in zip(model.first_column_of_body, np.broadcast_to(phi, (2, 10)), strict=True):
         theta[first : first + 10] = body
-    found = {block.name: block.margin(theta) for block in blocks(model, constraints)}
+    found = {block.words: block.margin(theta) for block in blocks(model, constraints)}
     return found if names is None else [m for name, m in found.items() if names in name]
 
 
@@ -283,7 +283,7 @@ def test_ranges_sums_and_values(model):
             second_moments={"l1": 3.0},
         ),
     )
-    words = {block.name: block for block in given}
+    words = {block.words: block for block in given}
 
     def at(name, **values):
         for key, value in values.items():
@@ -318,7 +318,7 @@ def test_equal_ends_are_an_equation_and_massless_bodies_have_no_place(model):
             symmetric={"l2": SymmetryPlane("x")},
         ),
     )  # fmt: skip
-    kinds = {block.name: (block.kind, block.band) for block in given}
+    kinds = {block.words: (block.kind, block.band) for block in given}
     assert kinds["the mass of 'l1' is 2"] == ("zero", False)
     assert kinds["the total mass is 2"] == ("nonnegative", True)
     assert kinds["'l2' is massless"] == ("zero", False)
@@ -326,7 +326,7 @@ def test_equal_ends_are_an_equation_and_massless_bodies_have_no_place(model):
     assert kinds["the centre of mass of 'l1' is in its box along x"] == ("zero", False)
     assert kinds["the centre of mass of 'l1' is in its box along y"] == ("nonnegative", True)
     assert kinds["the centre of mass of 'l1' is in its box along z"] == ("nonnegative", False)
-    names = [b.name for b in blocks(model, Constraints(massless=("l2",), equal=(("l1", "l2"),)))]
+    names = [b.words for b in blocks(model, Constraints(massless=("l2",), equal=(("l1", "l2"),)))]
     assert "'l1' is massless" in names
     assert "'l1' is physical" not in names
 
@@ -544,7 +544,7 @@ def test_the_entries_of_a_block_are_those_of_its_matrix(model):
     phi = rng.normal(size=10)
     theta = np.zeros(len(model.columns))
     theta[:10] = phi
-    block = next(b for b in blocks(model, Constraints()) if b.name == "'l1' is physical")
+    block = next(b for b in blocks(model, Constraints()) if b.words == "'l1' is physical")
     assert np.allclose(matrix_of(block.entries(theta)), pseudo_inertia(phi), atol=1e-15)
 
 
@@ -557,7 +557,7 @@ def test_the_default_bound_is_generous_and_scales_with_the_robot():
     bare = Robot.from_dh([{}, {"a": 0.4}], convention="modified")
     assert generous_bound(Model(bare))[0] == 1e4
     theta = model.prior_theta()
-    bounds = [block for block in blocks(model, Constraints()) if "second moment" in block.name]
+    bounds = [block for block in blocks(model, Constraints()) if "second moment" in block.words]
     assert len(bounds) == 3
     assert all(block.margin(theta) > 0 for block in bounds)
     assert all(block.margin(1000.0 * theta) < 0 for block in bounds)

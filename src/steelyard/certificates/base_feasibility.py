@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from steelyard.certificates.infeasibility import Infeasibility, prove_infeasible
 from steelyard.conic import exact
-from steelyard.conic.blocks import Block, triangle_index, with_slack
+from steelyard.conic.blocks import Block, triangle_index
+from steelyard.conic.common_slack import common_slack
 from steelyard.conic.problem import conic_problem
 from steelyard.conic.settle import Settled, settle
 from steelyard.conic.solver import solve
@@ -88,23 +89,18 @@ def widest_margin(
 ) -> tuple[Array, float]:
     """theta with K theta = beta and the largest common slack t <= 1 in all blocks, and t."""
     n = len(scale)
-    widened = [with_slack(block, scale, n) for block in blocks]
     size = np.maximum(np.max(np.abs(K * scale), axis=1), 1e-300)
-    equation = Block("K theta = beta", "zero", tuple(range(n)), K / size[:, None], -beta / size)
-    cap = Block("the slack is at most one", "nonnegative", (n,), -np.ones((1, 1)), np.ones(1))
-    c = np.zeros(n + 1)
-    c[n] = -1.0
-    pull = np.append(1e-9 / scale**2, 0.0)  # keeps undetermined directions from running away
-    problem = conic_problem(n + 1, [*widened, equation, cap], np.append(scale, 1.0), c=c, pull=pull)
-    solution = solve(problem)
-    if solution.status == "infeasible":  # equations alone contradict beta: no slack can help
+    equations = Block("zero", tuple(range(n)), K / size[:, None], -beta / size)
+    # the pull keeps undetermined directions from running away
+    found = common_slack(blocks, scale, largest=1.0, equations=equations, pull=1e-9)
+    if found.status == "infeasible":  # equations alone contradict beta: no slack can help
         return np.zeros(n), -1.0
-    if solution.status not in ("solved", "stalled"):
+    if not found.found:
         raise EstimationError(
-            f"the feasibility test failed numerically ({solution.said}); check the units of the "
+            f"the feasibility test failed numerically ({found.said}); check the units of the "
             "base parameters"
         )
-    return solution.theta[:n], float(solution.theta[n])
+    return found.theta, found.amount
 
 
 def exact_witness(
@@ -201,4 +197,4 @@ def masses_without_effect(base: BaseMap, blocks: Sequence[Block]) -> set[int]:
 def without_mass(block: Block) -> Block:
     """What a consistency block demands in the limit of infinite mass: its leading 3×3 part."""
     keep = [at for at, (_, j) in enumerate(triangle_index(block.size)) if j < 3]
-    return Block(block.name, "psd", block.columns, block.A[keep], block.b[keep])
+    return Block("psd", block.columns, block.A[keep], block.b[keep], block.statement)

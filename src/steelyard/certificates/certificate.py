@@ -77,9 +77,9 @@ class Proof:
     @cached_property
     def cones(self) -> tuple[ConeVerdict, ...]:
         """How the conditions are met, kind by kind."""
-        kind_of = {block["name"]: block["kind"] for block in self.document["constraints"]}
-        counts = Counter(block["kind"] for block in self.document["constraints"])
-        edge = Counter(kind_of[name] for name in self.verdict.details["with_equality"])
+        kinds = [block["kind"] for block in self.document["constraints"]]
+        counts = Counter(kinds)
+        edge = Counter(kinds[k] for k in self.verdict.details["positions_with_equality"])
         return tuple(
             ConeVerdict(kind, words, counts[kind], counts[kind] if kind == "zero" else edge[kind])
             for kind, words in CONE_WORDS.items()

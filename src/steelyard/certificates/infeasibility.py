@@ -164,7 +164,7 @@ class DualSearch:
             weights = np.array(exact_weights(block), dtype=float)
             c[self.starts[k] : self.starts[k + 1]] = weights * block.b
         # duals of equations are free: without a bound the value could run to minus infinity
-        enough = Block("enough", "nonnegative", tuple(range(self.n)), c[None, :], np.ones(1))
+        enough = Block("nonnegative", tuple(range(self.n)), c[None, :], np.ones(1))
         values = self._solve([*self._cones(faces, floor), enough], c)
         return None if values is None else self._split(values)
 
@@ -187,7 +187,7 @@ class DualSearch:
                 continue
             pivot = k in self.owner.values()
             if not pivot and not self.side_conditions:
-                cones.append(Block("unused", "zero", where, one, np.zeros(len(where))))
+                cones.append(Block("zero", where, one, np.zeros(len(where))))
                 continue
             direction = inward(block)
             total[list(where)] = direction
@@ -196,21 +196,19 @@ class DualSearch:
                 allowed = faces[k]
                 rest = [at for at in range(len(where)) if at not in allowed]
                 if rest:
-                    cones.append(
-                        Block("off the face", "zero", where, one[rest], np.zeros(len(rest)))
-                    )
+                    cones.append(Block("zero", where, one[rest], np.zeros(len(rest))))
             step = np.zeros(len(where))
             step[allowed] = direction[allowed] if pivot else 0.0
             A = np.column_stack([one, -step])
             columns = (*where, self.n - 1)
             if block.kind == "psd" and len(allowed) < len(where):
                 A = A[allowed]  # the face is itself a smaller psd cone
-            cones.append(Block("dual", block.kind, columns, A, np.zeros(len(A))))
+            cones.append(Block(block.kind, columns, A, np.zeros(len(A))))
         everything = tuple(range(self.starts[-1]))
-        cones.append(Block("bounded", "nonnegative", everything, -total[None, :], np.ones(1)))
+        cones.append(Block("nonnegative", everything, -total[None, :], np.ones(1)))
         if floor is not None:
             last = (self.n - 1,)
-            cones.append(Block("floor", "zero", last, np.ones((1, 1)), np.array([-floor])))
+            cones.append(Block("zero", last, np.ones((1, 1)), np.array([-floor])))
         return cones
 
     def _balance(self) -> Block:
@@ -225,7 +223,7 @@ class DualSearch:
         A *= self.scale[:, None]
         A = A[np.any(A != 0.0, axis=1)]
         A /= np.max(np.abs(A), axis=1, keepdims=True)
-        return Block("balance", "zero", tuple(range(self.n)), A, np.zeros(len(A)))
+        return Block("zero", tuple(range(self.n)), A, np.zeros(len(A)))
 
 
 def make_exact(

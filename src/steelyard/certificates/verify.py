@@ -139,7 +139,7 @@ def _conditions(certificate: Certificate, work: Work) -> _Found:
     """Whether theta meets every condition."""
     theta = certificate.vectors["theta"]
     outside, edge = [], []
-    for block in certificate.blocks:
+    for k, block in enumerate(certificate.blocks):
         x = [theta[c] for c in block.columns]
         entries = [
             work.total(b, zip(row, x, strict=True)) for row, b in zip(block.A, block.b, strict=True)
@@ -148,12 +148,15 @@ def _conditions(certificate: Certificate, work: Work) -> _Found:
         if not inside:
             outside.append(block.name)
         elif not strict:
-            edge.append(block.name)
+            edge.append(k)
     problems = [f"the condition {quoted(name)} does not hold" for name in outside]
     how = "every condition strictly" if not edge else f"every condition, {len(edge)} with equality"
-    return _Found(
-        f"the parameters meet {how}", problems, {"strict": not edge, "with_equality": edge[:100]}
-    )
+    details = {
+        "strict": not edge,
+        "with_equality": [certificate.blocks[k].name for k in edge[:100]],
+        "positions_with_equality": edge,
+    }
+    return _Found(f"the parameters meet {how}", problems, details)
 
 
 def _feasible(certificate: Certificate, work: Work) -> _Found:

@@ -216,7 +216,7 @@ def _checked(document: dict[str, Any]) -> dict[str, Any]:
 def block_document(block: Block) -> dict[str, Any]:
     """A condition as plain data, its coefficients exact."""
     return {
-        "name": block.name,
+        "name": block.words,
         "kind": block.kind,
         "columns": [int(c) for c in block.columns],
         "A": [texts(row) for row in block.A],

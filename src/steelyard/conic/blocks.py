@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import isqrt
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,25 +23,49 @@ BAND = 1e-9
 """Half the width (kg, kg m, kg m²) of the bands that stand for equations of several parameters."""
 
 
+class Statement(Protocol):
+    """What a condition says, as data; its sentence is made when it is shown.
+
+    owners, parameters : what it is about, by name; the solver does not look at them.
+    """
+
+    @property
+    def words(self) -> str:
+        """The condition in words."""
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """Names of the things that it is about as a whole."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of single parameters that it is about."""
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """``A theta[columns] + b`` in a cone.
 
-    name : the condition in words, as messages and certificates show it.
     kind : "zero", "nonnegative", "second_order" (first entry at least the norm of the rest)
         or "psd".
     columns : indices of the parameters that take part.
     A : (n_entries, n_columns), b : (n_entries,).
+    statement : what the condition says, where somebody made it to say something.
     band : whether these are pairs of inequalities a hair apart, which stand for equations that
         decimals cannot meet to the last bit; no slack can be asked of them.
     """
 
-    name: str
     kind: ConeKind
     columns: tuple[int, ...]
     A: Array
     b: Array
+    statement: Statement | None = None
     band: bool = False
+
+    @property
+    def words(self) -> str:
+        """The condition in words, as messages and certificates show it."""
+        return "a condition" if self.statement is None else self.statement.words
 
     @cached_property
     def size(self) -> int:
@@ -107,41 +131,37 @@ def inward(block: Block) -> Array:
     return np.ones(len(block.b))
 
 
-def with_slack(block: Block, scale: Array, slack: int) -> Block:
-    """The block with a common slack (variable ``slack``) taken off, in the block's own units.
-
-    scale : typical size of each parameter, so that masses and inertias give way alike.
-    """
-    if block.kind == "zero" or block.band:
-        return block
-    sizes = np.max(np.abs(block.A * scale[list(block.columns)]), axis=1)
-    direction = inward(block) * (sizes.max() if block.kind == "second_order" else sizes)
-    A = np.column_stack([block.A, -direction])
-    return Block(block.name, block.kind, (*block.columns, slack), A, block.b)
-
-
 def psd_block(
-    name: str, columns: Sequence[int], coefficients: Sequence[Array], constant: Array
+    statement: Statement | None,
+    columns: Sequence[int],
+    coefficients: Sequence[Array],
+    constant: Array,
 ) -> Block:
     """``constant + sum_k theta[columns[k]] coefficients[k]`` is positive semidefinite."""
     A = np.array([entries_of(np.asarray(M, dtype=float)) for M in coefficients]).T
-    return Block(name, "psd", tuple(columns), A, entries_of(np.asarray(constant, dtype=float)))
+    return Block("psd", tuple(columns), A, entries_of(np.asarray(constant, dtype=float)), statement)
 
 
 def linear_block(
-    name: str, columns: Sequence[int], A: ArrayLike, b: ArrayLike, kind: ConeKind = "nonnegative"
+    statement: Statement | None,
+    columns: Sequence[int],
+    A: ArrayLike,
+    b: ArrayLike,
+    kind: ConeKind = "nonnegative",
 ) -> Block:
     """``A theta[columns] + b >= 0``, entry by entry (or in the cone ``kind``)."""
     A = np.atleast_2d(np.asarray(A, dtype=float))
-    return Block(name, kind, tuple(columns), A, np.atleast_1d(np.asarray(b, dtype=float)))
+    return Block(kind, tuple(columns), A, np.atleast_1d(np.asarray(b, dtype=float)), statement)
 
 
-def equation_block(name: str, columns: Sequence[int], A: ArrayLike, b: ArrayLike) -> Block:
+def equation_block(
+    statement: Statement | None, columns: Sequence[int], A: ArrayLike, b: ArrayLike
+) -> Block:
     """``A theta[columns] + b = 0``, to within `BAND` where decimals cannot meet it exactly.
 
     They can where an equation fixes one parameter, or makes two equal or opposite.
     """
-    block = linear_block(name, columns, A, b, "zero")
+    block = linear_block(statement, columns, A, b, "zero")
     used = [row[row != 0.0] for row in block.A]
     if all(
         len(row) == 1 or (len(row) == 2 and abs(row[0]) == abs(row[1]) and constant == 0.0)
@@ -150,4 +170,4 @@ def equation_block(name: str, columns: Sequence[int], A: ArrayLike, b: ArrayLike
         return block
     rows = np.vstack([block.A, -block.A])
     ends = np.concatenate([block.b, -block.b]) + BAND
-    return Block(name, "nonnegative", block.columns, rows, ends, band=True)
+    return Block("nonnegative", block.columns, rows, ends, statement, band=True)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from steelyard.conic import exact
 from steelyard.conic.blocks import Block, triangle_index
+from steelyard.conic.common_slack import typical_entries
 from steelyard.conic.exact_duals import exact_adjoint, exact_pairing, exact_weights
 from steelyard.conic.problem import adjoint, conic_problem
 from steelyard.conic.solver import solve
@@ -44,19 +45,6 @@ def proves(blocks: Sequence[Block], proof: ConflictProof) -> bool:
     return not any(balance.values()) and value == proof.value and value < 0
 
 
-def block_sizes(block: Block, scale: Array) -> Array:
-    """Typical size (n_entries,) of a block's entries, such that dividing by it keeps the cone."""
-    sizes = np.max(np.abs(block.A * scale[list(block.columns)]), axis=1, initial=0.0)
-    if block.kind == "second_order":
-        return np.full(len(sizes), max(float(sizes.max()), 1e-300))
-    if block.kind == "psd":
-        places = triangle_index(block.size)
-        root = np.sqrt([size for size, (i, j) in zip(sizes, places, strict=True) if i == j])
-        root = np.where(root > 0.0, root, 1.0)
-        return np.array([root[i] * root[j] for i, j in places])
-    return np.where(sizes > 0.0, sizes, 1.0)
-
-
 def prove_conflict(blocks: Sequence[Block], scale: Array, amount: float) -> ConflictProof | None:
     """Exact duals that these blocks cannot all hold, or None where none were found.
 
@@ -66,7 +54,7 @@ def prove_conflict(blocks: Sequence[Block], scale: Array, amount: float) -> Conf
     if found is None:
         return None
     duals, free = found
-    sizes = [block_sizes(block, scale) for block in blocks]
+    sizes = [typical_entries(block, scale) for block in blocks]
     z = [
         [Fraction(float(f"{x:.{DIGITS}g}")) if keep else Fraction(0) for x, keep in zip(d, f)]
         for d, f in zip(duals, free, strict=True)
@@ -96,7 +84,7 @@ def inner_duals(
     n = int(starts[-1])
     balance = np.zeros((len(used), n))
     value = np.zeros(n)
-    sizes = [block_sizes(block, scale) for block in blocks]
+    sizes = [typical_entries(block, scale) for block in blocks]
     cones: list[Block] = []
     room: list[int] = []
     for k, block in enumerate(blocks):
@@ -116,19 +104,19 @@ def inner_duals(
         A = np.zeros((len(block.b), len(block.b) + len(inner)))
         A[:, : len(block.b)] = np.eye(len(block.b))
         A[inner, range(len(block.b), len(block.b) + len(inner))] = -1.0
-        cones.append(Block("dual", block.kind, (*where, *own), A, np.zeros(len(block.b))))
+        cones.append(Block(block.kind, (*where, *own), A, np.zeros(len(block.b))))
     total = n + len(room)
     extra = tuple(range(n, total))
     caps = np.vstack([np.eye(len(room)), -np.eye(len(room))])
     ends = np.concatenate([np.zeros(len(room)), np.ones(len(room))])
     balance *= scale[used][:, None]
     balance /= np.maximum(np.max(np.abs(balance), axis=1, initial=0.0), 1e-300)[:, None]
-    cones.append(Block("balance", "zero", tuple(range(n)), balance, np.zeros(len(used))))
+    cones.append(Block("zero", tuple(range(n)), balance, np.zeros(len(used))))
     size = max(float(np.max(np.abs(value))), 1e-300)
     right = np.array([amount / size])
-    cones.append(Block("value", "zero", tuple(range(n)), value[None] / size, right))
+    cones.append(Block("zero", tuple(range(n)), value[None] / size, right))
     if room:
-        cones.append(Block("room", "nonnegative", extra, caps, ends))
+        cones.append(Block("nonnegative", extra, caps, ends))
     c = np.zeros(total)
     c[n:] = -1.0
     pull = np.concatenate([np.full(n, 1e-9), np.zeros(len(room))])

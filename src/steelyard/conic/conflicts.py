@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conic.blocks import Block, inward, linear_block
-from steelyard.conic.conflict_proof import ConflictProof, block_sizes, prove_conflict
-from steelyard.conic.problem import conic_problem
-from steelyard.conic.solver import solve
+from steelyard.conic.blocks import Block
+from steelyard.conic.common_slack import common_slack
+from steelyard.conic.conflict_proof import ConflictProof, prove_conflict
 from steelyard.errors import EstimationError
 
 Array = NDArray[np.float64]
@@ -41,7 +40,7 @@ class Conflict:
     @property
     def names(self) -> tuple[str, ...]:
         """The conditions in words."""
-        return tuple(block.name for block in self.blocks)
+        return tuple(block.words for block in self.blocks)
 
     @property
     def words(self) -> str:
@@ -52,19 +51,29 @@ class Conflict:
         return f"these constraints contradict each other{sure}: {'; '.join(self.names)}"
 
 
-def conflict_among(given: Sequence[Block], scale: Array) -> Conflict | None:
-    """A smallest group of these blocks that cannot all hold, or None."""
+def conflict_among(
+    given: Sequence[Block], scale: Array, implied: Callable[[Block], int]
+) -> Conflict | None:
+    """A smallest group of these blocks that cannot all hold, or None.
+
+    implied : how little of a block was stated by somebody; where a conflict can be explained in
+        several ways, blocks with larger numbers are spared first.
+    """
     nothing = np.zeros(len(scale))
     if all(block.margin(nothing) >= 0.0 for block in given):
         return None
     amount, duals = least_slack(given, scale)
     if amount <= DOUBTFUL:
         return None
+    for rank in sorted({implied(block) for block in given} - {0}, reverse=True):
+        stated = [block for block in given if implied(block) < rank]
+        if stated and _cannot_hold(stated, scale, amount):
+            given = stated
+            amount, duals = least_slack(given, scale)
     group = _support(given, duals)
     if least_slack(group, scale)[0] <= 0.5 * amount:
         group = list(given)
-    # what the user did not say himself is left out first, if it can be
-    for block in sorted(group, key=_generality, reverse=True):
+    for block in sorted(group, key=implied, reverse=True):
         rest = [other for other in group if other is not block]
         if rest and _cannot_hold(rest, scale, amount):
             group = rest
@@ -92,62 +101,24 @@ def crossed_limits(given: Sequence[Block], scale: Array) -> Conflict | None:
     return None
 
 
-def least_slack(given: Sequence[Block], scale: Array) -> tuple[float, list[Array]]:
-    """Smallest common slack s >= 0 of these blocks, equations included, and its duals."""
+def least_slack(given: Sequence[Block], scale: Array) -> tuple[float, Sequence[Array]]:
+    """Smallest common slack s >= 0 of these blocks, equations included, and its duals.
+
+    The duals are those of the blocks' entries in units of their typical sizes.
+    """
     used = sorted({column for block in given for column in block.columns})
     place = {column: i for i, column in enumerate(used)}
-    n = len(used)
-    widened: list[Block] = []
-    for block in given:
-        columns = (*(place[c] for c in block.columns), n)
-        sizes = block_sizes(block, scale)
-        if block.kind == "zero":
-            for sign in (1.0, -1.0):
-                A = np.column_stack([sign * block.A / sizes[:, None], np.ones(len(sizes))])
-                widened.append(Block(block.name, "nonnegative", columns, A, sign * block.b / sizes))
-            continue
-        A = np.column_stack([block.A / sizes[:, None], inward(block)])
-        widened.append(Block(block.name, block.kind, columns, A, block.b / sizes))
-    widened.append(linear_block("the slack is not negative", [n], [1.0], [0.0]))
-    c = np.zeros(n + 1)
-    c[n] = 1.0
-    size = np.append(scale[used], 1.0)
-    # a pull that keeps what no condition bounds from running away
-    pull = np.append(1e-12 / scale[used] ** 2, 0.0)
-    solution = solve(conic_problem(n + 1, widened, size, c=c, pull=pull))
-    if solution.status not in ("solved", "stalled"):
+    local = [
+        replace(block, columns=tuple(place[column] for column in block.columns)) for block in given
+    ]
+    # the pull keeps what no condition bounds from running away
+    found = common_slack(local, scale[used], largest=0.0, relax_equations=True, pull=1e-12)
+    if not found.found:
         raise EstimationError(
             f"whether the constraints contradict each other could not be found out "
-            f"({solution.said}); check their units: masses in kg, lengths in m"
+            f"({found.said}); check their units: masses in kg, lengths in m"
         )
-    duals: list[Array] = []
-    found = iter(solution.duals)
-    for block in given:
-        if block.kind == "zero":
-            above, below = next(found), next(found)
-            duals.append(above - below)
-        else:
-            duals.append(next(found))
-    return max(float(solution.theta[n]), 0.0), duals
-
-
-def components(given: Sequence[Block]) -> list[list[Block]]:
-    """Blocks that share parameters, directly or through others, group by group."""
-    root: dict[int, int] = {}
-
-    def find(column: int) -> int:
-        while root.setdefault(column, column) != column:
-            root[column] = root[root[column]]
-            column = root[column]
-        return column
-
-    for block in given:
-        for column in block.columns[1:]:
-            root[find(column)] = find(block.columns[0])
-    groups: dict[int, list[Block]] = {}
-    for block in given:
-        groups.setdefault(find(block.columns[0]), []).append(block)
-    return list(groups.values())
+    return max(-found.amount, 0.0), found.duals
 
 
 def _cannot_hold(group: Sequence[Block], scale: Array, whole: float) -> bool:
@@ -162,10 +133,3 @@ def _support(given: Sequence[Block], duals: Sequence[Array]) -> list[Block]:
     """The blocks whose duals are not zero: those that take part in the conflict."""
     sizes = [float(np.max(np.abs(dual), initial=0.0)) for dual in duals]
     return [block for block, size in zip(given, sizes, strict=True) if size > 1e-7 * max(sizes)]
-
-
-def _generality(block: Block) -> int:
-    """How little of it the user said: bounds on second moments, then consistency, then the rest."""
-    if block.name.startswith("the second moment of"):
-        return 2
-    return 1 if block.kind == "psd" else 0

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,25 +61,31 @@ class ConicProblem:
         return float(np.min(self.pull * self.scale**2, initial=np.inf))
 
 
+Status = Literal["solved", "infeasible", "unbounded", "stalled", "failed"]
+
+
 @dataclass(frozen=True, eq=False)
 class ConicSolution:
     """A solver's answer, with its own account of how good it is.
 
-    status : "solved", "infeasible" (then ``duals`` prove it), "unbounded" or "failed".
+    status : "solved", "stalled" (short of its tolerance, often good enough), "infeasible" (then
+        ``duals`` prove it), "unbounded" or "failed".
     duals : one array per block; for psd blocks the entries of a symmetric matrix Z, so that
         the pairing with the block's entries is the trace of the product.
     form : what the solver was given, "residual" or "centred" (`steelyard.conic._forms`).
+    said : what the solver called its answer, for messages. certain : whether it stands by it.
     attempts : how often the solver was called until this answer was taken.
     """
 
     problem: ConicProblem
-    status: str
+    status: Status
     theta: Array
     duals: tuple[Array, ...]
     iterations: int
     said: str
     form: str = "residual"
     attempts: int = 1
+    certain: bool = True
 
     @cached_property
     def worst_margin(self) -> float:

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from steelyard.conic._equations import meet_equations
 from steelyard.conic._integers import Integers, entries, in_cone, integers
-from steelyard.conic.blocks import Block, with_slack
-from steelyard.conic.problem import conic_problem
-from steelyard.conic.solver import solve
+from steelyard.conic.blocks import Block
+from steelyard.conic.common_slack import common_slack
+from steelyard.conic.connected import connected
 from steelyard.errors import EstimationError
 
 Array = NDArray[np.float64]
@@ -52,9 +52,14 @@ def holds_exactly(block: Block, theta: Array, form: Integers | None = None) -> b
     return in_cone(block.kind, values)
 
 
-def failing(blocks: Sequence[Block], theta: Array) -> tuple[str, ...]:
-    """Names of the conditions that do not hold exactly."""
-    return tuple(block.name for block in blocks if not holds_exactly(block, theta))
+def failing(blocks: Sequence[Block], theta: Array) -> tuple[Block, ...]:
+    """The conditions that do not hold exactly."""
+    return tuple(block for block in blocks if not holds_exactly(block, theta))
+
+
+def _in_words(blocks: Sequence[Block]) -> str:
+    """The first few conditions, for a message."""
+    return "; ".join(block.words for block in blocks[:5])
 
 
 def inner_point(blocks: Sequence[Block], scale: Array) -> tuple[Array, float]:
@@ -63,18 +68,10 @@ def inner_point(blocks: Sequence[Block], scale: Array) -> tuple[Array, float]:
     Every inequality is met with a slack t, in units of the block's own size, and t <= 1 is
     maximised. A margin of zero or less says that the blocks leave no interior.
     """
-    n = len(scale)
-    widened = [with_slack(block, scale, n) for block in blocks]
-    widened.append(
-        Block("the margin is at most one", "nonnegative", (n,), -np.ones((1, 1)), np.ones(1))
-    )
-    c = np.zeros(n + 1)
-    c[n] = -1.0
-    problem = conic_problem(n + 1, widened, np.append(scale, 1.0), c=c)
-    solution = solve(problem, accuracy=1e-8)
-    if solution.status not in ("solved", "stalled"):
-        return np.zeros(n), -1.0
-    return solution.theta[:n], float(solution.theta[n])
+    found = common_slack(blocks, scale, largest=1.0, accuracy=1e-8)
+    if not found.found:
+        return np.zeros(len(scale)), -1.0
+    return found.theta, found.amount
 
 
 def settle(
@@ -88,33 +85,13 @@ def settle(
     bad = [k for k, block in enumerate(blocks) if not holds_exactly(block, out)]
     if not bad:
         return Settled(out, _moved(out, theta, scale), 0.0)
-    parts = [[blocks[k] for k in part] for part in _tied(blocks, bad, len(theta))]
+    parts = [
+        [blocks[k] for k in part] for part in connected(blocks) if not set(bad).isdisjoint(part)
+    ]
     if inner is None:
         inner = _target([block for part in parts for block in part], scale, out)
     share = max(_move_inside(out, theta, part, inner) for part in parts)
     return Settled(out, _moved(out, theta, scale), share)
-
-
-def _tied(blocks: Sequence[Block], bad: Sequence[int], n: int) -> list[list[int]]:
-    """For each failing block, the blocks that share parameters with it, directly or in turn."""
-    of_column: list[list[int]] = [[] for _ in range(n)]
-    for k, block in enumerate(blocks):
-        for column in block.columns:
-            of_column[column].append(k)
-    seen: set[int] = set()
-    parts = []
-    for start in bad:
-        if start in seen:
-            continue
-        part, todo = {start}, [start]
-        while todo:
-            for column in blocks[todo.pop()].columns:
-                fresh = [k for k in of_column[column] if k not in part]
-                part.update(fresh)
-                todo.extend(fresh)
-        seen |= part
-        parts.append(sorted(part))
-    return parts
 
 
 def _target(blocks: Sequence[Block], scale: Array, theta: Array) -> Array:
@@ -126,7 +103,7 @@ def _target(blocks: Sequence[Block], scale: Array, theta: Array) -> Array:
     if margin <= 0.0:
         raise EstimationError(
             "the conditions leave no room inside, so that no rounded parameters satisfy them "
-            "all; relax one of: " + "; ".join(failing(blocks, theta)[:5])
+            f"all; relax one of: {_in_words(failing(blocks, theta))}"
         )
     out = theta.copy()
     out[columns] = inner
@@ -151,7 +128,7 @@ def _move_inside(out: Array, theta: Array, blocks: Sequence[Block], inner: Array
     out[columns] = rounded(inner[columns])
     raise EstimationError(
         "no point between the answer and the inside satisfies all conditions exactly: "
-        + "; ".join(failing(blocks, meet_equations(out, blocks))[:5])
+        + _in_words(failing(blocks, meet_equations(out, blocks)))
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.conic._forms import Form, grouped, quick_form, residual_form, svec_weights
-from steelyard.conic.problem import ConicProblem, ConicSolution
+from steelyard.conic.problem import ConicProblem, ConicSolution, Status
 from steelyard.errors import EstimationError
 
 Array = NDArray[np.float64]
@@ -63,14 +63,14 @@ def _quick_enough(solution: ConicSolution, accuracy: float) -> bool:
     size = 1.0 + abs(solution.value)
     return (
         solution.status == "solved"
-        and (solution.said == "Solved" or abs(solution.gap) <= DOUBTED_GAP * size)
+        and (solution.certain or abs(solution.gap) <= DOUBTED_GAP * size)
         and solution.imbalance_cost <= accuracy * size
     )
 
 
 def _settled_matter(solution: ConicSolution) -> bool:
     """Whether the solver stands by its answer, or a doubted one is good all the same."""
-    if solution.said in ("Solved", "PrimalInfeasible", "DualInfeasible"):
+    if solution.certain:
         return True
     size = 1.0 + abs(solution.value)
     return solution.status == "solved" and solution.gap <= DOUBTED_GAP * size
@@ -79,7 +79,7 @@ def _settled_matter(solution: ConicSolution) -> bool:
 def _standing(solution: ConicSolution) -> tuple[int, float]:
     """For comparing answers: solved before stalled before the rest, then by what is unbalanced."""
     order = {"solved": 0, "infeasible": 1, "unbounded": 1, "stalled": 2}
-    doubt = 1 if solution.said.startswith("Almost") else 0
+    doubt = 0 if solution.certain or solution.status in ("stalled", "failed") else 1
     rank = 2 * order.get(solution.status, 3) + doubt
     return rank, solution.stationarity if solution.status in ("solved", "stalled") else 0.0
 
@@ -130,21 +130,24 @@ def _attempt(
         found.update(zip(group, parts, strict=True))
         at += n_entries
     duals = tuple(found[k] for k in range(len(problem.blocks)))
-    status = _STATUS.get(said, "failed")
-    return ConicSolution(problem, status, theta, duals, answer.iterations, said, form.name)
+    status, certain = _STATUS.get(said, ("failed", False))
+    return ConicSolution(
+        problem, status, theta, duals, answer.iterations, said, form.name, certain=certain
+    )
 
 
 # a doubted answer whose gap is below this share of the objective is taken
 DOUBTED_GAP = 1e-7
 
 
-_STATUS = {
-    "Solved": "solved",
-    "AlmostSolved": "solved",
-    "PrimalInfeasible": "infeasible",
-    "AlmostPrimalInfeasible": "infeasible",
-    "DualInfeasible": "unbounded",
-    "AlmostDualInfeasible": "unbounded",
-    "InsufficientProgress": "stalled",
-    "MaxIterations": "stalled",
+# what the solver's statuses mean, and whether it stands by its answer
+_STATUS: dict[str, tuple[Status, bool]] = {
+    "Solved": ("solved", True),
+    "AlmostSolved": ("solved", False),
+    "PrimalInfeasible": ("infeasible", True),
+    "AlmostPrimalInfeasible": ("infeasible", False),
+    "DualInfeasible": ("unbounded", True),
+    "AlmostDualInfeasible": ("unbounded", False),
+    "InsufficientProgress": ("stalled", False),
+    "MaxIterations": ("stalled", False),
 }

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conic.blocks import Block
+from steelyard.conic.blocks import Block, Statement
 from steelyard.conic.problem import ConicProblem, ConicSolution, conic_problem
 from steelyard.conic.settle import Settled
 from steelyard.errors import EstimationError
@@ -109,15 +109,17 @@ class ConstrainedFit:
         """The unconstrained least squares on the same factor."""
         return self.system.free
 
-    def active(self) -> tuple[str, ...]:
+    def active(self) -> tuple[Statement, ...]:
         """The conditions that hold with hardly any slack: where the estimate is on the edge."""
         scale = self.problem.scale
-        names = []
+        active = []
         for block in self.blocks:
             size = np.max(np.abs(block.A * scale[list(block.columns)]))
-            if block.kind != "zero" and block.margin(self.theta) < ACTIVE * size:
-                names.append(block.name)
-        return tuple(names)
+            if block.kind == "zero" or block.statement is None:
+                continue
+            if block.margin(self.theta) < ACTIVE * size:
+                active.append(block.statement)
+        return tuple(active)
 
 
 def fit_problem(

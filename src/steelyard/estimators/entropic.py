@@ -301,7 +301,7 @@ def _ordinary(given: Sequence[Block], origin: Array, turn: Array) -> list[Condit
                 own = np.flatnonzero(row)
                 if not len(own) and end < -BAND:
                     raise EstimationError(
-                        f"fixed values contradict the condition that {block.name}"
+                        f"fixed values contradict the condition that {block.words}"
                     )
                 if len(own):
                     size = float(np.max(np.abs(row)))

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.conic.blocks import Statement
 from steelyard.findings import Finding
 from steelyard.model.base_map import BaseMap, Fate
 
@@ -108,7 +109,7 @@ class Standard:
     """
 
     theta: Array
-    active: tuple[str, ...]
+    active: tuple[Statement, ...]
     moved: float
     ranges: Array | None = None
     feasible: bool = True
@@ -231,7 +232,8 @@ class Estimate:
             return ()
         half = self.spread.half_width(level)
         alone = {fate.name for fate in self.fates() if fate.kind == "alone"}
-        bound = {word for name in self.standard.active for word in name.split("'")[1::2]}
+        owners = {name for statement in self.standard.active for name in statement.owners}
+        bound = {name for statement in self.standard.active for name in statement.parameters}
         row_of = {name: row for row, name in enumerate(self.base.names)}
         held = {self.base.names[row] for row in self.held}
         between: StandardKind = "feasible range" if self.standard.feasible else "closest to prior"
@@ -260,7 +262,7 @@ class Estimate:
                     lower,
                     upper,
                     kind,
-                    column.owner in bound or column.name in bound,
+                    column.owner in owners or column.name in bound,
                 )
             )
         return tuple(out)

@@ -11,9 +11,8 @@ from steelyard.estimators.parallel.workers import Workers
 from steelyard.estimators.ranges import Ranges, feasible_ranges, open_quantities
 from steelyard.estimators.resampling import resample
 from steelyard.findings import Finding
+from steelyard.knowledge.statements import DefaultBound, Limit
 from steelyard.regression.regression import Regression
-
-GENEROUS_WORDS = "the mass and the second moment over"
 
 
 def with_intervals(
@@ -96,24 +95,29 @@ def edge_findings(fit: ConstrainedFit) -> tuple[Finding, ...]:
     active = fit.active()
     findings = []
     if active:
+        first = "; ".join(statement.words for statement in active[:6])
         findings.append(
             Finding(
                 "info",
                 "on-the-boundary",
                 f"{len(active)} conditions hold with no slack, so that intervals of the "
-                f"parameters they bind are one-sided at best: {'; '.join(active[:6])}"
+                f"parameters they bind are one-sided at best: {first}"
                 + (f"; and {len(active) - 6} more" if len(active) > 6 else ""),
             )
         )
-    bounded = [name for name in active if name.startswith(GENEROUS_WORDS)]
+    bounded = [
+        statement
+        for statement in active
+        if isinstance(statement, Limit) and isinstance(statement.quantity, DefaultBound)
+    ]
     if bounded:
         findings.append(
             Finding(
                 "warning",
                 "default-bound-active",
-                f"the fit ends on the default bound of {len(bounded)} bodies ({bounded[0]}): the "
-                "data leave their mass open, or the masses of the robot file are placeholders; "
-                "state what is known of them, or second_moment",
+                f"the fit ends on the default bound of {len(bounded)} bodies "
+                f"({bounded[0].words}): the data leave their mass open, or the masses of the "
+                "robot file are placeholders; state what is known of them, or second_moment",
             )
         )
     return tuple(findings)

@@ -115,7 +115,7 @@ def _ball(problem: ConicProblem, radius: float) -> Block:
     n = len(problem.scale)
     A = np.vstack([np.zeros(n), -problem.F])
     b = np.concatenate([[radius], problem.g])
-    return Block("the data are fitted", "second_order", tuple(range(n)), A, b)
+    return Block("second_order", tuple(range(n)), A, b)
 
 
 def range_solver(shared: Shared) -> Solver:
@@ -134,8 +134,8 @@ def range_solver(shared: Shared) -> Solver:
         else:
             sizes = np.append(scale, 1.0) / scale[mass]
             c[column] = sign / sizes[column]
-            one = Block("per mass", "zero", (mass,), np.ones((1, 1)), -np.ones(1))
-            some = Block("some mass", "nonnegative", (n,), np.ones((1, 1)), np.zeros(1))
+            one = Block("zero", (mass,), np.ones((1, 1)), -np.ones(1))
+            some = Block("nonnegative", (n,), np.ones((1, 1)), np.zeros(1))
             problem = conic_problem(n + 1, (*cones, one, some), sizes, c=c)
         solution = solve(problem, accuracy=1e-7)
         good = ("solved", "stalled") if mass < 0 else ("solved",)
@@ -147,4 +147,4 @@ def range_solver(shared: Shared) -> Solver:
 def _homogeneous(block: Block, n: int) -> Block:
     """A y + b t in the cone, t the variable behind the last column."""
     A = np.column_stack([block.A, block.b])
-    return Block(block.name, block.kind, (*block.columns, n), A, np.zeros(len(block.b)))
+    return Block(block.kind, (*block.columns, n), A, np.zeros(len(block.b)))

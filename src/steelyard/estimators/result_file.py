@@ -125,7 +125,7 @@ def standard_document(estimate: Estimate, level: float) -> dict[str, Any] | None
         return None
     return {
         "parameters": [asdict(parameter) for parameter in estimate.standard_parameters(level)],
-        "active": list(estimate.standard.active),
+        "active": [statement.words for statement in estimate.standard.active],
         "moved_inside": estimate.standard.moved,
         "feasible": estimate.standard.feasible,
     }

@@ -173,7 +173,7 @@ def _left_out(dropped: Sequence[int]) -> tuple[Block, ...]:
     if not dropped:
         return ()
     n = len(dropped)
-    return (linear_block("terms left out", dropped, np.eye(n), np.zeros(n), "zero"),)
+    return (linear_block(None, dropped, np.eye(n), np.zeros(n), "zero"),)
 
 
 def term_findings(found: TermComparison) -> tuple[Finding, ...]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Block, equation_block, linear_block
 from steelyard.knowledge.regions import AXES, Box, Cylinder, Ellipsoid, Hull, Region, SymmetryPlane
+from steelyard.knowledge.statements import CentreInside, MassInside, Symmetric
 from steelyard.robot.inertia import pseudo_inertia
 
 Array = NDArray[np.float64]
@@ -21,7 +22,6 @@ PRODUCTS = {"x": (5, 7), "y": (5, 8), "z": (7, 8)}
 def com_blocks(name: str, first: int, region: Region, margin: float) -> list[Block]:
     """The centre of mass of the body whose columns start at ``first`` is in a region."""
     columns = range(first, first + 4)
-    words = f"the centre of mass of '{name}' is in its"
     if isinstance(region, Box):
         out = []
         for k, axis in enumerate(AXES):
@@ -29,25 +29,31 @@ def com_blocks(name: str, first: int, region: Region, margin: float) -> list[Blo
             rows[0, 0], rows[0, 1 + k] = -region.lower[k], 1.0
             rows[1, 0], rows[1, 1 + k] = region.upper[k], -1.0
             if region.lower[k] == region.upper[k]:
-                out.append(equation_block(f"{words} box along {axis}", columns, rows[:1], [0.0]))
+                out.append(
+                    equation_block(
+                        CentreInside(name, f"box along {axis}"), columns, rows[:1], [0.0]
+                    )
+                )
                 continue
-            out.append(linear_block(f"{words} box along {axis}", columns, rows, [-margin, -margin]))
+            statement = CentreInside(name, f"box along {axis}")
+            out.append(linear_block(statement, columns, rows, [-margin, -margin]))
         return out
     if isinstance(region, Hull):
         faces = region.half_spaces
         rows = np.column_stack([-faces[:, 3], -faces[:, :3]])
-        return [linear_block(f"{words} hull", columns, rows, np.zeros(len(rows)))]
+        return [linear_block(CentreInside(name, "hull"), columns, rows, np.zeros(len(rows)))]
     if isinstance(region, Ellipsoid):
         # m >= |S⁻¹(h - m centre)|
         rows = np.zeros((4, 4))
         rows[0, 0] = 1.0
         rows[1:, 0] = -np.array(region.centre) / region.radii
         rows[1:, 1:] = np.diag(1.0 / np.array(region.radii))
-        return [linear_block(f"{words} ellipsoid", columns, rows, np.zeros(4), "second_order")]
-    return _cylinder_blocks(words, columns, region)
+        statement = CentreInside(name, "ellipsoid")
+        return [linear_block(statement, columns, rows, np.zeros(4), "second_order")]
+    return _cylinder_blocks(name, columns, region)
 
 
-def _cylinder_blocks(words: str, columns: range, region: Cylinder) -> list[Block]:
+def _cylinder_blocks(name: str, columns: range, region: Cylinder) -> list[Block]:
     start, end = np.array(region.start), np.array(region.end)
     length = float(np.linalg.norm(end - start))
     along = (end - start) / length
@@ -59,9 +65,13 @@ def _cylinder_blocks(words: str, columns: range, region: Cylinder) -> list[Block
     rows[1:, 0] = -across @ start
     rows[1:, 1:] = across
     return [
-        linear_block(f"{words} cylinder, between its ends", columns, ends, np.zeros(2)),
+        linear_block(CentreInside(name, "cylinder, between its ends"), columns, ends, np.zeros(2)),
         linear_block(
-            f"{words} cylinder, within its radius", columns, rows, np.zeros(3), "second_order"
+            CentreInside(name, "cylinder, within its radius"),
+            columns,
+            rows,
+            np.zeros(3),
+            "second_order",
         ),
     ]
 
@@ -76,13 +86,13 @@ def inside_block(name: str, first: int, region: Ellipsoid | Box) -> Block:
     columns = range(first, first + 10)
     if isinstance(region, Ellipsoid):
         quadrics = [region.quadric]
-        words = f"the mass of '{name}' is inside its ellipsoid"
+        statement = MassInside(name, "ellipsoid")
     else:
         quadrics = box_quadrics(region)
-        words = f"the mass of '{name}' can be inside its box (a necessary condition)"
+        statement = MassInside(name, "box")
     units = [pseudo_inertia(unit) for unit in np.eye(10)]
     rows = np.array([[np.sum(Q * unit) for unit in units] for Q in quadrics])
-    return linear_block(words, columns, rows, np.zeros(len(rows)))
+    return linear_block(statement, columns, rows, np.zeros(len(rows)))
 
 
 def box_quadrics(box: Box) -> list[Array]:
@@ -108,8 +118,8 @@ def symmetry_block(name: str, first: int, plane: SymmetryPlane) -> Block:
     for row, (product, other) in enumerate(zip(PRODUCTS[plane.axis], others, strict=True), start=1):
         A[row, product] = 1.0  # the tensor entry, minus the integral of the product
         A[row, 1 + other] = plane.offset
-    words = f"'{name}' is symmetric about {plane.axis} = {plane.offset:g}"
-    return equation_block(words, range(first, first + 10), A, np.zeros(3))
+    statement = Symmetric(name, plane.axis, plane.offset)
+    return equation_block(statement, range(first, first + 10), A, np.zeros(3))
 
 
 def mirror_signs(axis: str) -> Array:

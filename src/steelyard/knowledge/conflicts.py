@@ -22,10 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.conic.blocks import BAND, Block, linear_block
-from steelyard.conic.conflicts import Conflict, components, conflict_among, crossed_limits
+from steelyard.conic.conflicts import Conflict, conflict_among, crossed_limits
+from steelyard.conic.connected import connected
 from steelyard.errors import EstimationError
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
+from steelyard.knowledge.statements import DefaultBound, HasMass, Limit, Massless, Physical
 from steelyard.model.model import Model
 from steelyard.model.typical_sizes import parameter_scale
 
@@ -40,12 +42,24 @@ def check_constraints(model: Model, constraints: Constraints) -> tuple[Block, ..
     return blocks(model, constraints)
 
 
+def implied(block: Block) -> int:
+    """How little of a condition the user stated: default bounds, then consistency, then the rest.
+
+    The higher the number, the sooner a conflict is explained without it.
+    """
+    statement = block.statement
+    if isinstance(statement, Limit) and isinstance(statement.quantity, DefaultBound):
+        return 2
+    return 1 if isinstance(statement, Physical) else 0
+
+
 def find_conflict(model: Model, constraints: Constraints) -> Conflict | None:
     """A smallest group of constraints that cannot all hold, or None."""
     given = blocks(model, constraints)
     scale = parameter_scale(model)
-    for group in components(given):
-        conflict = crossed_limits(group, scale) or conflict_among(group, scale)
+    for indices in connected(given):
+        group = [given[k] for k in indices]
+        conflict = crossed_limits(group, scale) or conflict_among(group, scale, implied)
         if conflict is not None:
             return conflict
     return _body_without_mass(model, constraints, given, scale)
@@ -56,8 +70,8 @@ def _body_without_mass(
 ) -> Conflict | None:
     """Conditions on where the mass of a body is that only a body without mass could meet.
 
-    They hold for the body of nothing and are homogeneous, so that asking for any positive mass
-    decides it.
+    They hold for a massless body and are homogeneous, so that asking for any positive mass decides
+    it.
     """
     for body, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):
         if body.name not in {*constraints.com, *constraints.inside, *constraints.symmetric}:
@@ -69,10 +83,10 @@ def _body_without_mass(
             if own.issuperset(block.columns)
             and np.all(np.abs(block.b) <= max(constraints.margin, BAND if block.band else 0.0))
         ]
-        if any(block.name == f"'{body.name}' is massless" for block in local):
+        if any(block.statement == Massless(body.name) for block in local):
             continue
-        local.append(linear_block(f"'{body.name}' has mass", [first], [1.0], [-scale[first]]))
-        conflict = conflict_among(local, scale)
+        local.append(linear_block(HasMass(body.name), [first], [1.0], [-scale[first]]))
+        conflict = conflict_among(local, scale, implied)
         if conflict is not None:
             return conflict
     return None

@@ -1,4 +1,4 @@
-"""Constraints as cones on a model's parameters, each with its words."""
+"""Constraints as cones on a model's parameters, each with the statement that it makes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,21 @@ from steelyard.knowledge._region_blocks import (
 )
 from steelyard.knowledge.constraints import Constraints, Range
 from steelyard.knowledge.physical_blocks import full_consistency, sousa_consistency, sousa_matrix
+from steelyard.knowledge.statements import (
+    Copies,
+    DefaultBound,
+    FixedCopy,
+    Limit,
+    Mass,
+    Massless,
+    MassTogether,
+    Parameter,
+    Physical,
+    Quantity,
+    RestPhysical,
+    SecondMoment,
+    TotalMass,
+)
 from steelyard.model.model import Model
 from steelyard.model.typical_sizes import generous_bound
 from steelyard.robot.inertia import pseudo_inertia, transform
@@ -26,7 +41,7 @@ NOT_NEGATIVE = ("drive_inertia", "viscous", "coulomb")
 
 
 def blocks(model: Model, constraints: Constraints) -> tuple[Block, ...]:
-    """The constraints as cones on the parameters of ``model``, each with its words.
+    """The constraints as cones on the parameters of ``model``, each with what it says.
 
     What is said about where the mass of a massless body is says nothing, and is left out.
     """
@@ -119,14 +134,8 @@ def _refuse_zero_mass(names: Names, constraints: Constraints, massless: set[str]
             )
 
 
-def _shown(value: float) -> str:
-    """A number with all the digits that it has."""
-    short = f"{value:g}"
-    return short if float(short) == value else repr(float(value))
-
-
 def _range(
-    name: str, columns: Sequence[int], limits: Range, weights: Array | None = None
+    quantity: Quantity, columns: Sequence[int], limits: Range, weights: Array | None = None
 ) -> Iterable[Block]:
     """lower <= weights · theta[columns] <= upper; each side is a block of its own, two equal
     sides are an equation.
@@ -134,12 +143,12 @@ def _range(
     row = np.ones(len(columns)) if weights is None else weights
     lower, upper = limits
     if lower is not None and lower == upper:
-        yield equation_block(f"{name} is {_shown(lower)}", columns, row, [-lower])
+        yield equation_block(Limit(quantity, "is", lower), columns, row, [-lower])
         return
     if lower is not None:
-        yield linear_block(f"{name} is at least {_shown(lower)}", columns, row, [-lower])
+        yield linear_block(Limit(quantity, "is at least", lower), columns, row, [-lower])
     if upper is not None:
-        yield linear_block(f"{name} is at most {_shown(upper)}", columns, -row, [upper])
+        yield linear_block(Limit(quantity, "is at most", upper), columns, -row, [upper])
 
 
 def _consistency_blocks(
@@ -151,19 +160,19 @@ def _consistency_blocks(
     for name, first in names.first.items():
         columns = range(first, first + 10)
         if name in massless:
-            yield linear_block(f"'{name}' is massless", columns, np.eye(10), np.zeros(10), "zero")
+            yield linear_block(Massless(name), columns, np.eye(10), np.zeros(10), "zero")
             continue
         if constraints.consistency == "full":
-            yield full_consistency(f"'{name}' is physical", first, constraints.margin)
+            yield full_consistency(Physical(name), first, constraints.margin)
         elif constraints.consistency == "sousa":
-            yield sousa_consistency(f"'{name}' is physical", first, constraints.margin)
+            yield sousa_consistency(Physical(name), first, constraints.margin)
         bound = constraints.second_moments.get(name, constraints.second_moment)
         if bound == "auto":
-            words = f"the mass and the second moment over {length:.3g} m of '{name}' together"
-            yield from _range(words, columns, (None, auto), moment_weights(length))
+            own: Quantity = DefaultBound(name, length)
+            yield from _range(own, columns, (None, auto), moment_weights(length))
         else:
-            words = f"the second moment of '{name}'"
-            yield from _range(words, columns, (None, bound), moment_weights(1.0))
+            own = SecondMoment(name)
+            yield from _range(own, columns, (None, bound), moment_weights(1.0))
 
 
 def moment_weights(length_m: float) -> Array:
@@ -176,26 +185,26 @@ def _term_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
     if constraints.nonnegative_terms:
         for i, column in enumerate(names.model.columns):
             if column.kind in NOT_NEGATIVE:
-                yield from _range(f"'{column.name}'", [i], (constraints.margin, None))
+                yield from _range(Parameter(column.name), [i], (constraints.margin, None))
     for name, limits in constraints.bounds.items():
         for i in names.parameters(name, "bounds"):
-            yield from _range(f"'{names.model.column_names[i]}'", [i], limits)
+            yield from _range(Parameter(names.model.column_names[i]), [i], limits)
 
 
 def _mass_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
     for name, limits in constraints.mass.items():
-        yield from _range(f"the mass of '{name}'", [names.body(name, "mass")], limits)
-    sums = [
-        (f"the mass of {listed(dict.fromkeys(total.bodies))} together", total.bodies, total.range)
+        yield from _range(Mass(name), [names.body(name, "mass")], limits)
+    sums: list[tuple[MassTogether | TotalMass, Range]] = [
+        (MassTogether(tuple(dict.fromkeys(total.bodies))), total.range)
         for total in constraints.mass_sums
     ]
     if constraints.total_mass is not None:
-        sums.append(("the total mass", tuple(names.first), constraints.total_mass))
-    for words, bodies, (lower, upper) in sums:
-        columns = [names.body(name, "mass_sums") for name in dict.fromkeys(bodies)]
+        sums.append((TotalMass(tuple(names.first)), constraints.total_mass))
+    for together, (lower, upper) in sums:
+        columns = [names.body(name, "mass_sums") for name in together.bodies]
         if upper is not None and upper != lower:
             upper -= constraints.margin
-        yield from _range(words, columns, (lower, upper))
+        yield from _range(together, columns, (lower, upper))
 
 
 def _region_blocks(names: Names, constraints: Constraints, massless: set[str]) -> Iterable[Block]:
@@ -215,10 +224,10 @@ def _region_blocks(names: Names, constraints: Constraints, massless: set[str]) -
 
 def _value_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
     """Fixed values, of copies too: then rounded parameters can meet both equations exactly."""
-    said: dict[int, str] = {}
+    said: dict[int, Limit] = {}
     for name, value in constraints.fixed.items():
         for i in names.parameters(name, "fixed"):
-            said[i] = f"'{names.model.column_names[i]}' is {_shown(value)}"
+            said[i] = Limit(Parameter(names.model.column_names[i]), "is", value)
             yield linear_block(said[i], [i], [1.0], [-value], "zero")
     for one, other, signs in _copies(names, constraints):
         for k in range(10):
@@ -227,9 +236,8 @@ def _value_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
                     continue
                 value = signs[k] * constraints.fixed.get(names.model.column_names[known], np.nan)
                 if np.isfinite(value):
-                    name = names.model.column_names[copy]
-                    words = f"{said[known]}, so that its copy '{name}' is {_shown(value)}"
-                    yield linear_block(words, [copy], [1.0], [-value], "zero")
+                    statement = FixedCopy(said[known], names.model.column_names[copy], value)
+                    yield linear_block(statement, [copy], [1.0], [-value], "zero")
 
 
 def _copies(names: Names, constraints: Constraints) -> Iterable[tuple[int, int, Array]]:
@@ -246,11 +254,10 @@ def _copies(names: Names, constraints: Constraints) -> Iterable[tuple[int, int, 
 def _copy_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
     body = {first: name for name, first in names.first.items()}
     for one, other, signs in _copies(names, constraints):
-        same = "equal" if signs.min() > 0 else "mirror images"
-        words = f"'{body[one]}' and '{body[other]}' are {same}"
+        same = Copies(body[one], body[other], mirrored=bool(signs.min() < 0))
         columns = [*range(one, one + 10), *range(other, other + 10)]
         A = np.hstack([np.eye(10), -np.diag(signs)])
-        yield equation_block(words, columns, A, np.zeros(10))
+        yield equation_block(same, columns, A, np.zeros(10))
 
 
 def _rest_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
@@ -276,7 +283,7 @@ def _rest_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
     for name, part in known.items():
         first = names.first[name]
         yield psd_block(
-            f"the unknown rest of '{name}' is physical",
+            RestPhysical(name),
             range(first, first + 10),
             [matrix(unit) for unit in np.eye(10)],
             -matrix(part),

@@ -5,29 +5,29 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conic.blocks import Block, psd_block
+from steelyard.conic.blocks import Block, Statement, psd_block
 from steelyard.robot.inertia import pseudo_inertia
 
 Array = NDArray[np.float64]
 
 
-def full_consistency(name: str, first: int, margin: float = 0.0) -> Block:
+def full_consistency(statement: Statement | None, first: int, margin: float = 0.0) -> Block:
     """The 4×4 pseudo-inertia of the body whose ten columns start at ``first`` is psd.
 
     This is what makes a density possible: positive mass, positive definite inertia and the
     triangle inequality (paper 003, Definition 2).
     """
     coefficients = [pseudo_inertia(unit) for unit in np.eye(10)]
-    return psd_block(name, range(first, first + 10), coefficients, -margin * np.eye(4))
+    return psd_block(statement, range(first, first + 10), coefficients, -margin * np.eye(4))
 
 
-def sousa_consistency(name: str, first: int, margin: float = 0.0) -> Block:
+def sousa_consistency(statement: Statement | None, first: int, margin: float = 0.0) -> Block:
     """The 6×6 matrix [[L, S(l)ᵀ], [S(l), m 1]] is psd (paper 000, eqs 16-21).
 
     Weaker than `full_consistency`: the triangle inequality is not implied.
     """
     coefficients = [sousa_matrix(unit) for unit in np.eye(10)]
-    return psd_block(name, range(first, first + 10), coefficients, -margin * np.eye(6))
+    return psd_block(statement, range(first, first + 10), coefficients, -margin * np.eye(6))
 
 
 def sousa_matrix(phi: Array) -> Array:

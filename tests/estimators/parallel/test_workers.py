@@ -24,7 +24,8 @@ from steelyard.estimators.parallel import workers as module
 from steelyard.estimators.parallel._messages import receive, send
 from steelyard.estimators.parallel.packing import packed_blocks, unpacked_blocks
 from steelyard.estimators.parallel.worker import serve
-from steelyard.estimators.parallel.workers import Workers
+from steelyard.estimators.parallel.workers import Workers, job_name, job_named
+from steelyard.estimators.ranges import range_solver
 from steelyard.regression.regression import Regression, compress
 
 SOURCES = str(Path(steelyard.__file__).parents[1])
@@ -147,9 +148,9 @@ import sys
 sys.path.insert(0, {tests!r})
 import numpy as np
 from experiments import chain_experiment
-from steelyard.estimators import workers
+from steelyard.estimators.parallel import workers
 from steelyard.estimators.feasible import estimate_feasible
-from steelyard.regression import compress
+from steelyard import compress
 workers.WORTH_S = 1e-6
 print("once", flush=True)
 world = chain_experiment(0)
@@ -276,7 +277,7 @@ def test_a_helper_answers_until_its_input_ends(fitted):
     regression, fit = fitted
     shared = {"scale": fit.problem.scale, **packed_blocks(fit.blocks)}
     source, sink = io.BytesIO(), io.BytesIO()
-    send(source, {"job": np.array("range"), **shared})
+    send(source, {"job": np.array(job_name(range_solver)), **shared})
     mass = next(i for i, c in enumerate(regression.base.columns) if c.symbol == "m")
     send(source, {"tasks": np.array([[mass, -1.0, 1.0], [mass, -1.0, -1.0]])})
     source.seek(0)
@@ -285,3 +286,11 @@ def test_a_helper_answers_until_its_input_ends(fitted):
     lower, upper = receive(sink)["answers"].ravel()
     assert lower == pytest.approx(0.0, abs=1e-6)
     assert upper > 0.1
+
+
+def test_only_functions_of_the_package_are_jobs():
+    """A job is found again by its name, and nothing outside the package is one."""
+    assert job_named(job_name(range_solver)) is range_solver
+    for name in ("os:system", "steelyardish:run", "subprocess:run"):
+        with pytest.raises(ValueError, match="no job"):
+            job_named(name)

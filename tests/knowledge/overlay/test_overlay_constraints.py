@@ -279,7 +279,7 @@ def test_boxes_of_merged_bodies(tmp_path):
         "there is no box for the centre of mass of 'd': link 'd': its <collision> in line 1 is a "
         "mesh",
     )
-    names = [block.name for block in blocks(model, constraints)]
+    names = [block.words for block in blocks(model, constraints)]
     assert "the centre of mass of 'a' is in its box along x" in names
 
 

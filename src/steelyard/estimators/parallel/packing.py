@@ -29,5 +29,5 @@ def unpacked_blocks(arrays: Mapping[str, NDArray[Any]]) -> tuple[Block, ...]:
     for k, kind in enumerate(arrays["kinds"].tolist()):
         columns = tuple(arrays[f"columns{k}"].tolist())
         band = bool(arrays["bands"][k])
-        out.append(Block(f"condition {k}", kind, columns, arrays[f"A{k}"], arrays[f"b{k}"], band))
+        out.append(Block(kind, columns, arrays[f"A{k}"], arrays[f"b{k}"], band=band))
     return tuple(out)

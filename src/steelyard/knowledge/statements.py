@@ -1,0 +1,296 @@
+"""What each condition on the parameters says, as data; its sentence is made when it is shown.
+
+A statement names the bodies (``owners``) and the parameters that it is about. Decisions go by its
+class and its fields, never by its words: an estimate on the edge of a condition marks what the
+condition is about, and a conflict is explained by what the user said before what is implied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from steelyard.errors import listed
+
+Names = tuple[str, ...]
+Side = Literal["is", "is at least", "is at most"]
+
+
+@dataclass(frozen=True)
+class _OfBody:
+    """A statement or quantity about one body."""
+
+    body: str
+
+    @property
+    def owners(self) -> Names:
+        """The body."""
+        return (self.body,)
+
+    @property
+    def parameters(self) -> Names:
+        """None by name: it is about the body as a whole."""
+        return ()
+
+
+@dataclass(frozen=True)
+class _OfBodies:
+    """A quantity of several bodies."""
+
+    bodies: Names
+
+    @property
+    def owners(self) -> Names:
+        """The bodies."""
+        return self.bodies
+
+    @property
+    def parameters(self) -> Names:
+        """None by name: it is about the bodies as a whole."""
+        return ()
+
+
+# Quantities that can have limits.
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of the model, by its column name."""
+
+    name: str
+
+    @property
+    def owners(self) -> Names:
+        """None: other parameters of the same body or joint are not concerned."""
+        return ()
+
+    @property
+    def parameters(self) -> Names:
+        """The parameter."""
+        return (self.name,)
+
+    @property
+    def words(self) -> str:
+        """The quantity as messages show it."""
+        return f"'{self.name}'"
+
+
+@dataclass(frozen=True)
+class Mass(_OfBody):
+    """The mass of a body (kg)."""
+
+    @property
+    def words(self) -> str:
+        """The quantity as messages show it."""
+        return f"the mass of '{self.body}'"
+
+
+@dataclass(frozen=True)
+class MassTogether(_OfBodies):
+    """The sum of the masses of some bodies (kg)."""
+
+    @property
+    def words(self) -> str:
+        """The quantity as messages show it."""
+        return f"the mass of {listed(self.bodies)} together"
+
+
+@dataclass(frozen=True)
+class TotalMass(_OfBodies):
+    """The sum of the masses of all moving bodies (kg)."""
+
+    @property
+    def words(self) -> str:
+        """The quantity as messages show it."""
+        return "the total mass"
+
+
+@dataclass(frozen=True)
+class SecondMoment(_OfBody):
+    """The trace of a body's pseudo-inertia (kg + kg m²), for which the user stated a bound."""
+
+    @property
+    def words(self) -> str:
+        """The quantity as messages show it."""
+        return f"the second moment of '{self.body}'"
+
+
+@dataclass(frozen=True)
+class DefaultBound(_OfBody):
+    """Mass and second moment over a length, m + trace(Sigma) / length² (kg).
+
+    Its bound is a default that no real link comes near: nobody stated it.
+    """
+
+    length_m: float
+
+    @property
+    def words(self) -> str:
+        """The quantity as messages show it."""
+        return (
+            f"the mass and the second moment over {self.length_m:.3g} m of '{self.body}' together"
+        )
+
+
+Quantity = Parameter | Mass | MassTogether | TotalMass | SecondMoment | DefaultBound
+
+
+# Statements.
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A quantity has a value, or a limit on one side."""
+
+    quantity: Quantity
+    side: Side
+    value: float
+
+    @property
+    def owners(self) -> Names:
+        """The bodies that the quantity belongs to."""
+        return self.quantity.owners
+
+    @property
+    def parameters(self) -> Names:
+        """The parameters that the quantity is."""
+        return self.quantity.parameters
+
+    @property
+    def words(self) -> str:
+        """The condition in words."""
+        return f"{self.quantity.words} {self.side} {exact_number(self.value)}"
+
+
+@dataclass(frozen=True)
+class FixedCopy:
+    """A parameter is fixed, and with it the same parameter of a copy of its body."""
+
+    known: Limit
+    copy: str
+    value: float
+
+    @property
+    def owners(self) -> Names:
+        """None: other parameters of the two bodies are not concerned."""
+        return ()
+
+    @property
+    def parameters(self) -> Names:
+        """The parameter and its copy."""
+        return (*self.known.parameters, self.copy)
+
+    @property
+    def words(self) -> str:
+        """The condition in words."""
+        return f"{self.known.words}, so that its copy '{self.copy}' is {exact_number(self.value)}"
+
+
+@dataclass(frozen=True)
+class Physical(_OfBody):
+    """A body is physically consistent."""
+
+    @property
+    def words(self) -> str:
+        """The condition in words."""
+        return f"'{self.body}' is physical"
+
+
+@dataclass(frozen=True)
+class RestPhysical(_OfBody):
+    """What a body has besides its known part is physically consistent."""
+
+    @property
+    def words(self) -> str:
+        """The condition in words."""
+        return f"the unknown rest of '{self.body}' is physical"
+
+
+@dataclass(frozen=True)
+class Massless(_OfBody):
+    """All ten parameters of a body are zero."""
+
+    @property
+    def words(self) -> str:
+        """The condition in words."""
+        return f"'{self.body}' is massless"
+
+
+@dataclass(frozen=True)
+class HasMass(_OfBody):
+    """A body has some mass."""
+
+    @property
+    def words(self) -> str:
+        """The condition in words."""
+        return f"'{self.body}' has mass"
+
+
+@dataclass(frozen=True)
+class CentreInside(_OfBody):
+    """The centre of mass of a body is in a region; region : such as "box along x"."""
+
+    region: str
+
+    @property
+    def words(self) -> str:
+        """The condition in words."""
+        return f"the centre of mass of '{self.body}' is in its {self.region}"
+
+
+@dataclass(frozen=True)
+class MassInside(_OfBody):
+    """All mass of a body is in a region; for a box only a necessary condition."""
+
+    region: Literal["ellipsoid", "box"]
+
+    @property
+    def words(self) -> str:
+        """The condition in words."""
+        if self.region == "ellipsoid":
+            return f"the mass of '{self.body}' is inside its ellipsoid"
+        return f"the mass of '{self.body}' can be inside its box (a necessary condition)"
+
+
+@dataclass(frozen=True)
+class Symmetric(_OfBody):
+    """A body is symmetric about the plane ``axis`` = ``offset`` (m)."""
+
+    axis: str
+    offset: float
+
+    @property
+    def words(self) -> str:
+        """The condition in words."""
+        return f"'{self.body}' is symmetric about {self.axis} = {self.offset:g}"
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Two bodies have the same parameters, or are mirror images."""
+
+    one: str
+    other: str
+    mirrored: bool
+
+    @property
+    def owners(self) -> Names:
+        """The two bodies."""
+        return (self.one, self.other)
+
+    @property
+    def parameters(self) -> Names:
+        """None by name: it is about the bodies as a whole."""
+        return ()
+
+    @property
+    def words(self) -> str:
+        """The condition in words."""
+        same = "mirror images" if self.mirrored else "equal"
+        return f"'{self.one}' and '{self.other}' are {same}"
+
+
+def exact_number(value: float) -> str:
+    """A number with all the digits that it has."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
