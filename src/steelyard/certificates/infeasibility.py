@@ -24,21 +24,23 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conic import exact
-from steelyard.conic.blocks import Block, inward, matrix_of, triangle_index
+from steelyard.conic.blocks import Block, inward, triangle_index
 from steelyard.conic.exact_duals import (
-    Equation,
-    absorb,
-    exact_adjoint,
-    exact_pairing,
+    ExactMap,
     exact_weights,
-    meet,
+    fractions_of,
+    in_cones,
+    inside_cone,
+    make_exact,
+    paired_with_constants,
 )
 from steelyard.conic.problem import adjoint, conic_problem
 from steelyard.conic.solver import solve
 from steelyard.model.base_map import BaseMap
 
 Array = NDArray[np.float64]
+DIGITS = 14
+"""Decimal digits of the numbers that a proof starts from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,7 @@ def prove_infeasible(
             duals = search.strongest(beta, faces, share * room)
             if duals is None:
                 continue
-            proof = make_exact(base, beta, blocks, duals, owner, faces)
+            proof = exact_certificate(base, beta, blocks, duals, faces)
             if proof is not None:
                 return proof
     return None
@@ -226,100 +228,38 @@ class DualSearch:
         return Block("zero", tuple(range(self.n)), A, np.zeros(len(A)))
 
 
-def make_exact(
+def exact_certificate(
     base: BaseMap,
     beta: Array,
     blocks: Sequence[Block],
     duals: Sequence[Array],
-    owner: dict[int, int],
     faces: dict[int, list[int]],
 ) -> Infeasibility | None:
     """Round, absorb the rest exactly, and test exactly."""
-    duals = [
-        dual if k in faces else pushed_inside(block, np.asarray(dual))
-        for k, (block, dual) in enumerate(zip(blocks, duals, strict=True))
-    ]
     tiny = 1e-12 * max(float(np.max(np.abs(dual), initial=0.0)) for dual in duals)
-    z = [
-        [Fraction(float(f"{x:.14g}")) if abs(x) > tiny else Fraction(0) for x in dual]
-        for dual in duals
-    ]
-    others = [Fraction(0)] * base.K.shape[1]
-    for k, block in enumerate(blocks):
-        if k not in faces:
-            for column, value in zip(block.columns, exact_adjoint(block, z[k]), strict=True):
-                others[column] += value
+    duals = [np.where(np.abs(dual) > tiny, dual, 0.0) for dual in duals]
     target = np.zeros(base.K.shape[1])
     for block, dual in zip(blocks, duals, strict=True):
         target[list(block.columns)] += adjoint(block, dual)
     # least squares over all columns: K may have large factors, which reading y off the base
     # columns alone would turn into large errors elsewhere
-    near = np.linalg.lstsq(base.K.T, target, rcond=None)[0]
-    y = [Fraction(float(f"{x:.14g}")) for x in near]
-    y = meet(conditions_on_y(base, blocks, owner, faces, others), y)
-    left = [-value for value in others]
-    for row in range(base.rank):
-        if y[row] != 0:
-            for column in np.flatnonzero(base.K[row]).tolist():
-                left[column] += Fraction(float(base.K[row, column])) * y[row]
-    for k, places in faces.items():
-        found = absorb(blocks[k], z[k], [left[c] for c in blocks[k].columns], places)
-        if found is None:
-            return None
-        z[k] = found
-    if any(left[c] != 0 for c in range(len(left)) if c not in owner):
+    near: Array = np.asarray(np.linalg.lstsq(base.K.T, target, rcond=None)[0], dtype=float)
+    balance = make_exact(
+        blocks,
+        [
+            fractions_of(dual, DIGITS) if k in faces else inside_cone(block, dual)
+            for k, (block, dual) in enumerate(zip(blocks, duals, strict=True))
+        ],
+        faces,
+        base.K.shape[1],
+        G=ExactMap((base.K.T,)),
+        u=fractions_of(near, DIGITS),
+    )
+    if balance is None or not in_cones(blocks, balance.duals):
         return None
-    for block, entries in zip(blocks, z, strict=True):
-        if block.kind != "zero" and not exact.in_cone(block.kind, entries):
-            return None
+    y, z = balance.u, balance.duals
     value = sum((a * Fraction(float(b)) for a, b in zip(y, beta, strict=True)), Fraction(0))
-    for block, entries in zip(blocks, z, strict=True):
-        value += exact_pairing(block, entries, [Fraction(float(x)) for x in block.b])
+    value += paired_with_constants(blocks, z)
     if value >= 0:
         return None
     return Infeasibility(tuple(y), tuple(tuple(entries) for entries in z), value)
-
-
-def pushed_inside(block: Block, dual: Array) -> Array:
-    """A side condition's dual that a solver left just outside its cone, put inside."""
-    if block.kind == "nonnegative":
-        return np.maximum(dual, 0.0)
-    if block.kind == "second_order":
-        head = max(dual[0], (1.0 + 1e-12) * float(np.linalg.norm(dual[1:])))
-        return np.concatenate([[head], dual[1:]])
-    if block.kind == "psd":
-        lowest = float(np.linalg.eigvalsh(matrix_of(dual))[0])
-        return dual + max(0.0, -2.0 * lowest) * inward(block)
-    return dual
-
-
-def conditions_on_y(
-    base: BaseMap,
-    blocks: Sequence[Block],
-    owner: dict[int, int],
-    faces: dict[int, list[int]],
-    others: Sequence[Fraction],
-) -> list[Equation]:
-    """Linear equations that y must meet exactly, so that the faces can balance Kᵀ y."""
-    directions: list[dict[int, Fraction]] = []
-    for k, entries in faces.items():
-        block = blocks[k]
-        weights = exact_weights(block)
-        rows = [[weights[at] * Fraction(float(x)) for x in block.A[at]] for at in entries]
-        for v in exact.null_space(rows, block.A.shape[1]):
-            directions.append({c: x for c, x in zip(block.columns, v, strict=True) if x != 0})
-    directions.extend({c: Fraction(1)} for c in range(base.K.shape[1]) if c not in owner)
-    equations = []
-    for direction in directions:
-        coefficients: dict[int, Fraction] = {}
-        right = Fraction(0)
-        for c, x in direction.items():
-            right += x * others[c]
-            for row in np.flatnonzero(base.K[:, c]):
-                coefficients[int(row)] = coefficients.get(int(row), Fraction(0)) + x * Fraction(
-                    float(base.K[row, c])
-                )
-        coefficients = {row: x for row, x in coefficients.items() if x != 0}
-        if coefficients or right != 0:
-            equations.append((coefficients, right))
-    return equations

@@ -21,8 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.conic import exact
-from steelyard.conic.blocks import Block, entries_of, inward, matrix_of
-from steelyard.conic.exact_duals import absorb, exact_adjoint, exact_pairing, meet
+from steelyard.conic.blocks import Block, matrix_of
+from steelyard.conic.exact_duals import (
+    ExactMap,
+    balanced,
+    exact_product,
+    fractions_of,
+    in_cones,
+    inside_cone,
+    make_exact,
+    paired_with_constants,
+)
 from steelyard.conic.exact_text import decimal
 from steelyard.conic.problem import adjoint, conic_problem
 from steelyard.conic.settle import failing
@@ -85,7 +94,7 @@ def prove_gap(
     x = tuple(Fraction(decimal(value)) for value in theta)
     if not _meets(blocks, x):
         x = tuple(Fraction(float(value)) for value in theta)
-    value = Fraction(float(rest)) / 2 + _half_squares(_residual(R, z, _image(base.K, x)))
+    value = Fraction(float(rest)) / 2 + _half_squares(_residual(R, z, exact_product(base.K, x)))
     starts: list[tuple[Array, Sequence[Array]]] = []
     if duals is not None:
         starts.append((z - R @ (base.K @ theta), duals))
@@ -135,50 +144,45 @@ def _exact_bound(
 ) -> tuple[tuple[Fraction, ...], tuple[tuple[Fraction, ...], ...], Fraction] | None:
     """u and duals near the given ones that balance exactly, and the bound they prove."""
     owners = _Owners(blocks, base.K.shape[1])
-    fixed = [_inside_cone(block, dual) for block, dual in zip(blocks, duals, strict=True)]
-    others = [Fraction(0)] * base.K.shape[1]
-    for k, block in enumerate(blocks):
-        if k in owners.absorbing:
-            continue
-        for column, paired in zip(block.columns, exact_adjoint(block, fixed[k]), strict=True):
-            others[column] += paired
+    fixed = [inside_cone(block, dual) for block, dual in zip(blocks, duals, strict=True)]
     u = _balanced(base, R, u, blocks, fixed, scale)
-    u = _with_room(base, R, u, owners, np.array(others, dtype=float), scale)
-    exact_u = meet(_conditions_on_u(base, R, owners.free, others), _fractions(u))
-    left = _image(base.K.T, _minus_transposed(R, exact_u))
-    left = [a - b for a, b in zip(left, others, strict=True)]
-    z_exact = [list(entries) for entries in fixed]
-    for k in owners.whole:
-        block = blocks[k]
-        wanted = [left[c] for c in block.columns]
-        found = absorb(block, z_exact[k], wanted, range(len(block.b)))
-        if found is None:
-            return None
-        z_exact[k] = found
+    for k in owners.one_sided:  # one of them takes what is left on its column, at the end
+        fixed[k] = [Fraction(0)]
+    others = np.zeros(base.K.shape[1])
+    for k, block in enumerate(blocks):
+        if k not in owners.whole:
+            others[list(block.columns)] += adjoint(block, np.array(fixed[k], dtype=float))
+    u = _with_room(base, R, u, owners, others, scale)
+    balance = make_exact(
+        blocks,
+        fixed,
+        {k: range(len(blocks[k].b)) for k in owners.whole},
+        base.K.shape[1],
+        G=ExactMap((base.K.T, -R.T)),
+        u=fractions_of(u),
+        later=owners.sides,
+    )
+    if balance is None:
+        return None
+    exact_u, z_exact, left = balance.u, balance.duals, balance.left
     for k, (bound, shift) in owners.shifts.items():
         added = _least_shift(z_exact[k], shift)
         if added is None:
             return None
         z_exact[k] = [x + added * s for x, s in zip(z_exact[k], shift, strict=True)]
         z_exact[bound][0] += added
-    for column, sides in owners.sides.items():
-        for k in sides:
-            z_exact[k] = [Fraction(0)]
+    for column in owners.sides:
         if left[column] != 0:
             side = owners.side(column, left[column] > 0)
             if side is None:
                 return None
             z_exact[side] = [left[column] / Fraction(float(blocks[side].A[0, 0]))]
-    if any(left[column] != 0 for column in owners.free):
+    if not in_cones(blocks, z_exact):
         return None
-    for block, entries in zip(blocks, z_exact, strict=True):
-        if block.kind != "zero" and not exact.in_cone(block.kind, entries):
-            return None
     bound_value = sum(
         (a * Fraction(float(b)) for a, b in zip(exact_u, z, strict=True)), Fraction(0)
     ) - _half_squares(exact_u)
-    for block, entries in zip(blocks, z_exact, strict=True):
-        bound_value -= exact_pairing(block, entries, _fractions(block.b))
+    bound_value -= paired_with_constants(blocks, z_exact)
     return tuple(exact_u), tuple(tuple(entries) for entries in z_exact), bound_value
 
 
@@ -207,7 +211,7 @@ class _Owners:
                 if column not in owner:
                     self.sides.setdefault(column, []).append(k)
         self.free = [c for c in range(n_columns) if c not in owner and c not in self.sides]
-        self.absorbing = {*self.whole, *(k for sides in self.sides.values() for k in sides)}
+        self.one_sided = [k for sides in self.sides.values() for k in sides]
         self.shifts: dict[int, tuple[int, list[Fraction]]] = {}
         for k in self.whole:
             if blocks[k].kind == "psd":
@@ -229,28 +233,12 @@ class _Owners:
             if bound.kind != "nonnegative" or len(bound.b) != 1 or bound.columns != block.columns:
                 continue
             wanted = [-Fraction(float(x)) for x in bound.A[0]]
-            shift = absorb(block, zero, wanted, range(len(block.b)))
+            of_column = dict(zip(block.columns, wanted, strict=True))
+            found = balanced([block], [zero], [range(len(block.b))], of_column)
+            shift = None if found is None else found[0]
             if shift is not None and exact.is_positive_definite(exact.symmetric(shift)):
                 return other, shift
         return None
-
-
-def _inside_cone(block: Block, dual: Array) -> list[Fraction]:
-    """A solver's dual, rounded to lie exactly in its cone."""
-    dual = np.asarray(dual, dtype=float)
-    if block.kind == "nonnegative":
-        dual = np.maximum(dual, 0.0)
-    if block.kind in ("zero", "nonnegative") or not dual.any():
-        return _fractions(dual)
-    if block.kind == "psd":
-        values, vectors = np.linalg.eigh(matrix_of(dual))
-        dual = entries_of((vectors * np.maximum(values, 0.0)) @ vectors.T)
-    room = 1e-15 * max(float(np.max(np.abs(dual))), 1e-300)
-    while True:
-        entries = _fractions(dual + room * inward(block))
-        if exact.in_cone(block.kind, entries):
-            return entries
-        room *= 8.0
 
 
 def _balanced(
@@ -293,23 +281,6 @@ def _signs(owners: _Owners, sides: Sequence[int]) -> set[float]:
     return {float(np.sign(owners.blocks[k].A[0, 0])) for k in sides}
 
 
-def _conditions_on_u(
-    base: BaseMap, R: Array, columns: Sequence[int], others: Sequence[Fraction]
-) -> list[tuple[dict[int, Fraction], Fraction]]:
-    """-(R K)ᵀ u = others on these columns, as equations for u."""
-    equations = []
-    for c in columns:
-        coefficients: dict[int, Fraction] = {}
-        for row in np.flatnonzero(base.K[:, c]).tolist():
-            k = Fraction(float(base.K[row, c]))
-            for i in np.flatnonzero(R[:, row]).tolist():
-                coefficients[i] = coefficients.get(i, Fraction(0)) - k * Fraction(float(R[i, row]))
-        coefficients = {i: x for i, x in coefficients.items() if x != 0}
-        if coefficients or others[c] != 0:
-            equations.append((coefficients, others[c]))
-    return equations
-
-
 def _least_shift(entries: Sequence[Fraction], shift: Sequence[Fraction]) -> Fraction | None:
     """About the smallest s >= 0 with entries + s shift positive semidefinite, exactly."""
     if exact.is_psd(exact.symmetric(entries)):
@@ -327,27 +298,9 @@ def _least_shift(entries: Sequence[Fraction], shift: Sequence[Fraction]) -> Frac
     return None
 
 
-def _fractions(values: Array) -> list[Fraction]:
-    return [Fraction(float(x)) for x in values]
-
-
-def _image(K: Array, x: Sequence[Fraction]) -> list[Fraction]:
-    """K x, exactly."""
-    out = [Fraction(0)] * len(K)
-    for row, column in zip(*np.nonzero(K), strict=True):
-        if x[column] != 0:
-            out[row] += Fraction(float(K[row, column])) * x[column]
-    return out
-
-
-def _minus_transposed(R: Array, u: Sequence[Fraction]) -> list[Fraction]:
-    """-Rᵀ u, exactly."""
-    return [-x for x in _image(R.T, u)]
-
-
 def _residual(R: Array, z: Array, beta: Sequence[Fraction]) -> list[Fraction]:
     """z - R beta, exactly."""
-    return [a - b for a, b in zip(_fractions(z), _image(R, beta), strict=True)]
+    return [a - b for a, b in zip(fractions_of(z), exact_product(R, beta), strict=True)]
 
 
 def _half_squares(values: Sequence[Fraction]) -> Fraction:

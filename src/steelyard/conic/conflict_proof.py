@@ -13,10 +13,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conic import exact
 from steelyard.conic.blocks import Block, triangle_index
 from steelyard.conic.common_slack import typical_entries
-from steelyard.conic.exact_duals import exact_adjoint, exact_pairing, exact_weights
+from steelyard.conic.exact_duals import (
+    exact_adjoint,
+    exact_weights,
+    fractions_of,
+    in_cones,
+    make_exact,
+    paired_with_constants,
+)
 from steelyard.conic.problem import adjoint, conic_problem
 from steelyard.conic.solver import solve
 
@@ -35,14 +41,16 @@ class ConflictProof:
 def proves(blocks: Sequence[Block], proof: ConflictProof) -> bool:
     """Whether the duals are in their cones, balance, and have a negative value; all exactly."""
     balance: dict[int, Fraction] = {}
-    value = Fraction(0)
     for block, dual in zip(blocks, proof.duals, strict=True):
-        if block.kind != "zero" and not exact.in_cone(block.kind, dual):
-            return False
         for column, paired in zip(block.columns, exact_adjoint(block, dual), strict=True):
             balance[column] = balance.get(column, Fraction(0)) + paired
-        value += exact_pairing(block, dual, [Fraction(float(b)) for b in block.b])
-    return not any(balance.values()) and value == proof.value and value < 0
+    value = paired_with_constants(blocks, proof.duals)
+    return (
+        in_cones(blocks, proof.duals)
+        and not any(balance.values())
+        and value == proof.value
+        and value < 0
+    )
 
 
 def prove_conflict(blocks: Sequence[Block], scale: Array, amount: float) -> ConflictProof | None:
@@ -54,20 +62,18 @@ def prove_conflict(blocks: Sequence[Block], scale: Array, amount: float) -> Conf
     if found is None:
         return None
     duals, free = found
-    sizes = [typical_entries(block, scale) for block in blocks]
-    z = [
-        [Fraction(float(f"{x:.{DIGITS}g}")) if keep else Fraction(0) for x, keep in zip(d, f)]
-        for d, f in zip(duals, free, strict=True)
-    ]
-    z = balanced(blocks, z, free, sizes)
-    value = sum(
-        (
-            exact_pairing(block, dual, [Fraction(float(b)) for b in block.b])
-            for block, dual in zip(blocks, z, strict=True)
-        ),
-        Fraction(0),
+    columns = [*sorted({column for block in blocks for column in block.columns})]
+    balance = make_exact(
+        blocks,
+        [fractions_of(dual, DIGITS) for dual in duals],
+        {k: np.flatnonzero(kept).tolist() for k, kept in enumerate(free)},
+        columns[-1] + 1,
+        sizes=[typical_entries(block, scale) for block in blocks],
     )
-    proof = ConflictProof(tuple(tuple(dual) for dual in z), value)
+    if balance is None:
+        return None
+    z = balance.duals
+    proof = ConflictProof(tuple(tuple(dual) for dual in z), paired_with_constants(blocks, z))
     return proof if proves(blocks, proof) else None
 
 
@@ -148,41 +154,3 @@ def _on_face(block: Block, free: NDArray[np.bool_]) -> NDArray[np.bool_]:
         diagonal = {i: bool(free[at]) for at, (i, j) in enumerate(places) if i == j}
         return np.array([diagonal[i] and diagonal[j] for i, j in places])
     return free
-
-
-def balanced(
-    blocks: Sequence[Block],
-    z: Sequence[Sequence[Fraction]],
-    free: Sequence[NDArray[np.bool_]],
-    sizes: Sequence[Array],
-) -> list[list[Fraction]]:
-    """Duals near ``z`` with sum A_kᵀ z_k = 0 exactly, changed on their free entries only.
-
-    The change is the smallest in units of the entries' sizes; where the equations cannot be
-    met, ``z`` comes back as it is.
-    """
-    used = sorted({column for block in blocks for column in block.columns})
-    entries = [(k, at) for k, kept in enumerate(free) for at in np.flatnonzero(kept).tolist()]
-    rows = [[Fraction(0)] * len(entries) for _ in used]
-    for column, (k, at) in enumerate(entries):
-        block = blocks[k]
-        weight = exact_weights(block)[at]
-        for j, name in enumerate(block.columns):
-            if block.A[at, j] != 0.0:
-                coefficient = weight * Fraction(float(block.A[at, j]))
-                rows[used.index(name)][column] += coefficient
-    ease = [Fraction(float(f"{1.0 / sizes[k][at] ** 2:.3g}")) for k, at in entries]
-    rest = [-sum((x * z[k][at] for x, (k, at) in zip(row, entries)), Fraction(0)) for row in rows]
-    gram = [
-        [sum((e * a * b for e, a, b in zip(ease, one, other) if a and b), Fraction(0))
-         for other in rows]
-        for one in rows
-    ]  # fmt: skip
-    factors = exact.solve_consistent(gram, rest)
-    out = [list(dual) for dual in z]
-    if factors is None:
-        return out
-    for column, (k, at) in enumerate(entries):
-        change = sum((f * row[column] for f, row in zip(factors, rows) if row[column]), Fraction(0))
-        out[k][at] += ease[column] * change
-    return out

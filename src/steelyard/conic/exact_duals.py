@@ -1,14 +1,196 @@
-"""Duals in exact rational arithmetic: pairings, balances, and how rounding is absorbed."""
+"""A solver's duals made exact: the one way in which proofs of this package come about.
+
+A solver finds u and duals z_k in the dual cones with
+
+    sum_k A_kᵀ z_k = G u
+
+up to rounding. `make_exact` makes that an equation of rational numbers. Duals of most blocks are
+put inside their cones and stay; u is changed so that it meets exactly what no other dual could
+balance; and what is left goes into the duals of *absorbing* blocks, changed as little as possible.
+Whether all of them are then still in their cones is tested without tolerance (`in_cones`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
-from steelyard.conic import exact
-from steelyard.conic.blocks import Block, triangle_index
+import numpy as np
+from numpy.typing import NDArray
 
+from steelyard.conic import exact
+from steelyard.conic.blocks import Block, entries_of, inward, matrix_of, triangle_index
+from steelyard.conic.connected import connected
+
+Array = NDArray[np.float64]
 Equation = tuple[dict[int, Fraction], Fraction]
+
+
+@dataclass(frozen=True, eq=False)
+class ExactMap:
+    """The product G of matrices of floats, taken as rational numbers."""
+
+    factors: tuple[Array, ...]
+
+    def image(self, u: Sequence[Fraction]) -> list[Fraction]:
+        """G u."""
+        for matrix in reversed(self.factors):
+            u = exact_product(matrix, u)
+        return list(u)
+
+    def row(self, index: int) -> dict[int, Fraction]:
+        """One row of G, its zeros left out."""
+        row = {index: Fraction(1)}
+        for matrix in self.factors:
+            product: dict[int, Fraction] = {}
+            for k, x in row.items():
+                for i in np.flatnonzero(matrix[k]).tolist():
+                    product[i] = product.get(i, Fraction(0)) + x * Fraction(float(matrix[k, i]))
+            row = {i: x for i, x in product.items() if x != 0}
+        return row
+
+
+@dataclass(frozen=True, eq=False)
+class ExactDuals:
+    """Rational u and duals that balance.
+
+    left : per column, G u less what the duals of blocks that do not absorb take.
+    """
+
+    u: list[Fraction]
+    duals: list[list[Fraction]]
+    left: list[Fraction]
+
+
+def make_exact(
+    blocks: Sequence[Block],
+    duals: Sequence[Sequence[Fraction]],
+    absorbing: Mapping[int, Sequence[int]],
+    n_columns: int,
+    *,
+    G: ExactMap | None = None,
+    u: Sequence[Fraction] = (),
+    later: Collection[int] = (),
+    sizes: Sequence[Array] | None = None,
+) -> ExactDuals | None:
+    """Duals near the given ones, and u near the given one, that balance exactly.
+
+    duals : rational numbers; those of blocks that do not absorb stay as they are.
+    absorbing : for each block that absorbs, the entries of its dual that may change; the others
+        become zero. Where there is a G, these blocks have no columns in common.
+    later : columns that the caller balances. Columns without any block that absorbs are balanced
+        by u alone.
+    sizes : typical sizes of the entries, which a change is measured in.
+
+    None where there is no such balance.
+    """
+    z = [
+        [x if k not in absorbing or at in set(absorbing[k]) else Fraction(0)
+         for at, x in enumerate(dual)]
+        for k, dual in enumerate(duals)
+    ]  # fmt: skip
+    others = [Fraction(0)] * n_columns
+    for k, block in enumerate(blocks):
+        if k not in absorbing:
+            for column, value in zip(block.columns, exact_adjoint(block, z[k]), strict=True):
+                others[column] += value
+    taken = {column for k in absorbing for column in blocks[k].columns} | set(later)
+    alone = [column for column in range(n_columns) if column not in taken]
+    exact_u = list(u)
+    left = [-value for value in others]
+    if G is not None:
+        exact_u = meet(_conditions_on_u(G, blocks, absorbing, alone, others), exact_u)
+        left = [a + b for a, b in zip(G.image(exact_u), left, strict=True)]
+    if any(left[column] != 0 for column in alone):
+        return None
+    who = list(absorbing)
+    for group in connected([blocks[k] for k in who]):
+        own = [who[i] for i in group]
+        found = balanced(
+            [blocks[k] for k in own],
+            [z[k] for k in own],
+            [absorbing[k] for k in own],
+            dict(enumerate(left)),
+            None if sizes is None else [sizes[k] for k in own],
+        )
+        if found is None:
+            return None
+        for k, dual in zip(own, found, strict=True):
+            z[k] = dual
+    return ExactDuals(exact_u, z, left)
+
+
+def balanced(
+    blocks: Sequence[Block],
+    z: Sequence[Sequence[Fraction]],
+    free: Sequence[Sequence[int]],
+    wanted: Mapping[int, Fraction],
+    sizes: Sequence[Array] | None = None,
+) -> list[list[Fraction]] | None:
+    """Duals near ``z`` with sum A_kᵀ z_k = wanted exactly, changed on their free entries only.
+
+    wanted : per column. The change is the smallest in the metric of the pairing, or in units of
+    ``sizes``. None where the equations cannot be met.
+    """
+    used = sorted({column for block in blocks for column in block.columns})
+    place = {column: row for row, column in enumerate(used)}
+    entries = [(k, at) for k, kept in enumerate(free) for at in kept]
+    rows = [[Fraction(0)] * len(entries) for _ in used]
+    rest = [wanted[column] for column in used]
+    for block, dual in zip(blocks, z, strict=True):
+        for column, value in zip(block.columns, exact_adjoint(block, dual), strict=True):
+            rest[place[column]] -= value
+    ease = []
+    for position, (k, at) in enumerate(entries):
+        block, weight = blocks[k], exact_weights(blocks[k])[at]
+        for j, column in enumerate(block.columns):
+            if block.A[at, j] != 0.0:
+                rows[place[column]][position] += weight * Fraction(float(block.A[at, j]))
+        size = None if sizes is None else 1.0 / sizes[k][at] ** 2
+        ease.append(Fraction(1, weight) if size is None else Fraction(float(f"{size:.3g}")))
+    gram = [
+        [sum((e * a * b for e, a, b in zip(ease, one, other) if a and b), Fraction(0))
+         for other in rows]
+        for one in rows
+    ]  # fmt: skip
+    factors = exact.solve_consistent(gram, rest)
+    if factors is None:
+        return None
+    out = [list(dual) for dual in z]
+    for position, (k, at) in enumerate(entries):
+        change = sum((f * row[position] for f, row in zip(factors, rows)), Fraction(0))
+        out[k][at] += ease[position] * change
+    return out
+
+
+def _conditions_on_u(
+    G: ExactMap,
+    blocks: Sequence[Block],
+    absorbing: Mapping[int, Sequence[int]],
+    alone: Sequence[int],
+    others: Sequence[Fraction],
+) -> list[Equation]:
+    """Linear equations that u must meet exactly, so that the absorbing duals can balance G u."""
+    directions: list[dict[int, Fraction]] = []
+    for k, entries in absorbing.items():
+        block, weights = blocks[k], exact_weights(blocks[k])
+        rows = [[weights[at] * Fraction(float(x)) for x in block.A[at]] for at in entries]
+        for v in exact.null_space(rows, block.A.shape[1]):
+            directions.append({c: x for c, x in zip(block.columns, v, strict=True) if x != 0})
+    directions.extend({column: Fraction(1)} for column in alone)
+    equations = []
+    for direction in directions:
+        coefficients: dict[int, Fraction] = {}
+        right = Fraction(0)
+        for column, x in direction.items():
+            right += x * others[column]
+            for i, factor in G.row(column).items():
+                coefficients[i] = coefficients.get(i, Fraction(0)) + x * factor
+        coefficients = {i: x for i, x in coefficients.items() if x != 0}
+        if coefficients or right != 0:
+            equations.append((coefficients, right))
+    return equations
 
 
 def meet(equations: Sequence[Equation], y: Sequence[Fraction]) -> list[Fraction]:
@@ -32,6 +214,54 @@ def meet(equations: Sequence[Equation], y: Sequence[Fraction]) -> list[Fraction]
     for pivot, known, value in reversed(solved):
         out[pivot] = value - sum((x * out[i] for i, x in known.items()), Fraction(0))
     return out
+
+
+def in_cones(blocks: Sequence[Block], duals: Sequence[Sequence[Fraction]]) -> bool:
+    """Whether every dual is in its dual cone, exactly; those of equations are free."""
+    return all(
+        block.kind == "zero" or exact.in_cone(block.kind, dual)
+        for block, dual in zip(blocks, duals, strict=True)
+    )
+
+
+def inside_cone(block: Block, dual: Array) -> list[Fraction]:
+    """A solver's dual, moved to lie exactly in its cone."""
+    dual = np.asarray(dual, dtype=float)
+    if block.kind == "nonnegative":
+        dual = np.maximum(dual, 0.0)
+    if block.kind in ("zero", "nonnegative") or not dual.any():
+        return fractions_of(dual)
+    if block.kind == "psd":
+        values, vectors = np.linalg.eigh(matrix_of(dual))
+        dual = entries_of((vectors * np.maximum(values, 0.0)) @ vectors.T)
+    room = 1e-15 * max(float(np.max(np.abs(dual))), 1e-300)
+    while True:
+        entries = fractions_of(dual + room * inward(block))
+        if exact.in_cone(block.kind, entries):
+            return entries
+        room *= 8.0
+
+
+def fractions_of(values: Array, digits: int | None = None) -> list[Fraction]:
+    """Floats as rational numbers, rounded to this many decimal digits if that is asked for."""
+    if digits is None:
+        return [Fraction(float(x)) for x in values]
+    return [Fraction(float(f"{x:.{digits}g}")) for x in values]
+
+
+def exact_product(M: Array, x: Sequence[Fraction]) -> list[Fraction]:
+    """M x, exactly."""
+    out = [Fraction(0)] * len(M)
+    for row, column in zip(*np.nonzero(M), strict=True):
+        if x[column] != 0:
+            out[row] += Fraction(float(M[row, column])) * x[column]
+    return out
+
+
+def paired_with_constants(blocks: Sequence[Block], duals: Sequence[Sequence[Fraction]]) -> Fraction:
+    """sum_k z_k · b_k, exactly."""
+    pairs = zip(blocks, duals, strict=True)
+    return sum((exact_pairing(b, dual, fractions_of(b.b)) for b, dual in pairs), Fraction(0))
 
 
 def exact_weights(block: Block) -> list[int]:
@@ -60,35 +290,3 @@ def exact_pairing(block: Block, dual: Sequence[Fraction], entries: Sequence[Frac
     weights = exact_weights(block)
     products = (w * a * b for w, a, b in zip(weights, dual, entries, strict=True))
     return sum(products, Fraction(0))
-
-
-def absorb(
-    block: Block,
-    dual: Sequence[Fraction],
-    wanted: Sequence[Fraction],
-    entries: Sequence[int],
-) -> list[Fraction] | None:
-    """The dual on these entries, near ``dual``, with A*(dual) = wanted exactly, if there is one.
-
-    Moved along the block's own coefficients, which is the shortest way in the pairing's metric.
-    """
-    n = block.A.shape[1]
-    weights = exact_weights(block)
-    start = [x if at in set(entries) else Fraction(0) for at, x in enumerate(dual)]
-    rest = [w - a for w, a in zip(wanted, exact_adjoint(block, start), strict=True)]
-    columns = [[Fraction(float(block.A[at, k])) for at in entries] for k in range(n)]
-    gram = [
-        [
-            sum((weights[at] * a * b for at, a, b in zip(entries, x, y, strict=True)), Fraction(0))
-            for y in columns
-        ]
-        for x in columns
-    ]
-    coefficients = exact.solve_consistent(gram, rest)
-    if coefficients is None:
-        return None
-    for k, coefficient in enumerate(coefficients):
-        if coefficient != 0:
-            for at, x in zip(entries, columns[k], strict=True):
-                start[at] += coefficient * x
-    return start
