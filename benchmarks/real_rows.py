@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 
 if TYPE_CHECKING:
-    from steelyard.knowledge.prior import Prior, Repair
+    from steelyard.knowledge.prior import Prior, RepairRule
     from steelyard.logs.log import Log
     from steelyard.model.model import Model
     from steelyard.model.terms import Side, Term
@@ -75,7 +75,7 @@ class Row:
     dataset: str
     title: str
     torque: Side | None = None
-    repair: Repair | None = None
+    repair: RepairRule | None = None
 
     def model(self) -> Model:
         """The robot with the terms that the default gives it."""

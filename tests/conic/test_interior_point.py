@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from seeds import every
 
-from steelyard.conic.interior_conditions import Condition
+from steelyard.conic.interior_conditions import MatrixCondition
 from steelyard.conic.interior_point import minimise
 from steelyard.errors import EstimationError
 
@@ -28,7 +28,7 @@ def random_conditions(rng, n, inside, floors):
         L = rng.normal(size=(size, size))
         b = L @ L.T + 0.1 * np.eye(size) - np.tensordot(inside[list(columns)], A, 1)
         floor = 10.0 ** rng.uniform(-3, 3) if floors and rng.random() < 0.6 else 0.0
-        conditions.append(Condition(columns, A, b, floor))
+        conditions.append(MatrixCondition(columns, A, b, floor))
     return conditions
 
 
@@ -120,7 +120,7 @@ def test_a_second_order_condition_as_an_arrow():
     for j in range(3):
         A[j, 0, j + 1] = A[j, j + 1, 0] = 1.0
     target = np.array([3.0, -4.0, 12.0])
-    ball = Condition((0, 1, 2), A, 2.0 * np.eye(4))
+    ball = MatrixCondition((0, 1, 2), A, 2.0 * np.eye(4))
     found = minimise(np.eye(3), target, np.zeros(3), [ball], np.zeros(3))
     assert np.allclose(found.x, 2.0 * target / 13.0, atol=1e-7)
 
@@ -137,12 +137,12 @@ def test_without_conditions_it_is_least_squares():
 
 def test_a_log_determinant_alone_has_its_analytic_centre():
     """min c·x - floor log x is at floor / c; for a matrix, floor C⁻¹."""
-    number = Condition((0,), np.ones((1, 1, 1)), np.zeros((1, 1)), 5.0)
+    number = MatrixCondition((0,), np.ones((1, 1, 1)), np.zeros((1, 1)), 5.0)
     found = minimise(np.zeros((0, 1)), np.zeros(0), np.array([2.0]), [number], np.ones(1))
     assert found.x == pytest.approx(2.5, rel=1e-8)
     basis = np.array([[[1.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]])
     C = np.array([[2.0, 0.5], [0.5, 1.0]])
-    matrix = Condition((0, 1, 2), basis, np.zeros((2, 2)), 3.0)
+    matrix = MatrixCondition((0, 1, 2), basis, np.zeros((2, 2)), 3.0)
     c = np.einsum("pij,ij->p", basis, C)
     found = minimise(np.zeros((0, 3)), np.zeros(0), c, [matrix], np.array([1.0, 0.0, 1.0]))
     assert np.allclose(np.tensordot(found.x, basis, 1), 3.0 * np.linalg.inv(C), rtol=1e-7)
@@ -151,8 +151,8 @@ def test_a_log_determinant_alone_has_its_analytic_centre():
 @pytest.mark.parametrize("floor", [0.0, 1.0])
 def test_conditions_that_contradict_each_other_are_refused(floor):
     """x >= 1 and x <= 0, within a few dozen steps."""
-    one = Condition((0,), np.ones((1, 1, 1)), -np.ones((1, 1)), floor)
-    other = Condition((0,), -np.ones((1, 1, 1)), np.zeros((1, 1)))
+    one = MatrixCondition((0,), np.ones((1, 1, 1)), -np.ones((1, 1)), floor)
+    other = MatrixCondition((0,), -np.ones((1, 1, 1)), np.zeros((1, 1)))
     with pytest.raises(EstimationError, match="short of its goal"):
         minimise(np.ones((1, 1)), np.zeros(1), np.zeros(1), [one, other], np.zeros(1))
 
@@ -160,14 +160,14 @@ def test_conditions_that_contradict_each_other_are_refused(floor):
 def test_a_matrix_that_cannot_be_positive_is_refused():
     """[[x, 1], [1, -x]] has a negative eigenvalue for every x."""
     A = np.array([[[1.0, 0.0], [0.0, -1.0]]])
-    never = Condition((0,), A, np.array([[0.0, 1.0], [1.0, 0.0]]))
+    never = MatrixCondition((0,), A, np.array([[0.0, 1.0], [1.0, 0.0]]))
     with pytest.raises(EstimationError, match="violation"):
         minimise(np.ones((1, 1)), np.zeros(1), np.zeros(1), [never], np.zeros(1))
 
 
 def test_a_problem_without_an_optimum_is_refused():
     """min -x with x >= 0 falls for ever."""
-    above = Condition((0,), np.ones((1, 1, 1)), np.zeros((1, 1)))
+    above = MatrixCondition((0,), np.ones((1, 1, 1)), np.zeros((1, 1)))
     with pytest.raises(EstimationError):
         minimise(np.zeros((0, 1)), np.zeros(0), -np.ones(1), [above], np.ones(1))
 
@@ -183,9 +183,9 @@ def test_conditions_that_share_columns_add_up():
     """Several matrices on the same columns, and the same one twice."""
     rng = np.random.default_rng(4)
     A = np.array([symmetric(rng, 3) for _ in range(3)])
-    one = Condition((0, 1, 2), A, 3.0 * np.eye(3), 2.0)
+    one = MatrixCondition((0, 1, 2), A, 3.0 * np.eye(3), 2.0)
     F, g = np.eye(3), np.array([3.0, -2.0, 1.0])
     twice = minimise(F, g, np.zeros(3), [one, one], np.zeros(3)).x
-    heavier = Condition((0, 1, 2), A, 3.0 * np.eye(3), 4.0)
+    heavier = MatrixCondition((0, 1, 2), A, 3.0 * np.eye(3), 4.0)
     once = minimise(F, g, np.zeros(3), [heavier], np.zeros(3)).x
     assert np.allclose(twice, once, atol=1e-7)

@@ -16,9 +16,9 @@ from robot_files import example_urdfs
 from small_arm import URDF, write_arm
 
 from steelyard.errors import ModelError, RobotError
-from steelyard.export.digits import decimal, exactly_physical, physical_texts
+from steelyard.export.digits import exactly_physical, file_decimal, physical_texts
 from steelyard.export.physical import NearestUrdf, nearest_urdf, unphysical_links
-from steelyard.export.urdf import Body, rewrite_inertials, write_inertials
+from steelyard.export.urdf import WrittenBody, rewrite_inertials, write_inertials
 from steelyard.export.xml_source import SetAttribute, apply_edits, read_document
 from steelyard.robot.inertia import from_com, is_physical, to_com, transform
 from steelyard.robot.physical_links import check_links
@@ -307,7 +307,7 @@ def test_only_some_numbers_of_a_triple_change_in_their_spacing():
     data = URDF.replace("0.1 0.02 0.03", " 0.10\t0.02   0.030 ", 1).encode()
     mass, com, inertia = to_com(inertial_of(data))
     out = write_inertials(
-        data, {"upper": Body(float(mass), com + np.array([0.0, 0.5, 0.0]), inertia)}
+        data, {"upper": WrittenBody(float(mass), com + np.array([0.0, 0.5, 0.0]), inertia)}
     )
     assert out == data.replace(b"0.10\t0.02   0.030", b"0.10\t0.52   0.030", 1)
 
@@ -344,9 +344,9 @@ def test_a_missing_origin_is_added_in_the_style_of_the_file(line_end):
         '<robot name="r">\n  <link name="a">\n    <inertial>\n      <mass value="1"/>\n'
         f"      {inertia}\n    </inertial>\n  </link>\n</robot>\n"
     ).replace("\n", line_end)
-    centred = Body(1.0, [0, 0, 0], np.eye(3))
+    centred = WrittenBody(1.0, [0, 0, 0], np.eye(3))
     assert write_inertials(text.encode(), {"a": centred}) == text.encode()
-    out = write_inertials(text.encode(), {"a": Body(1.0, [0, 0.5, 0], np.eye(3))}).decode()
+    out = write_inertials(text.encode(), {"a": WrittenBody(1.0, [0, 0.5, 0], np.eye(3))}).decode()
     origin = f'      <origin xyz="0 0.5 0" rpy="0 0 0"/>{line_end}'
     assert out == text.replace("      <mass", origin + "      <mass")
 
@@ -374,7 +374,7 @@ def test_a_missing_xyz_is_added():
 def test_a_missing_inertial_is_added_only_when_asked(link, expected):
     """A link without inertial is refused by name, or given one in the file's indentation."""
     text = f'<robot name="r">\n{link}</robot>\n'
-    body = Body(1.0, [0.0, 0.0, 0.1], np.diag([0.1, 0.2, 0.25]))
+    body = WrittenBody(1.0, [0.0, 0.0, 0.1], np.diag([0.1, 0.2, 0.25]))
     with pytest.raises(RobotError, match="link 'a' has no <inertial>"):
         write_inertials(text.encode(), {"a": body})
     assert write_inertials(text.encode(), {"a": np.zeros(10)}) == text.encode()
@@ -395,7 +395,7 @@ def test_a_missing_inertial_in_a_file_of_one_line():
     """Without line breaks there is no indentation to follow."""
     out = write_inertials(
         b'<robot name="r"><link name="a"/></robot>',
-        {"a": Body(1.0, [0, 0, 0], np.zeros((3, 3)))},
+        {"a": WrittenBody(1.0, [0, 0, 0], np.zeros((3, 3)))},
         add_missing=True,
     )
     assert out.startswith(b'<robot name="r"><link name="a"><inertial><origin xyz="0 0 0"')
@@ -416,13 +416,13 @@ def test_what_cannot_be_written_is_refused(tmp_path):
     with pytest.raises(RobotError, match=r"no link 'uper' \(did you mean 'upper'\?\)"):
         write_inertials(path, {"uper": BODY})
     with pytest.raises(ModelError, match=r"link 'fore' breaks the triangle.*nearest_physical"):
-        write_inertials(path, {"fore": Body(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0]))})
+        write_inertials(path, {"fore": WrittenBody(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0]))})
     with pytest.raises(ModelError, match="link 'fore' has negative mass"):
         write_inertials(path, {"fore": -BODY})
     with pytest.raises(ModelError, match="not finite"):
         write_inertials(path, {"fore": np.full(10, np.nan)})
     with pytest.raises(ModelError, match=r"\(3,\) and \(3, 3\)"):
-        write_inertials(path, {"fore": Body(1.0, np.zeros(2), np.eye(3))})
+        write_inertials(path, {"fore": WrittenBody(1.0, np.zeros(2), np.eye(3))})
     with pytest.raises(RobotError, match="does not exist"):
         write_inertials(tmp_path / "gone.urdf", {})
     with pytest.raises(RobotError, match="entities are refused"):
@@ -477,13 +477,13 @@ def test_random_bodies_arrive_in_other_programs():
 
 def test_digits():
     """Texts are short, exact where it counts, and refused where rounding is no excuse."""
-    assert [decimal(x) for x in (0.1, -0.0, 1e-20, 1 / 3)] == [
+    assert [file_decimal(x) for x in (0.1, -0.0, 1e-20, 1 / 3)] == [
         "0.1",
         "0",
         "1e-20",
         "0.333333333333",
     ]
-    third = decimal(1 / 3)
+    third = file_decimal(1 / 3)
     assert not exactly_physical("1", [third, "0", "0", third, "0", "0.666666666667"])
     written = physical_texts("1", np.diag([1 / 3, 1 / 3, 2 / 3]), None, 0.0, "plate")
     assert exactly_physical("1", written.texts)

@@ -14,7 +14,7 @@ from small_arm import write_arm
 from steelyard._files.json_data import RESULT_SCHEMA
 from steelyard.errors import PriorError, RobotError, SteelyardError
 from steelyard.knowledge.prior import (
-    FLOOR,
+    REPAIR_FLOOR,
     checked_prior,
     floor_moments,
     prior_from_file,
@@ -247,7 +247,7 @@ def test_the_repair_raises_to_a_share_of_the_sum():
     fixed = second_moment(floor_moments(FLAT_PLATE, 0.3))
     before = second_moment(FLAT_PLATE)
     assert np.allclose(np.diag(before), [0.02, 0.01, 0.0], atol=1e-12)
-    assert np.allclose(fixed, np.diag([0.02, 0.01, FLOOR * 0.03]), atol=1e-12)
+    assert np.allclose(fixed, np.diag([0.02, 0.01, REPAIR_FLOOR * 0.03]), atol=1e-12)
 
 
 @every("seed", range(5))

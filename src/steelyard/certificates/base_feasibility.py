@@ -28,7 +28,7 @@ from steelyard.errors import EstimationError
 from steelyard.model.base_map import BaseMap
 
 Array = NDArray[np.float64]
-Verdict = Literal["feasible", "infeasible", "undecided"]
+FeasibilityVerdict = Literal["feasible", "infeasible", "undecided"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class BaseFeasibility:
     proof : exact certificate that there are none.
     """
 
-    verdict: Verdict
+    verdict: FeasibilityVerdict
     margin: float
     witness: tuple[Fraction, ...] | None = None
     proof: Infeasibility | None = None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.certificates.verify import Verdict, verify
+from steelyard.certificates.verify import Verification, verify
 from steelyard.certificates.writing import feasible_certificate, fit_certificate
 from steelyard.errors import SteelyardError
 from steelyard.estimators.constrained import ConstrainedFit
@@ -45,7 +45,7 @@ class Proof:
     """
 
     document: Mapping[str, Any]
-    verdict: Verdict
+    verdict: Verification
     drawn: bool = False
 
     @property

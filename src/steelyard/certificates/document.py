@@ -19,7 +19,7 @@ from typing import Any
 from steelyard.conic.exact_text import CertificateError, number, shown_value
 
 SCHEMA = "steelyard.certificate/1"
-KINDS = ("feasible", "infeasible", "optimal")
+CERTIFICATE_KINDS = ("feasible", "infeasible", "optimal")
 CONES = ("zero", "nonnegative", "second_order", "psd")
 
 MAX_BYTES = 64 * 2**20
@@ -33,7 +33,7 @@ Vector = list[Fraction]
 
 
 @dataclass(frozen=True)
-class Condition:
+class StatedCondition:
     """``A theta[columns] + b`` lies in a cone (see `steelyard.conic.blocks`)."""
 
     name: str
@@ -56,7 +56,7 @@ class Certificate:
 
     kind: str
     parameters: tuple[str, ...]
-    blocks: tuple[Condition, ...]
+    blocks: tuple[StatedCondition, ...]
     K: tuple[tuple[int, int, Fraction], ...] | None
     vectors: Mapping[str, Vector]
     R: tuple[Vector, ...]
@@ -129,7 +129,7 @@ class _Reader:
             )
         return [self.number(value, where) for value in values]
 
-    def condition(self, entry: Any, k: int, n: int) -> Condition:
+    def condition(self, entry: Any, k: int, n: int) -> StatedCondition:
         where = f"condition {k + 1}"
         if not isinstance(entry, Mapping):
             raise CertificateError(f"{where} is not an object")
@@ -158,7 +158,7 @@ class _Reader:
                 raise CertificateError(
                     f"{where}: {len(b)} entries are no triangle of at most {MAX_MATRIX} rows"
                 )
-        return Condition(name, kind, tuple(columns), A, b)
+        return StatedCondition(name, kind, tuple(columns), A, b)
 
     def sparse(self, entries: Any, n_rows: int, n: int) -> tuple[tuple[int, int, Fraction], ...]:
         if not isinstance(entries, list):
@@ -185,8 +185,10 @@ def parse(document: Mapping[str, Any]) -> Certificate:
             f"not '{SCHEMA}'"
         )
     kind = document.get("kind")
-    if kind not in KINDS:
-        raise CertificateError(f"the kind is {shown_value(kind)}, none of {', '.join(KINDS)}")
+    if kind not in CERTIFICATE_KINDS:
+        raise CertificateError(
+            f"the kind is {shown_value(kind)}, none of {', '.join(CERTIFICATE_KINDS)}"
+        )
     for key, what in (("parameters", list), ("constraints", list), ("numbers", dict)):
         if not isinstance(document.get(key), what):
             raise CertificateError(f"the certificate has no {key}")

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Block, inward, triangle_index
 from steelyard.conic.exact_duals import (
+    DUAL_DIGITS,
     ExactMap,
     exact_weights,
     fractions_of,
@@ -39,8 +40,6 @@ from steelyard.conic.solver import solve
 from steelyard.model.base_map import BaseMap
 
 Array = NDArray[np.float64]
-DIGITS = 14
-"""Decimal digits of the numbers that a proof starts from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,13 +246,13 @@ def exact_certificate(
     balance = make_exact(
         blocks,
         [
-            fractions_of(dual, DIGITS) if k in faces else inside_cone(block, dual)
+            fractions_of(dual, DUAL_DIGITS) if k in faces else inside_cone(block, dual)
             for k, (block, dual) in enumerate(zip(blocks, duals, strict=True))
         ],
         faces,
         base.K.shape[1],
         G=ExactMap((base.K.T,)),
-        u=fractions_of(near, DIGITS),
+        u=fractions_of(near, DUAL_DIGITS),
     )
     if balance is None or not in_cones(blocks, balance.duals):
         return None

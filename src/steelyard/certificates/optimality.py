@@ -32,7 +32,7 @@ from steelyard.conic.exact_duals import (
     make_exact,
     paired_with_constants,
 )
-from steelyard.conic.exact_text import decimal
+from steelyard.conic.exact_text import shortest_decimal
 from steelyard.conic.problem import adjoint, conic_problem
 from steelyard.conic.settle import failing
 from steelyard.conic.solver import solve
@@ -91,7 +91,7 @@ def prove_gap(
     """
     if failing(blocks, theta):
         return None
-    x = tuple(Fraction(decimal(value)) for value in theta)
+    x = tuple(Fraction(shortest_decimal(value)) for value in theta)
     if not _meets(blocks, x):
         x = tuple(Fraction(float(value)) for value in theta)
     value = Fraction(float(rest)) / 2 + _half_squares(_residual(R, z, exact_product(base.K, x)))

@@ -36,7 +36,7 @@ MAX_WORK = 2 * 10**9  # steps on 64-bit pieces of numbers: some ten seconds for 
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verification:
     """What checking a certificate found.
 
     valid : every claim holds and no hash differs. words : the finding in one sentence.
@@ -54,7 +54,7 @@ def verify(
     *,
     model: str | None = None,
     constraints: str | None = None,
-) -> Verdict:
+) -> Verification:
     """Check a certificate, given as a path or as the object in the file.
 
     model, constraints : hashes that the certificate must have been made for.
@@ -74,7 +74,7 @@ def verify(
     words = found.words if not problems else f"invalid: {'; '.join(problems[:5])}"
     if len(problems) > 5:
         words += f"; and {len(problems) - 5} more"
-    return Verdict(not problems, certificate.kind, words, details)
+    return Verification(not problems, certificate.kind, words, details)
 
 
 class Work:

@@ -23,7 +23,14 @@ from steelyard.certificates.infeasibility import Infeasibility
 from steelyard.certificates.optimality import Optimality, prove_gap
 from steelyard.certificates.verify import verify
 from steelyard.conic.blocks import Block
-from steelyard.conic.exact_text import Number, decimal, number_text, rounded_down, rounded_up, texts
+from steelyard.conic.exact_text import (
+    Number,
+    number_text,
+    rounded_down,
+    rounded_up,
+    shortest_decimal,
+    texts,
+)
 from steelyard.conic.settle import inner_point
 from steelyard.errors import EstimationError
 from steelyard.model.base_map import BaseMap
@@ -54,7 +61,7 @@ def feasible_certificate(
     if base is not None and beta is not None:
         numbers |= {"K": sparse_texts(base.K), "beta": texts(beta)}
     exactly = texts(theta)
-    decimals = [decimal(x) for x in theta]
+    decimals = [shortest_decimal(x) for x in theta]
     for candidate in (decimals, exactly):
         document = _sealed("feasible", model, base, blocks, {**numbers, "theta": candidate})
         verdict = verify(document)
@@ -201,8 +208,8 @@ def _sealed(
 
 
 def _short(x: Fraction) -> str:
-    """A number by the decimal of its float where that is exact, else as it is."""
-    short = decimal(float(x))
+    """A number by the shortest_decimal of its float where that is exact, else as it is."""
+    short = shortest_decimal(float(x))
     return short if Fraction(short) == x else number_text(float(x) if float(x) == x else x)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from steelyard.errors import PriorError, shown
 
 if TYPE_CHECKING:
-    from steelyard.estimators.prior_weight import Rule
+    from steelyard.estimators.prior_weight import GammaRule
     from steelyard.knowledge.prior import Prior
     from steelyard.model.model import Model
 
@@ -66,13 +66,13 @@ def prior_from(arguments: argparse.Namespace) -> Callable[[Model], Prior]:
     return partial(prior_from_file, path=arguments.prior, repair=repair)
 
 
-def gamma_from(arguments: argparse.Namespace) -> float | Rule:
+def gamma_from(arguments: argparse.Namespace) -> float | GammaRule:
     """The weight of the prior, or a rule to find it."""
-    from steelyard.estimators.prior_weight import RULES
+    from steelyard.estimators.prior_weight import GAMMA_RULES
 
     if arguments.gamma is None:
         return "leave-blocks-out"
-    if arguments.gamma in RULES:
+    if arguments.gamma in GAMMA_RULES:
         return arguments.gamma  # type: ignore[no-any-return]
     try:
         value = float(arguments.gamma)
@@ -81,6 +81,6 @@ def gamma_from(arguments: argparse.Namespace) -> float | Rule:
     if not 0.0 < value < float("inf"):
         raise PriorError(
             f"--gamma is {shown(arguments.gamma)}; it must be a positive number, or "
-            f"{' or '.join(RULES)}; --method feasible is without a prior"
+            f"{' or '.join(GAMMA_RULES)}; --method feasible is without a prior"
         )
     return value

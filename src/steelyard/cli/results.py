@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from steelyard.validation.held_out import HeldOut
 
 
-WIDE = 120
+TABLE_WIDTH = 120
 """A table with combinations needs this many columns; below, they stand on lines of their own."""
 
 
@@ -77,7 +77,7 @@ def show_proof(output: Output, proof: Proof, path: str | None) -> None:
 def show_estimate(output: Output, found: Identification, level: float) -> None:
     """Base parameters, fit per joint, condition, findings."""
     estimate = found.estimate
-    wide = output.width >= WIDE
+    wide = output.width >= TABLE_WIDTH
     rows, combinations = [], []
     for parameter in estimate.parameters(level):
         half = 0.5 * (parameter.upper - parameter.lower)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from steelyard.conic.blocks import Block, triangle_index
 from steelyard.conic.common_slack import typical_entries
 from steelyard.conic.exact_duals import (
+    DUAL_DIGITS,
     exact_adjoint,
     exact_weights,
     fractions_of,
@@ -27,7 +28,6 @@ from steelyard.conic.problem import adjoint, conic_problem
 from steelyard.conic.solver import solve
 
 Array = NDArray[np.float64]
-DIGITS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ def prove_conflict(blocks: Sequence[Block], scale: Array, amount: float) -> Conf
     columns = [*sorted({column for block in blocks for column in block.columns})]
     balance = make_exact(
         blocks,
-        [fractions_of(dual, DIGITS) for dual in duals],
+        [fractions_of(dual, DUAL_DIGITS) for dual in duals],
         {k: np.flatnonzero(kept).tolist() for k, kept in enumerate(free)},
         columns[-1] + 1,
         sizes=[typical_entries(block, scale) for block in blocks],

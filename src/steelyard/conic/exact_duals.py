@@ -25,6 +25,8 @@ from steelyard.conic.connected import connected
 
 Array = NDArray[np.float64]
 Equation = tuple[dict[int, Fraction], Fraction]
+DUAL_DIGITS = 14
+"""Decimal digits to which a solver's duals are rounded before they are made exact."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,7 +90,7 @@ def texts(values: Iterable[Number]) -> list[str]:
 
 
 def number_text(x: Number) -> str:
-    """A text that names exactly this number: a float as a short decimal or else in hex."""
+    """A text that names exactly this number: a float as a short shortest_decimal or else in hex."""
     if isinstance(x, int | Fraction):
         value = Fraction(x)
         below = "" if value.denominator == 1 else f"/{_digits(value.denominator)}"
@@ -99,12 +99,12 @@ def number_text(x: Number) -> str:
     x = float(x)
     if not math.isfinite(x):
         raise CertificateError("a number of the certificate is not finite")
-    short = decimal(x)
+    short = shortest_decimal(x)
     return short if Fraction(short) == Fraction(x) else x.hex()
 
 
-def decimal(x: Number) -> str:
-    """The shortest decimal that names a float; the exact text of a rational."""
+def shortest_decimal(x: Number) -> str:
+    """The shortest shortest_decimal that names a float; the exact text of a rational."""
     if isinstance(x, int | Fraction):
         return number_text(x)
     return repr(float(x) + 0.0).removesuffix(".0")
@@ -121,10 +121,10 @@ def _digits(n: int) -> str:
 
 
 def rounded_down(x: Fraction, digits: int = 20) -> str:
-    """The largest decimal of about this many digits that is not above x."""
+    """The largest shortest_decimal of about this many digits that is not above x."""
     if x == 0:
         return "0"
-    # decimal digits before the point, from the lengths in bits: log10 2 is near 3/10
+    # shortest_decimal digits before the point, from the lengths in bits: log10 2 is near 3/10
     size = 3 * (x.numerator.bit_length() - x.denominator.bit_length()) // 10
     shift = digits - size
     scaled = x * Fraction(10) ** shift
@@ -132,6 +132,6 @@ def rounded_down(x: Fraction, digits: int = 20) -> str:
 
 
 def rounded_up(x: Fraction, digits: int = 20) -> str:
-    """The smallest decimal of about this many digits that is not below x."""
+    """The smallest shortest_decimal of about this many digits that is not below x."""
     text = rounded_down(-x, digits)
     return text.removeprefix("-") if text.startswith("-") else f"-{text}" if x else "0"

@@ -19,7 +19,7 @@ INSIDE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Condition:
+class MatrixCondition:
     """``sum_j x[columns[j]] A[j] + b`` is positive semidefinite.
 
     A : (n_columns, d, d) and b : (d, d), symmetric; d = 1 for a number that is not negative.
@@ -32,7 +32,7 @@ class Condition:
     floor: float = 0.0
 
 
-def arranged(conditions: Sequence[Condition], n: int) -> list[Conditions]:
+def arranged(conditions: Sequence[MatrixCondition], n: int) -> list[Conditions]:
     """The conditions on n variables in as few stacks as their sizes allow."""
     numbers = [k for k, one in enumerate(conditions) if one.b.shape[0] == 1]
     stacks: dict[tuple[int, int], list[int]] = {}
@@ -46,7 +46,9 @@ def arranged(conditions: Sequence[Condition], n: int) -> list[Conditions]:
 class Numbers:
     """Conditions ``a·x + b >= 0``, one per row, with sparse rows."""
 
-    def __init__(self, members: Sequence[int], conditions: Sequence[Condition], n: int) -> None:
+    def __init__(
+        self, members: Sequence[int], conditions: Sequence[MatrixCondition], n: int
+    ) -> None:
         chosen = [conditions[k] for k in members]
         self.members = tuple(members)
         self.n = n
@@ -155,7 +157,9 @@ class Numbers:
 class Matrices:
     """Conditions of one size d and one number of columns p, stacked: A (k, p, d²)."""
 
-    def __init__(self, members: Sequence[int], conditions: Sequence[Condition], n: int) -> None:
+    def __init__(
+        self, members: Sequence[int], conditions: Sequence[MatrixCondition], n: int
+    ) -> None:
         chosen = [conditions[k] for k in members]
         self.members = tuple(members)
         self.n = n

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conic.interior_conditions import Condition, Conditions, arranged
+from steelyard.conic.interior_conditions import Conditions, MatrixCondition, arranged
 from steelyard.errors import EstimationError
 
 Array = NDArray[np.float64]
@@ -91,7 +91,7 @@ def minimise(
     F: Array,
     g: Array,
     c: Array,
-    conditions: Sequence[Condition],
+    conditions: Sequence[MatrixCondition],
     start: Array,
     *,
     accuracy: float = ACCURACY,

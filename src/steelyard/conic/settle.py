@@ -22,7 +22,7 @@ from steelyard.conic.connected import connected
 from steelyard.errors import EstimationError
 
 Array = NDArray[np.float64]
-DIGITS = 12
+WRITTEN_DIGITS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Settled:
     share: float
 
 
-def rounded(theta: Array, digits: int = DIGITS) -> Array:
+def rounded(theta: Array, digits: int = WRITTEN_DIGITS) -> Array:
     """Each number at this many significant decimal digits, as the float next to it."""
     return np.array([float(f"{x:.{digits}g}") for x in theta])
 

@@ -116,7 +116,7 @@ def closest_to_prior(
     independent.
     """
     _check_columns(columns)
-    known = checked_prior(prior, len(regression.base.columns))
+    known = prior_values(prior, len(regression.base.columns))
     given = 1.0 / joint_noise(regression) if weights is None else np.asarray(weights, dtype=float)
     factor, K = regression.system(given), regression.base.K
     R = factor[:, :-1]
@@ -164,7 +164,7 @@ def drive_terms_from_fit(model: Model, regression: Regression, prior: ArrayLike)
     acts only together with its link's) and offsets stay as they were.
     """
     estimate = wls(regression)
-    known = checked_prior(prior, len(regression.base.columns)).copy()
+    known = prior_values(prior, len(regression.base.columns)).copy()
     alone = {fate.name for fate in estimate.fates() if fate.kind == "alone"}
     for value, column in zip(estimate.beta, regression.base.independent, strict=True):
         stated = model.columns[column]
@@ -222,7 +222,7 @@ def estimate_cad_essential(
     return _with_standard(estimate, model, regression, weights, found), path
 
 
-def checked_prior(prior: ArrayLike, n_columns: int) -> Array:
+def prior_values(prior: ArrayLike, n_columns: int) -> Array:
     """The prior as an array (n_columns,), or a refusal that says what is wrong."""
     known = np.asarray(prior, dtype=float)
     if known.shape != (n_columns,) or not np.isfinite(known).all():
@@ -247,7 +247,7 @@ def _prior(model: Model, regression: Regression, prior: ArrayLike, drive_terms: 
         return drive_terms_from_fit(model, regression, prior)
     if drive_terms != "given":
         raise EstimationError(f"drive_terms is '{drive_terms}'; it is 'given' or 'first fit'")
-    return checked_prior(prior, len(model.columns))
+    return prior_values(prior, len(model.columns))
 
 
 def _with_standard(

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.conic.blocks import BAND, Block, matrix_of
-from steelyard.conic.interior_conditions import Condition, turned
+from steelyard.conic.interior_conditions import MatrixCondition, turned
 from steelyard.conic.interior_point import InteriorSolution, minimise
 from steelyard.errors import EstimationError
 from steelyard.estimators.parallel.packing import unpacked_blocks
@@ -42,7 +42,7 @@ METRICS = get_args(Metric)
 
 PULL = 1e-2
 """Weight, per typical size, of the pull that places bodies without a prior."""
-TERMS = 1e-3
+SHARE_OF_TERMS = 1e-3
 """Trust in terms of typical size, beside one in bodies: friction, drive inertia and offsets are
 drawn to zero with this share of gamma."""
 LEAST_PULL = 1e-6
@@ -80,11 +80,11 @@ class PriorProblem:
 
     origin: Array
     turn: Array
-    bodies: tuple[Condition, ...]
+    bodies: tuple[MatrixCondition, ...]
     trust: Array
     factors: Array
     first: tuple[int, ...]
-    ordinary: tuple[Condition, ...]
+    ordinary: tuple[MatrixCondition, ...]
     anchor: Array
     wish: Array
     of_terms: NDArray[np.bool_]
@@ -94,7 +94,7 @@ class PriorProblem:
         """Rows (n_pulled, n_u) and targets (n_pulled,) that draw terms to zero, and bodies without
         a prior to typical ones.
         """
-        root = np.sqrt(np.where(self.of_terms, max(0.5 * gamma * TERMS, LEAST_PULL), PULL))
+        root = np.sqrt(np.where(self.of_terms, max(0.5 * gamma * SHARE_OF_TERMS, LEAST_PULL), PULL))
         return root[:, None] * self.anchor, root * self.wish
 
     def solve(self, F: Array, g: Array, gamma: float, metric: Metric = "entropic") -> Placed:
@@ -111,7 +111,7 @@ class PriorProblem:
             weight = 0.5 * gamma * trust
             if metric == "entropic" and weight > 0.0:
                 np.add.at(c, list(body.columns), weight * np.trace(body.A, axis1=1, axis2=2))
-                bodies.append(Condition(body.columns, body.A, body.b, weight))
+                bodies.append(MatrixCondition(body.columns, body.A, body.b, weight))
                 continue
             bodies.append(body)
             if weight > 0.0:
@@ -223,13 +223,13 @@ def _factors(bodies: Array) -> Array:
         ) from None
 
 
-def _bodies(own: NDArray[np.int64], y: Array, N: Array) -> list[Condition]:
+def _bodies(own: NDArray[np.int64], y: Array, N: Array) -> list[MatrixCondition]:
     """J0^-½ J J0^-½ of every body as a condition on u: its ten rows of N, in `_BASIS`."""
     out = []
     for rows in own:
         columns = np.flatnonzero(np.any(N[rows] != 0.0, axis=0))
         A = np.tensordot(N[rows][:, columns].T, _BASIS, 1)
-        out.append(Condition(_tuple(columns), A, np.tensordot(y[rows], _BASIS, 1)))
+        out.append(MatrixCondition(_tuple(columns), A, np.tensordot(y[rows], _BASIS, 1)))
     return out
 
 
@@ -286,7 +286,7 @@ def _without_equations(T: Array, given: Sequence[Block]) -> tuple[Array, Array]:
     return y, N
 
 
-def _ordinary(given: Sequence[Block], origin: Array, turn: Array) -> list[Condition]:
+def _ordinary(given: Sequence[Block], origin: Array, turn: Array) -> list[MatrixCondition]:
     """The inequalities as conditions on u, each in units of its own size."""
     out = []
     for block in given:
@@ -306,14 +306,14 @@ def _ordinary(given: Sequence[Block], origin: Array, turn: Array) -> list[Condit
                 if len(own):
                     size = float(np.max(np.abs(row)))
                     values = (row[own] / size)[:, None, None]
-                    out.append(Condition(_tuple(own), values, np.array([[end / size]])))
+                    out.append(MatrixCondition(_tuple(own), values, np.array([[end / size]])))
             continue
         if not len(used):
             continue
         size = float(np.max(np.abs(A)))
         shape = matrix_of if block.kind == "psd" else _arrow
         stack = np.array([shape(column) for column in A[:, used].T])
-        out.append(Condition(_tuple(used), stack / size, shape(b) / size))
+        out.append(MatrixCondition(_tuple(used), stack / size, shape(b) / size))
     return out
 
 

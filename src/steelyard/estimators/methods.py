@@ -18,7 +18,7 @@ from steelyard.estimators.intervals import with_intervals
 from steelyard.estimators.least_squares import ols, wls
 from steelyard.estimators.parallel.workers import Workers
 from steelyard.estimators.prior_fit import fit_with_prior
-from steelyard.estimators.prior_weight import Rule
+from steelyard.estimators.prior_weight import GammaRule
 from steelyard.estimators.pull import Pull
 from steelyard.findings import Finding
 from steelyard.knowledge.constraints import Constraints
@@ -46,7 +46,7 @@ class Wishes:
     """
 
     method: Method = DEFAULT
-    gamma: float | Rule = "leave-blocks-out"
+    gamma: float | GammaRule = "leave-blocks-out"
     n_resamples: int = 200
     ranges: bool = True
 

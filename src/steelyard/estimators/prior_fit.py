@@ -34,10 +34,10 @@ from steelyard.estimators.entropic import (
 from steelyard.estimators.parallel.packing import packed_blocks
 from steelyard.estimators.parallel.workers import Shared, Workers
 from steelyard.estimators.prior_weight import (
+    GAMMA_RULES,
     GRID,
-    RULES,
     GammaChoice,
-    Rule,
+    GammaRule,
     l_curve,
     leave_blocks_out,
 )
@@ -56,7 +56,7 @@ from steelyard.model.typical_sizes import (
 from steelyard.regression.regression import Regression, triangle
 
 Array = NDArray[np.float64]
-SMALLEST, LARGEST = 1e-6, 1e8
+SMALLEST_GAMMA, LARGEST_GAMMA = 1e-6, 1e8
 """Weights of a prior that can be asked for."""
 USUAL = 100.0
 """A weight with which constraints are tried out."""
@@ -70,7 +70,7 @@ def fit_with_prior(
     prior: Prior,
     constraints: Constraints | None = None,
     *,
-    gamma: float | Rule = "leave-blocks-out",
+    gamma: float | GammaRule = "leave-blocks-out",
     metric: Metric = "entropic",
     weighting: Weighting = "wls",
     workers: Workers | None = None,
@@ -148,12 +148,14 @@ def _check(
         )
     if metric not in METRICS:
         raise EstimationError(f"there is no metric '{metric}'; there are {', '.join(METRICS)}")
-    if isinstance(gamma, str) and gamma not in RULES:
-        raise EstimationError(f"gamma is '{gamma}'; it must be a number or {' or '.join(RULES)}")
-    if not isinstance(gamma, str) and not SMALLEST <= gamma <= LARGEST:
+    if isinstance(gamma, str) and gamma not in GAMMA_RULES:
         raise EstimationError(
-            f"gamma is {gamma:g}; it must be between {SMALLEST:g} and {LARGEST:g}. The method "
-            "'feasible' is without a prior"
+            f"gamma is '{gamma}'; it must be a number or {' or '.join(GAMMA_RULES)}"
+        )
+    if not isinstance(gamma, str) and not SMALLEST_GAMMA <= gamma <= LARGEST_GAMMA:
+        raise EstimationError(
+            f"gamma is {gamma:g}; it must be between {SMALLEST_GAMMA:g} and {LARGEST_GAMMA:g}. The "
+            "method 'feasible' is without a prior"
         )
 
 
@@ -169,7 +171,7 @@ def _choose(
     system: System,
     problem: PriorProblem,
     shared: Shared,
-    gamma: float | Rule,
+    gamma: float | GammaRule,
     metric: Metric,
     workers: Workers | None,
     progress: Callable[[int, int], None] | None,

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from steelyard.errors import EstimationError
 
 Array = NDArray[np.float64]
-Rule = Literal["leave-blocks-out", "l-curve"]
-RULES = get_args(Rule)
+GammaRule = Literal["leave-blocks-out", "l-curve"]
+GAMMA_RULES = get_args(GammaRule)
 
 GRID = tuple(float(f"{10.0**power:.3g}") for power in np.arange(-1.0, 5.01, 0.5))
 """Values of gamma that are tried; one is a prior worth two residuals of one sigma."""

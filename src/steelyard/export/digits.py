@@ -19,7 +19,7 @@ from steelyard.conic.exact import is_psd
 from steelyard.errors import ModelError
 
 Array = NDArray[np.float64]
-DIGITS = 12
+FILE_DIGITS = 12
 """Significant digits that numbers are written with, unless more are needed to stay physical."""
 SMALLEST_EXPONENT = -400  # a 64-bit float holds nothing below 1e-324
 LARGEST_MOVE = 1e-9
@@ -28,7 +28,7 @@ ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # xx, xy, xz, yy, yz
 
 @dataclass(frozen=True)
 class WrittenInertia:
-    """Six decimal texts xx, xy, xz, yy, yz, zz and the most that one differs from what was
+    """Six file_decimal texts xx, xy, xz, yy, yz, zz and the most that one differs from what was
     asked for (kg m²).
     """
 
@@ -36,22 +36,22 @@ class WrittenInertia:
     moved: float
 
 
-def decimal(value: float, digits: int = DIGITS) -> str:
+def file_decimal(value: float, digits: int = FILE_DIGITS) -> str:
     """The shortest text of ``value`` at this many significant digits."""
     text = f"{value:.{digits}g}"
     return "0" if float(text) == 0.0 else text
 
 
 def kept_or_decimal(stated: str, value: float, noise: float = 0.0) -> str:
-    """The stated text where it means ``value``, to ``DIGITS`` digits or ``noise``."""
+    """The stated text where it means ``value``, to ``FILE_DIGITS`` digits or ``noise``."""
     old = float(stated)
-    if abs(value - old) <= max(noise, 10.0**-DIGITS * abs(old)):
+    if abs(value - old) <= max(noise, 10.0**-FILE_DIGITS * abs(old)):
         return stated.strip()
-    return "0" if abs(value) <= noise else decimal(value)
+    return "0" if abs(value) <= noise else file_decimal(value)
 
 
 def rational(text: str) -> Fraction:
-    """A decimal text as the number that it is.
+    """A file_decimal text as the number that it is.
 
     Exponents are looked at first: 1e-999999999 is a fraction that no memory holds.
     """
@@ -101,8 +101,8 @@ def physical_texts(
     added = 0.0
     while added <= most:
         lifted = [x + added if i == j else x for (i, j), x in zip(ENTRIES, clean, strict=True)]
-        for digits in (DIGITS, 15, 17):
-            texts = tuple(decimal(x, digits) for x in lifted)
+        for digits in (FILE_DIGITS, 15, 17):
+            texts = tuple(file_decimal(x, digits) for x in lifted)
             if exactly_physical(mass, texts):
                 return WrittenInertia(texts, _moved(texts, wanted))
         added = max(2.0 * added, 1e-16 * size, 1e-3 * noise)

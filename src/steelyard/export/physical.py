@@ -11,7 +11,7 @@ import numpy as np
 from steelyard._files.xml import XmlElement, parse_xml, read_file
 from steelyard.errors import ModelError, quoted_list
 from steelyard.export.digits import exactly_physical
-from steelyard.export.urdf import Body, Change, rewrite_inertials, stated_texts
+from steelyard.export.urdf import Change, WrittenBody, rewrite_inertials, stated_texts
 from steelyard.robot.formats.urdf import parse_urdf
 from steelyard.robot.inertia import Violation
 from steelyard.robot.nearest_body import FLOOR, nearest_physical
@@ -65,7 +65,7 @@ def nearest_urdf(source: bytes | str | Path, *, floor: float = FLOOR) -> Nearest
     data, name = _content(source)
     links = parse_urdf(data, mimics=False, source=name).links
     stated = _inertials(data)
-    bodies: dict[str, Body] = {}
+    bodies: dict[str, WrittenBody] = {}
     refused: dict[str, str] = {}
     for link in _unphysical(links, stated):
         try:
@@ -125,7 +125,7 @@ def _is_exact(inertial: XmlElement, name: str) -> bool:
         raise ModelError(f"link '{name}': a number of its <inertial> is {error}") from None
 
 
-def _nearest_body(link: Link, inertial: XmlElement, floor: float) -> Body:
+def _nearest_body(link: Link, inertial: XmlElement, floor: float) -> WrittenBody:
     """The nearest body, or the stated one where only rounding is at fault."""
     assert link.inertial is not None
     assert link.inertia_com is not None
@@ -134,7 +134,7 @@ def _nearest_body(link: Link, inertial: XmlElement, floor: float) -> Body:
     com = np.array([float(x) for x in xyz.split()])
     inertia = 0.5 * (link.inertia_com + link.inertia_com.T)
     repair = nearest_physical(float(link.inertial[0]), com, inertia, name=link.name, floor=floor)
-    return Body(repair.mass, repair.com, repair.inertia_com)
+    return WrittenBody(repair.mass, repair.com, repair.inertia_com)
 
 
 def _repair(before: Link, after: Link, changes: tuple[Change, ...]) -> LinkRepair:

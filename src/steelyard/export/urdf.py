@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard._files.xml import XmlElement, numbers, read_file
 from steelyard.errors import ModelError, RobotError, did_you_mean, listed, shown, shown_path
-from steelyard.export.digits import decimal, kept_or_decimal, physical_texts
+from steelyard.export.digits import file_decimal, kept_or_decimal, physical_texts
 from steelyard.export.xml_source import (
     Edit,
     InsertFirst,
@@ -40,7 +40,7 @@ ROUNDING = 16.0 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class WrittenBody:
     """A body as a URDF states it: mass in kg, com (3,) in m and inertia_com (3, 3) in kg m²
     about the centre of mass, both in the axes of the link frame.
 
@@ -81,7 +81,7 @@ class Rewritten:
 
 def write_inertials(
     source: bytes | str | Path,
-    inertials: Mapping[str, ArrayLike | Body],
+    inertials: Mapping[str, ArrayLike | WrittenBody],
     *,
     add_missing: bool = False,
 ) -> bytes:
@@ -91,14 +91,14 @@ def write_inertials(
 
 def rewrite_inertials(
     source: bytes | str | Path,
-    inertials: Mapping[str, ArrayLike | Body],
+    inertials: Mapping[str, ArrayLike | WrittenBody],
     *,
     add_missing: bool = False,
 ) -> Rewritten:
     """The URDF with the inertials of these links set, and what that changed.
 
     source : the file, or its bytes.
-    inertials : for each link name a 10-vector (10,) in the link frame, or a :class:`Body`.
+    inertials : for each link name a 10-vector (10,) in the link frame, or a :class:`WrittenBody`.
         Links that are not named keep theirs. Ten zeros make a link massless.
     add_missing : whether a link without an <inertial> gets one; otherwise it is refused, unless
         it is to be massless, which it is already.
@@ -137,9 +137,9 @@ def rewrite_inertials(
     return Rewritten(apply_edits(document, edits), tuple(changes), moved)
 
 
-def _body(value: ArrayLike | Body, name: str) -> tuple[Body, float]:
+def _body(value: ArrayLike | WrittenBody, name: str) -> tuple[WrittenBody, float]:
     """A body that is physical up to rounding, and the rounding of its inertia (kg m²)."""
-    if isinstance(value, Body):
+    if isinstance(value, WrittenBody):
         mass, com = float(value.mass), np.asarray(value.com, dtype=float)
         inertia = np.asarray(value.inertia_com, dtype=float)
         if com.shape != (3,) or inertia.shape != (3, 3) or not np.isfinite(com).all():
@@ -154,11 +154,11 @@ def _body(value: ArrayLike | Body, name: str) -> tuple[Body, float]:
     if found:
         raise ModelError(f"{found[0].words}; steelyard.nearest_physical gives the nearest body")
     inertia = 0.5 * (inertia + inertia.T)
-    return Body(mass, com, inertia), noise + ROUNDING * float(np.abs(inertia).max())
+    return WrittenBody(mass, com, inertia), noise + ROUNDING * float(np.abs(inertia).max())
 
 
 def _edits(
-    document: XmlDocument, inertial: XmlElement, body: Body, noise: float, name: str
+    document: XmlDocument, inertial: XmlElement, body: WrittenBody, noise: float, name: str
 ) -> tuple[list[Edit], list[Change], float]:
     """What turns a stated inertial into this body."""
     mass, inertia = inertial.first("mass"), inertial.first("inertia")
@@ -182,7 +182,7 @@ def _edits(
         if origin is not None:
             wanted.append((origin, "xyz", _xyz(document, origin, com)))
         elif com.any():
-            xyz = " ".join(decimal(x) for x in com)
+            xyz = " ".join(file_decimal(x) for x in com)
             edits.append(
                 InsertFirst(inertial, XmlElement("origin", {"xyz": xyz, "rpy": "0 0 0"}, 0))
             )
@@ -207,11 +207,11 @@ def _xyz(document: XmlDocument, origin: XmlElement, com: Array) -> str:
     return re.sub(r"\S+", lambda _: next(following), raw)
 
 
-def _inertial_element(body: Body, noise: float, name: str) -> tuple[XmlElement, float]:
+def _inertial_element(body: WrittenBody, noise: float, name: str) -> tuple[XmlElement, float]:
     """A new <inertial> in the axes of the link."""
-    mass = decimal(body.mass)
+    mass = file_decimal(body.mass)
     written = physical_texts(mass, np.asarray(body.inertia_com), None, noise, name)
-    xyz = " ".join(decimal(x) for x in np.asarray(body.com, dtype=float))
+    xyz = " ".join(file_decimal(x) for x in np.asarray(body.com, dtype=float))
     children = [
         XmlElement("origin", {"xyz": xyz, "rpy": "0 0 0"}, 0),
         XmlElement("mass", {"value": mass}, 0),

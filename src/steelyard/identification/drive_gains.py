@@ -29,7 +29,7 @@ from steelyard.robot.robot import Robot
 from steelyard.robot.transmission import Motor, Transmission
 from steelyard.signals.processing import Processing
 
-WIDE = 0.1
+WIDE_SHARE = 0.1
 """An interval whose half width is more than this share of the gain is said to be wide."""
 
 
@@ -230,15 +230,15 @@ def _findings(found: GainFit, gains: tuple[DriveGain, ...]) -> tuple[Finding, ..
         if gain.gain is not None
         and gain.lower is not None
         and gain.upper is not None
-        and gain.upper - gain.lower > 2.0 * WIDE * gain.gain
+        and gain.upper - gain.lower > 2.0 * WIDE_SHARE * gain.gain
     ]
     if wide:
         findings.append(
             Finding(
                 "info",
                 "gain-uncertain",
-                f"the gains of {listed(wide)} are known to no better than ±{100 * WIDE:g} %: a "
-                "heavier payload, or a longer record, narrows them",
+                f"the gains of {listed(wide)} are known to no better than "
+                f"±{100 * WIDE_SHARE:g} %: a heavier payload, or a longer record, narrows them",
             )
         )
     return tuple(findings)

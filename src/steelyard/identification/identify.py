@@ -31,7 +31,7 @@ from steelyard.estimators.methods import (
 )
 from steelyard.estimators.parallel.threads import available_threads
 from steelyard.estimators.parallel.workers import Workers
-from steelyard.estimators.prior_weight import MIN_GROUPS, Rule
+from steelyard.estimators.prior_weight import MIN_GROUPS, GammaRule
 from steelyard.estimators.term_choice import compare_terms as compare_terms_of
 from steelyard.estimators.term_choice import term_findings
 from steelyard.findings import Finding
@@ -39,7 +39,7 @@ from steelyard.knowledge.constraints import Constraints
 from steelyard.knowledge.overlay.constraints import constraints_from_overlay
 from steelyard.knowledge.overlay.model import model_of
 from steelyard.knowledge.overlay.overlay import Overlay
-from steelyard.knowledge.prior import Prior, Repair, prior_from_robot
+from steelyard.knowledge.prior import Prior, RepairRule, prior_from_robot
 from steelyard.logs.log import Log
 from steelyard.logs.several import refuse_twins, with_unique_names
 from steelyard.model.base_map import BaseMap, base_map
@@ -85,8 +85,8 @@ def identify(
     torque: Side | None = None,
     method: Method = DEFAULT,
     prior: Prior | Callable[[Model], Prior] | None = None,
-    repair_prior: Repair | None = None,
-    gamma: float | Rule = "leave-blocks-out",
+    repair_prior: RepairRule | None = None,
+    gamma: float | GammaRule = "leave-blocks-out",
     constraints: Constraints | None = None,
     compare_terms: bool = True,
     n_resamples: int = 200,
@@ -189,7 +189,7 @@ def _prior(
     model: Model,
     method: Method,
     prior: Prior | Callable[[Model], Prior] | None,
-    repair: Repair | None,
+    repair: RepairRule | None,
 ) -> Prior | None:
     """The prior of the methods that take one."""
     if repair is not None and (prior is not None or method not in TAKE_PRIOR):

@@ -45,7 +45,7 @@ def blocks(model: Model, constraints: Constraints) -> tuple[Block, ...]:
 
     What is said about where the mass of a massless body is says nothing, and is left out.
     """
-    names = Names(model)
+    names = ColumnsByName(model)
     massless = massless_bodies(names, constraints)
     _refuse_zero_mass(names, constraints, massless)
     return (
@@ -59,7 +59,7 @@ def blocks(model: Model, constraints: Constraints) -> tuple[Block, ...]:
     )
 
 
-class Names:
+class ColumnsByName:
     """Columns by the names of bodies and parameters, with refusals that name the right ones."""
 
     def __init__(self, model: Model) -> None:
@@ -109,7 +109,7 @@ class Names:
         )
 
 
-def massless_bodies(names: Names, constraints: Constraints) -> set[str]:
+def massless_bodies(names: ColumnsByName, constraints: Constraints) -> set[str]:
     """Bodies that are massless, or copies of one that is."""
     massless = {name for name in constraints.massless if names.body(name, "massless") >= 0}
     groups = [*constraints.equal, *((pair.one, pair.other) for pair in constraints.mirrored)]
@@ -120,7 +120,7 @@ def massless_bodies(names: Names, constraints: Constraints) -> set[str]:
         massless |= spread
 
 
-def _refuse_zero_mass(names: Names, constraints: Constraints, massless: set[str]) -> None:
+def _refuse_zero_mass(names: ColumnsByName, constraints: Constraints, massless: set[str]) -> None:
     """A mass of zero makes all else of a physical body zero: that is said in another way."""
     if constraints.consistency == "none":
         return
@@ -152,7 +152,7 @@ def _range(
 
 
 def _consistency_blocks(
-    names: Names, constraints: Constraints, massless: set[str]
+    names: ColumnsByName, constraints: Constraints, massless: set[str]
 ) -> Iterable[Block]:
     for name in constraints.second_moments:
         names.body(name, "second_moments")
@@ -181,7 +181,7 @@ def moment_weights(length_m: float) -> Array:
     return np.array([size @ np.diag(pseudo_inertia(unit)) for unit in np.eye(10)])
 
 
-def _term_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
+def _term_blocks(names: ColumnsByName, constraints: Constraints) -> Iterable[Block]:
     if constraints.nonnegative_terms:
         for i, column in enumerate(names.model.columns):
             if column.kind in NOT_NEGATIVE:
@@ -191,7 +191,7 @@ def _term_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
             yield from _range(Parameter(names.model.column_names[i]), [i], limits)
 
 
-def _mass_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
+def _mass_blocks(names: ColumnsByName, constraints: Constraints) -> Iterable[Block]:
     for name, limits in constraints.mass.items():
         yield from _range(Mass(name), [names.body(name, "mass")], limits)
     sums: list[tuple[MassTogether | TotalMass, Range]] = [
@@ -207,7 +207,9 @@ def _mass_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
         yield from _range(together, columns, (lower, upper))
 
 
-def _region_blocks(names: Names, constraints: Constraints, massless: set[str]) -> Iterable[Block]:
+def _region_blocks(
+    names: ColumnsByName, constraints: Constraints, massless: set[str]
+) -> Iterable[Block]:
     for name, region in constraints.com.items():
         first = names.body(name, "com")
         if name not in massless:
@@ -222,7 +224,7 @@ def _region_blocks(names: Names, constraints: Constraints, massless: set[str]) -
             yield symmetry_block(name, first, plane)
 
 
-def _value_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
+def _value_blocks(names: ColumnsByName, constraints: Constraints) -> Iterable[Block]:
     """Fixed values, of copies too: then rounded parameters can meet both equations exactly."""
     said: dict[int, Limit] = {}
     for name, value in constraints.fixed.items():
@@ -240,7 +242,7 @@ def _value_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
                     yield linear_block(statement, [copy], [1.0], [-value], "zero")
 
 
-def _copies(names: Names, constraints: Constraints) -> Iterable[tuple[int, int, Array]]:
+def _copies(names: ColumnsByName, constraints: Constraints) -> Iterable[tuple[int, int, Array]]:
     """First columns of two bodies that are copies, and the signs (10,) between them."""
     for group in constraints.equal:
         starts = [names.body(name, "equal") for name in group]
@@ -251,7 +253,7 @@ def _copies(names: Names, constraints: Constraints) -> Iterable[tuple[int, int, 
         yield one, other, mirror_signs(pair.axis)
 
 
-def _copy_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
+def _copy_blocks(names: ColumnsByName, constraints: Constraints) -> Iterable[Block]:
     body = {first: name for name, first in names.first.items()}
     for one, other, signs in _copies(names, constraints):
         same = Copies(body[one], body[other], mirrored=bool(signs.min() < 0))
@@ -260,7 +262,7 @@ def _copy_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
         yield equation_block(same, columns, A, np.zeros(10))
 
 
-def _rest_blocks(names: Names, constraints: Constraints) -> Iterable[Block]:
+def _rest_blocks(names: ColumnsByName, constraints: Constraints) -> Iterable[Block]:
     """J_total - J_known is psd, the known parts of a body taken together."""
     known: dict[str, Array] = {}
     for name, stated in constraints.known_part.items():

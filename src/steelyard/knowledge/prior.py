@@ -39,18 +39,18 @@ from steelyard.robot.inertia import (
 )
 
 Array = NDArray[np.float64]
-Repair = Literal["floor-moments"]
-REPAIRS = get_args(Repair)
+RepairRule = Literal["floor-moments"]
+REPAIR_RULES = get_args(RepairRule)
 
 DERIVED = ("cx", "cy", "cz", "I1", "I2", "I3", *(f"{symbol}_com" for symbol in PARAMETERS[4:]))
 """What the table of standard parameters has of a body besides its ten."""
-FLOOR = 0.01
+REPAIR_FLOOR = 0.01
 """Least share of the sum of second moments that the repair leaves in any direction."""
 FLAT = 1e-6
 """Share below which a body counts as flat."""
 POINT = 0.05
 """Radius of gyration, in typical distances between bodies, that a point mass is given."""
-LARGEST = 1e12
+LARGEST_VALUE = 1e12
 """Beyond any robot; the products of larger numbers overflow."""
 
 
@@ -71,7 +71,7 @@ class Prior:
     made_from: frozenset[str] = frozenset()
 
 
-def prior_from_robot(model: Model, *, repair: Repair | None = None) -> Prior:
+def prior_from_robot(model: Model, *, repair: RepairRule | None = None) -> Prior:
     """The inertials that the robot file states."""
     return checked_prior(model, model.prior_theta(), "the robot file", repair=repair)
 
@@ -81,7 +81,7 @@ def prior_from_values(
     values: Mapping[str, float],
     *,
     source: str = "a table",
-    repair: Repair | None = None,
+    repair: RepairRule | None = None,
 ) -> Prior:
     """Standard parameters by column name ("forearm.Ixx"); bodies that it does not name are open.
 
@@ -106,7 +106,7 @@ def prior_from_values(
     return checked_prior(model, theta, source, repair=repair)
 
 
-def prior_from_file(model: Model, path: str | Path, *, repair: Repair | None = None) -> Prior:
+def prior_from_file(model: Model, path: str | Path, *, repair: RepairRule | None = None) -> Prior:
     """Standard parameters from ``name,value`` lines, a JSON object, or a result file."""
     values = named_values(path, "standard", PriorError)
     # the table of standard parameters that identify writes has derived ones beside them
@@ -183,17 +183,19 @@ def prior_from_mass(model: Model, total_mass: float) -> Prior:
     return checked_prior(model, theta, f"a mass of {total:g} kg alone", repair=None)
 
 
-def checked_prior(model: Model, theta: Array, source: str, *, repair: Repair | None) -> Prior:
+def checked_prior(model: Model, theta: Array, source: str, *, repair: RepairRule | None) -> Prior:
     """A prior with bodies that are strictly physical, repaired where that is asked for."""
-    if repair is not None and repair not in REPAIRS:
-        raise PriorError(f"there is no repair {shown(str(repair))}; there is {listed(REPAIRS)}")
+    if repair is not None and repair not in REPAIR_RULES:
+        raise PriorError(
+            f"there is no repair {shown(str(repair))}; there is {listed(REPAIR_RULES)}"
+        )
     if theta.shape != (len(model.columns),):
         raise PriorError(f"{source} must give a number for each of {len(model.columns)} columns")
-    bad = np.flatnonzero(~(np.abs(theta) <= LARGEST))
+    bad = np.flatnonzero(~(np.abs(theta) <= LARGEST_VALUE))
     if len(bad):
         names = [f"{model.column_names[k]} = {theta[k]:g}" for k in bad]
         raise PriorError(
-            f"{source} has values that are not numbers, or above {LARGEST:g}: {listed(names)}"
+            f"{source} has values that are not numbers, or above {LARGEST_VALUE:g}: {listed(names)}"
         )
     length = body_spacing(model, theta)
     theta = theta.copy()
@@ -221,7 +223,8 @@ def checked_prior(model: Model, theta: Array, source: str, *, repair: Repair | N
         raise PriorError(
             f"the prior from {source} is not physical, or not strictly so: {'; '.join(broken[:4])}"
             + (f"; and {len(broken) - 4} more" if len(broken) > 4 else "")
-            + f". Ask for the repair '{REPAIRS[0]}' (--repair-prior), correct it, or take another"
+            + f". Ask for the repair '{REPAIR_RULES[0]}' (--repair-prior), correct it, or take "
+            "another"
         )
     if broken:
         findings.append(
@@ -284,7 +287,7 @@ def floor_moments(phi: Array, length: float) -> Array | None:
         return None
     values, axes = np.linalg.eigh(second_moment(phi))
     size = max(float(values.sum()), float(mass) * (POINT * length) ** 2)
-    sigma = (axes * np.maximum(values, FLOOR * size)) @ axes.T
+    sigma = (axes * np.maximum(values, REPAIR_FLOOR * size)) @ axes.T
     J = np.zeros((4, 4))
     J[:3, :3] = sigma + mass * np.outer(com, com)
     J[:3, 3] = J[3, :3] = mass * com

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 Vector = tuple[float, float, float]
 Axis = Literal["x", "y", "z"]
 AXES = ("x", "y", "z")
-FLAT = 1e-9
+FLAT_HULL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ class Hull:
         if len(points) < 4:
             raise ModelError(f"a hull needs at least 4 points, not {len(points)}")
         spread = np.linalg.svd(np.array(points) - np.mean(points, axis=0), compute_uv=False)
-        if spread[2] <= FLAT * max(spread[0], FLAT):
-            shape = "a plane" if spread[1] > FLAT * max(spread[0], FLAT) else "a line"
+        if spread[2] <= FLAT_HULL * max(spread[0], FLAT_HULL):
+            shape = "a plane" if spread[1] > FLAT_HULL * max(spread[0], FLAT_HULL) else "a line"
             raise ModelError(
                 f"the {len(points)} points of a hull lie in {shape}, so that it has no inside; "
                 "add points, or use a box"

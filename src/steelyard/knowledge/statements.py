@@ -12,8 +12,7 @@ from typing import Literal
 
 from steelyard.errors import listed
 
-Names = tuple[str, ...]
-Side = Literal["is", "is at least", "is at most"]
+Relation = Literal["is", "is at least", "is at most"]
 
 
 @dataclass(frozen=True)
@@ -23,12 +22,12 @@ class _OfBody:
     body: str
 
     @property
-    def owners(self) -> Names:
+    def owners(self) -> tuple[str, ...]:
         """The body."""
         return (self.body,)
 
     @property
-    def parameters(self) -> Names:
+    def parameters(self) -> tuple[str, ...]:
         """None by name: it is about the body as a whole."""
         return ()
 
@@ -37,15 +36,15 @@ class _OfBody:
 class _OfBodies:
     """A quantity of several bodies."""
 
-    bodies: Names
+    bodies: tuple[str, ...]
 
     @property
-    def owners(self) -> Names:
+    def owners(self) -> tuple[str, ...]:
         """The bodies."""
         return self.bodies
 
     @property
-    def parameters(self) -> Names:
+    def parameters(self) -> tuple[str, ...]:
         """None by name: it is about the bodies as a whole."""
         return ()
 
@@ -60,12 +59,12 @@ class Parameter:
     name: str
 
     @property
-    def owners(self) -> Names:
+    def owners(self) -> tuple[str, ...]:
         """None: other parameters of the same body or joint are not concerned."""
         return ()
 
     @property
-    def parameters(self) -> Names:
+    def parameters(self) -> tuple[str, ...]:
         """The parameter."""
         return (self.name,)
 
@@ -143,23 +142,23 @@ class Limit:
     """A quantity has a value, or a limit on one side."""
 
     quantity: Quantity
-    side: Side
+    relation: Relation
     value: float
 
     @property
-    def owners(self) -> Names:
+    def owners(self) -> tuple[str, ...]:
         """The bodies that the quantity belongs to."""
         return self.quantity.owners
 
     @property
-    def parameters(self) -> Names:
+    def parameters(self) -> tuple[str, ...]:
         """The parameters that the quantity is."""
         return self.quantity.parameters
 
     @property
     def words(self) -> str:
         """The condition in words."""
-        return f"{self.quantity.words} {self.side} {exact_number(self.value)}"
+        return f"{self.quantity.words} {self.relation} {exact_number(self.value)}"
 
 
 @dataclass(frozen=True)
@@ -171,12 +170,12 @@ class FixedCopy:
     value: float
 
     @property
-    def owners(self) -> Names:
+    def owners(self) -> tuple[str, ...]:
         """None: other parameters of the two bodies are not concerned."""
         return ()
 
     @property
-    def parameters(self) -> Names:
+    def parameters(self) -> tuple[str, ...]:
         """The parameter and its copy."""
         return (*self.known.parameters, self.copy)
 
@@ -274,12 +273,12 @@ class Copies:
     mirrored: bool
 
     @property
-    def owners(self) -> Names:
+    def owners(self) -> tuple[str, ...]:
         """The two bodies."""
         return (self.one, self.other)
 
     @property
-    def parameters(self) -> Names:
+    def parameters(self) -> tuple[str, ...]:
         """None by name: it is about the bodies as a whole."""
         return ()
 

@@ -81,7 +81,7 @@ _WITH_UNIT = re.compile(r"^(?P<name>.*?)\s*\[(?P<unit>[^\[\]]*)\]$", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Column:
+class LogColumn:
     """One recognised column: SI value = ``factor`` × value in the file.
 
     ``joint`` is empty for the time column. ``unit`` is the SI unit (``rad``, ``m``,
@@ -104,29 +104,29 @@ def split_unit(name: str) -> tuple[str, str | None]:
     return match["name"], re.sub(r"s2$", "s^2", unit)
 
 
-def quantity_column(joint: str, quantity: str, unit: str | None, where: str) -> Column:
+def quantity_column(joint: str, quantity: str, unit: str | None, where: str) -> LogColumn:
     """The column of a joint's quantity, its unit checked; ``where`` names it in errors."""
     if unit is None:
-        return Column(joint, quantity, 1.0, "")
+        return LogColumn(joint, quantity, 1.0, "")
     known = UNITS[quantity]
     if unit not in known:
         raise LogError(
             f"{where}: {shown(unit)} is no unit of {quantity}; known are {', '.join(known)}"
         )
     factor, si = known[unit]
-    return Column(joint, quantity, factor, si)
+    return LogColumn(joint, quantity, factor, si)
 
 
-def time_column(unit: str | None, where: str) -> Column:
+def time_column(unit: str | None, where: str) -> LogColumn:
     """The time column, its unit checked."""
     if (unit or "s") not in TIME_UNITS:
         raise LogError(
             f"{where}: {shown(unit or '')} is no unit of time; known are {', '.join(TIME_UNITS)}"
         )
-    return Column("", "time", TIME_UNITS[unit or "s"], "s")
+    return LogColumn("", "time", TIME_UNITS[unit or "s"], "s")
 
 
-def parse_column(name: str, where: str) -> Column | None:
+def parse_column(name: str, where: str) -> LogColumn | None:
     """What the column of this name holds; None where the schema does not know it."""
     bare, unit = split_unit(name)
     if bare.lower() in TIME_NAMES:
@@ -138,7 +138,7 @@ def parse_column(name: str, where: str) -> Column | None:
     return quantity_column(joint.strip(), known, unit, f"{where}: column {shown(name)}")
 
 
-def parse_header(names: list[str], where: str) -> tuple[list[Column | None], tuple[str, ...]]:
+def parse_header(names: list[str], where: str) -> tuple[list[LogColumn | None], tuple[str, ...]]:
     """One entry per column (None: not in the schema), and the names of those ignored.
 
     Refuses a header without time, without any signal, or with two columns for the same

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, shown, size_words
-from steelyard.logs.columns import Column, parse_header
+from steelyard.logs.columns import LogColumn, parse_header
 from steelyard.logs.limits import (
     MAX_COLUMNS,
     MAX_FILE_BYTES,
@@ -53,7 +53,7 @@ def read_csv(path: Path, name: str) -> Log:
 
 
 def _log_from_table(
-    table: Array, columns: list[Column | None], ignored: tuple[str, ...], name: str, source: str
+    table: Array, columns: list[LogColumn | None], ignored: tuple[str, ...], name: str, source: str
 ) -> Log:
     time = np.empty(0)
     signals, units = {}, {}
@@ -158,7 +158,7 @@ def _parse_fast(text: TextIO, delimiter: str, n_columns: int, where: str) -> Arr
 
 
 def _parse_cells(
-    text: TextIO, delimiter: str, names: list[str], columns: list[Column | None], where: str
+    text: TextIO, delimiter: str, names: list[str], columns: list[LogColumn | None], where: str
 ) -> Array:
     """The table, cell by cell; raises at the first cell or row that cannot be read."""
     rows: list[Array] = []
@@ -184,7 +184,7 @@ def _parse_cells(
 
 
 def _parse_row(
-    cells: list[str], names: list[str], columns: list[Column | None], where: str
+    cells: list[str], names: list[str], columns: list[LogColumn | None], where: str
 ) -> Array:
     row = np.full(len(cells), math.nan)
     for index, (cell, column) in enumerate(zip(cells, columns, strict=True)):

@@ -16,7 +16,7 @@ from steelyard._files.npz import Archive, Member, open_npz
 from steelyard.errors import LogError, quoted_list, shown
 from steelyard.logs.columns import (
     QUANTITY_OF,
-    Column,
+    LogColumn,
     parse_column,
     parse_header,
     quantity_column,
@@ -47,7 +47,7 @@ def _check_total(members: list[Member], where: str) -> None:
         raise LogError(f"{where}: {total} numbers; at most {MAX_VALUES} are read")
 
 
-def _numbers(archive: Archive, member: Member, column: Column, ndim: int) -> NDArray[np.float64]:
+def _numbers(archive: Archive, member: Member, column: LogColumn, ndim: int) -> NDArray[np.float64]:
     what = f"{archive.where}: array {shown(member.name)}"
     if member.dtype.kind not in "fiub":
         raise LogError(f"{what} is not numeric (dtype {member.dtype})")

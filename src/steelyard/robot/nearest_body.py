@@ -32,7 +32,7 @@ FLOOR = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Repair:
+class NearestBody:
     """A physical body and how far it is from what was stated.
 
     mass : kg. com : (3,) m. inertia_com : (3, 3) kg m² about the centre of mass; axes as given.
@@ -64,7 +64,7 @@ def nearest_physical(
     *,
     name: str = "body",
     floor: float = FLOOR,
-) -> Repair:
+) -> NearestBody:
     """The nearest physical body that has this mass and this centre of mass.
 
     mass : kg. com : (3,) m. inertia_com : (3, 3) kg m² about the centre of mass.
@@ -98,11 +98,11 @@ def nearest_physical(
             "a body, set its inertia to zero"
         )
     if not violations_about_com(mass, inertia, name):
-        return Repair(float(mass), c, inertia)
+        return NearestBody(float(mass), c, inertia)
     nearest = nearest_inertia(inertia, floor)
     distance = float(np.linalg.norm(nearest - inertia))
     stated = float(np.linalg.norm(inertia))
-    return Repair(float(mass), c, nearest, distance, distance / stated)
+    return NearestBody(float(mass), c, nearest, distance, distance / stated)
 
 
 def nearest_inertia(inertia_com: ArrayLike, floor: float = FLOOR) -> Array:

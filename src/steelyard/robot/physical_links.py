@@ -11,7 +11,7 @@ from steelyard.robot.inertia import Violation, violations, violations_about_com
 from steelyard.robot.parts import Link
 from steelyard.robot.robot import Robot
 
-Verdict = Literal["physical", "massless", "no inertial", "not physical"]
+LinkStatus = Literal["physical", "massless", "no inertial", "not physical"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class LinkVerdict:
     """
 
     link: str
-    verdict: Verdict
+    verdict: LinkStatus
     mass: float | None
     violations: tuple[Violation, ...] = ()
 

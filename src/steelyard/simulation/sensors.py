@@ -58,7 +58,7 @@ def record(
     streams = [np.random.default_rng([seed, k]) for k in range(3)]
     noise = [rng.normal(size=q.shape) for rng in streams]
     if sensors.torque_noise_bandwidth_hz is not None:
-        noise[0] = low_pass(noise[0], sensors.torque_noise_bandwidth_hz, time[1] - time[0])
+        noise[0] = low_pass_noise(noise[0], sensors.torque_noise_bandwidth_hz, time[1] - time[0])
     tau = tau + noise[0] * per_joint(sensors.torque_noise, joints, "torque_noise")
     q = q + noise[1] * per_joint(sensors.position_noise, joints, "position_noise")
     v = v + noise[2] * per_joint(sensors.velocity_noise, joints, "velocity_noise")
@@ -80,7 +80,7 @@ def record(
     return Log(time, signals, name, units=units)
 
 
-def low_pass(white: Array, bandwidth_hz: float, period_s: float) -> Array:
+def low_pass_noise(white: Array, bandwidth_hz: float, period_s: float) -> Array:
     """Noise (n_samples, n) of unit variance throughout, through a first-order low-pass."""
     from scipy.signal import lfilter
 

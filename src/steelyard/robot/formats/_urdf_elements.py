@@ -13,7 +13,7 @@ from steelyard.robot.parts import IDENTITY, MOVING_KINDS, Joint, JointKind, Limi
 from steelyard.robot.rotations import Array, frozen_array, pose, rotation_rpy
 
 INERTIA_ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-KINDS: dict[str, JointKind] = {
+JOINT_TYPES: dict[str, JointKind] = {
     "revolute": "revolute",
     "continuous": "continuous",
     "prismatic": "prismatic",
@@ -78,12 +78,12 @@ def read_joint(element: XmlElement) -> Joint:
     """The joint of a <joint> element of any kind but floating."""
     name = name_of(element)
     owner = f"joint {shown(name)}"
-    kind = KINDS.get(attribute(element, "type", owner))
+    kind = JOINT_TYPES.get(attribute(element, "type", owner))
     if kind is None:
         given = element.attributes["type"]
         raise RobotError(
-            f"{owner} is of type {shown(given)}{did_you_mean(given, KINDS)}; "
-            f"the types that can be read are {listed(KINDS)}, and floating at the root"
+            f"{owner} is of type {shown(given)}{did_you_mean(given, JOINT_TYPES)}; "
+            f"the types that can be read are {listed(JOINT_TYPES)}, and floating at the root"
         )
     joint = Joint(
         name=name,

@@ -24,7 +24,7 @@ from steelyard.robot.parts import Array, Joint, Limits, Link, gravity_vector
 from steelyard.robot.rotations import frozen_array, pose, rotation_x, rotation_z
 
 CONVENTIONS = ("standard", "modified")
-KINDS = ("revolute", "prismatic")
+JOINT_KINDS = ("revolute", "prismatic")
 LENGTHS_AND_ANGLES = ("alpha", "a", "d", "theta")
 
 
@@ -111,9 +111,9 @@ def _row(given: object, k: int) -> DHRow:
         raise RobotError(f"DH row {k} is a {type(given).__name__}; give a DHRow or a mapping")
     for key in LENGTHS_AND_ANGLES:
         values[key] = _finite(values.get(key, 0.0), f"DH row {k}: {key}")
-    if values.get("kind", "revolute") not in KINDS:
+    if values.get("kind", "revolute") not in JOINT_KINDS:
         raise RobotError(
-            f"DH row {k}: kind is {shown(str(values['kind']))}; it is {' or '.join(KINDS)}"
+            f"DH row {k}: kind is {shown(str(values['kind']))}; it is {' or '.join(JOINT_KINDS)}"
         )
     for key in ("name", "link"):
         value = values.get(key)

@@ -17,7 +17,7 @@ from steelyard.errors import RobotError, shown, shown_path
 from steelyard.robot.formats._urdf_elements import name_of
 from steelyard.robot.rotations import Array, pose, rotation_rpy
 
-KINDS = ("box", "cylinder", "sphere")
+SHAPES = ("box", "cylinder", "sphere")
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ def _link_solids(link: XmlElement, owner: str) -> tuple[Primitive, ...] | str:
         shape = geometry.children[0] if geometry is not None and geometry.children else None
         if shape is None:
             return f"its <collision> in line {collision.line} has no geometry"
-        if shape.tag not in KINDS:
+        if shape.tag not in SHAPES:
             return f"its <collision> in line {collision.line} is a {shape.tag[:20]}"
         out.append(Primitive(shape.tag, _size(shape, owner), _origin(collision, owner)))  # type: ignore[arg-type]
     return tuple(out) or "it has no <collision>"
