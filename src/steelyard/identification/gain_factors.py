@@ -13,7 +13,8 @@ from steelyard.knowledge.payload import Payload
 from steelyard.model.base_map import base_map
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model
-from steelyard.regression.regression import block_length, row_groups, triangle
+from steelyard.regression.compress import block_length, row_groups
+from steelyard.regression.regression import triangle
 from steelyard.signals.motion import Measurements, Motion
 
 Array = NDArray[np.float64]

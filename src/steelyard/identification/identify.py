@@ -46,8 +46,9 @@ from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
 from steelyard.model.terms import Side, Term
 from steelyard.model.wider import widest
+from steelyard.regression.compress import compress
 from steelyard.regression.fewer_terms import narrowed
-from steelyard.regression.regression import Regression, compress, merge
+from steelyard.regression.regression import Regression, merge
 from steelyard.robot.physical_links import file_findings
 from steelyard.robot.robot import Robot
 from steelyard.signals.dead_band import leave_out_slow

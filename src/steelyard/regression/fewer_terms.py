@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from steelyard.errors import RegressionError
 from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
-from steelyard.regression.regression import Regression, row_groups, triangle
+from steelyard.regression.compress import row_groups
+from steelyard.regression.regression import Regression, triangle
 
 Array = NDArray[np.float64]
 
