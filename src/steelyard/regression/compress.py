@@ -2,7 +2,8 @@
 
 Samples are taken in time blocks on a fixed grid. A piece of a block goes through the regressor
 kernel and a QR update of one factor per row group, and is forgotten: memory does not grow with
-the length of the log.
+the length of the log. A row group is a torque of the model with what can reach it, or a sum of
+several (`RowMixing`); known columns (`ExtraColumns`) may stand beside those of the model.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.kernels import fill_regressor, state_arrays
 from steelyard.model.model import Model, check_joint_names
 from steelyard.regression._lapack import PANEL, absorb_rows
+from steelyard.regression.extra_columns import ExtraColumns
 from steelyard.regression.regression import (
     Regression,
     RowGroup,
@@ -28,10 +30,12 @@ from steelyard.regression.regression import (
     check_rows,
     triangle,
 )
+from steelyard.regression.row_mixing import RowMixing
 from steelyard.signals.motion import Measurements, Motion
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Samples = tuple[Array, ...]
 
 MAX_BLOCKS = 64  # per run, above which neighbours are joined: between 32 and 64 remain
 MAX_FACTOR_BYTES = 512 * 2**20
@@ -50,6 +54,8 @@ def compress(
     correlation_s: float = 0.0,
     threads: int = 1,
     record: Mapping[str, Any] | None = None,
+    extra: ExtraColumns | None = None,
+    mixing: RowMixing | None = None,
 ) -> Regression:
     """Compress one recording.
 
@@ -58,6 +64,8 @@ def compress(
     correlation_s : time (s) over which residuals resemble each other, such as 1.5 periods of a
         low-pass filter's cutoff: blocks are not made shorter, or they would not be independent.
     threads : blocks are independent, and the loops release the interpreter lock.
+    extra : known columns between those of the model and the torque.
+    mixing : makes the rows of the regression from those of the model; by default they are those.
     """
     if block_s is None and len(motion) > 1:
         block_s = block_length(float(motion.time[-1] - motion.time[0]), correlation_s)
@@ -68,6 +76,8 @@ def compress(
         block_s=block_s,
         threads=threads,
         record=record,
+        extra=extra,
+        mixing=mixing,
     )
 
 
@@ -79,6 +89,8 @@ def compress_stream(
     block_s: float | None = None,
     threads: int = 1,
     record: Mapping[str, Any] | None = None,
+    extra: ExtraColumns | None = None,
+    mixing: RowMixing | None = None,
 ) -> Regression:
     """Compress any number of chunks, each forgotten before the next is taken.
 
@@ -87,7 +99,8 @@ def compress_stream(
     """
     from threadpoolctl import threadpool_limits
 
-    accumulator = Accumulator(model, base_map(model) if base is None else base, block_s)
+    basis = base_map(model) if base is None else base
+    accumulator = Accumulator(model, basis, block_s, extra, mixing)
     # the matrices are small: LAPACK's own threads would only get in each other's way
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         for motion, measurements in chunks:
@@ -121,45 +134,60 @@ def row_groups(model: Model, base: BaseMap) -> tuple[RowGroup, ...]:
 
 @dataclass(eq=False)
 class _Block:
-    """A block being filled: its factors so far, and samples that wait for company."""
+    """A block being filled: its factors so far, and samples that wait for company.
+
+    waiting : of each sample q, v, a, tau and the extra columns (n_samples, nv, n_extra).
+    """
 
     factors: list[Array]
     counts: IntArray
-    waiting: list[tuple[Array, Array, Array, Array]] = field(default_factory=list)
+    waiting: list[Samples] = field(default_factory=list)
 
 
 class Accumulator:
     """The one mutable thing here: takes chunks, keeps factors."""
 
-    def __init__(self, model: Model, base: BaseMap, block_s: float | None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        base: BaseMap,
+        block_s: float | None,
+        extra: ExtraColumns | None = None,
+        mixing: RowMixing | None = None,
+    ) -> None:
         if base.model_hash != model.hash:
             raise RegressionError("the base parameters belong to another model")
         if block_s is not None and not (np.isfinite(block_s) and block_s > 0):
             raise RegressionError(f"block_s must be a positive time in s, not {block_s!r}")
         self.model = model
         self.base = base
-        self.groups = row_groups(model, base)
+        self.extra = extra
+        self.n_extra = 0 if extra is None else len(extra.names)
+        self.mixing = mixing
+        self.channels = row_groups(model, base)
+        self.groups = self.channels if mixing is None else mixing.groups(self.channels)
         self.fixed_grid = block_s is not None
         self.block_s = 2.0**-6 if block_s is None else float(block_s)
         self.blocks: dict[tuple[str, int], _Block] = {}
         self.last_time: dict[str, float] = {}
-        # where the kernel puts the entry of row r and column c: groups side by side,
-        # each with its columns and then its torque
+        # where the kernel puts the entry of row r and column c: channels side by side,
+        # each with its columns, then the extra ones, then its torque
         self.slot = np.full((model.nv, len(model.columns)), -1, dtype=np.int64)
         self.start: list[int] = []
         n = 0
-        for row, group in enumerate(self.groups):
+        for row, channel in enumerate(self.channels):
             self.start.append(n)
-            for place, column in enumerate(group.columns):
+            for place, column in enumerate(channel.columns):
                 self.slot[row, base.independent[column]] = n + place
-            n += len(group.columns) + 1
+            n += self._width(channel)
         self.n_slots = n
-        factor_bytes = 8 * sum((len(g.columns) + 1) ** 2 for g in self.groups)
+        factor_bytes = 8 * sum(self._width(group) ** 2 for group in self.groups)
         self.max_blocks = max(2, min(MAX_BLOCKS, MAX_FACTOR_BYTES // factor_bytes))
 
     def add(self, motion: Motion, measurements: Measurements, pool: ThreadPoolExecutor) -> None:
         """Absorb a chunk, block by block."""
-        time, q, v, a, tau = self._checked(motion, measurements)
+        motion, tau = self._checked(motion, measurements)
+        time = motion.time
         if len(time) == 0:
             return
         while not self.fixed_grid and time[-1] - time[0] > self.max_blocks * self.block_s:
@@ -171,8 +199,8 @@ class Accumulator:
             key = (motion.run, int(block[begin]))
             if key not in self.blocks:
                 self.blocks[key] = self._empty_block()
-            samples = (q[begin:end], v[begin:end], a[begin:end], tau[begin:end])
-            jobs.append(pool.submit(self._extend, self.blocks[key], samples))
+            part = slice(begin, end)
+            jobs.append(pool.submit(self._extend, self.blocks[key], motion[part], tau[part]))
         for job in jobs:
             job.result()
         while not self.fixed_grid and self._count(motion.run) > self.max_blocks:
@@ -198,7 +226,10 @@ class Accumulator:
         counts = np.array([self.blocks[key].counts for key in keys])
         check_rows(self.groups, counts)
         check_finite(self.groups, factors)
-        return Regression(self.base, self.groups, self.block_s, keys, factors, counts, dict(record))
+        extra = () if self.extra is None else self.extra.names
+        return Regression(
+            self.base, self.groups, self.block_s, keys, factors, counts, dict(record), extra
+        )
 
     def coarsen(self) -> None:
         """Join neighbouring blocks on a grid twice as long."""
@@ -216,8 +247,12 @@ class Accumulator:
     def _count(self, run: str) -> int:
         return sum(1 for name, _ in self.blocks if name == run)
 
+    def _width(self, group: RowGroup) -> int:
+        """Columns of [W_g extra_g tau_g]."""
+        return len(group.columns) + self.n_extra + 1
+
     def _empty_block(self) -> _Block:
-        sizes = [len(group.columns) + 1 for group in self.groups]
+        sizes = [self._width(group) for group in self.groups]
         return _Block(
             [np.zeros((n, n), order="F") for n in sizes], np.zeros(len(sizes), dtype=np.int64)
         )
@@ -229,53 +264,65 @@ class Accumulator:
         ]
         return _Block(factors, one.counts + other.counts)
 
-    def _extend(self, block: _Block, samples: tuple[Array, Array, Array, Array]) -> None:
-        block.waiting.append(samples)
+    def _extend(self, block: _Block, motion: Motion, tau: Array) -> None:
+        extra = np.empty((*tau.shape, 0)) if self.extra is None else self.extra.of(motion)
+        block.waiting.append((motion.q, motion.v, motion.a, tau, extra))
         self._absorb_waiting(block, everything=False)
 
     def _absorb_waiting(self, block: _Block, *, everything: bool) -> None:
         """Absorb whole pieces, so that factors do not depend on how samples arrived."""
-        if len(block.waiting) > 1:
-            q, v, a, tau = (np.concatenate(parts) for parts in zip(*block.waiting, strict=True))
-        elif block.waiting:
-            q, v, a, tau = block.waiting[0]
-        else:
+        if not block.waiting:
             return
-        n = len(q)
+        samples = block.waiting[0]
+        if len(block.waiting) > 1:
+            samples = tuple(np.concatenate(parts) for parts in zip(*block.waiting, strict=True))
+        n = len(samples[0])
         stop = n if everything else n - n % PIECE
         buffer = np.empty(self.n_slots * min(PIECE, n))
         for begin in range(0, stop, PIECE):
             piece = slice(begin, min(begin + PIECE, stop))
-            self._absorb(block, q[piece], v[piece], a[piece], tau[piece], buffer)
-        rest = slice(stop, n)
+            self._absorb(block, tuple(array[piece] for array in samples), buffer)
         # copies, so that a chunk's arrays are not kept alive by its last few samples
-        left = (q[rest].copy(), v[rest].copy(), a[rest].copy(), tau[rest].copy())
+        left = tuple(array[stop:].copy() for array in samples)
         block.waiting = [left] if stop < n else []
 
-    def _absorb(
-        self, block: _Block, q: Array, v: Array, a: Array, tau: Array, buffer: Array
-    ) -> None:
+    def _absorb(self, block: _Block, samples: Samples, buffer: Array) -> None:
+        q, v, a, tau, extra = samples
         n = len(q)
         table = buffer[: self.n_slots * n]
         table[:] = 0.0
         fill_regressor(self.model, q, v, a, self.slot, n, 1, table)
         columns = table.reshape(self.n_slots, n)
-        missing = np.isnan(tau)
-        for row, group in enumerate(self.groups):
-            first, width = self.start[row], len(group.columns) + 1
+        of_channel = []
+        for row, channel in enumerate(self.channels):
+            first, width = self.start[row], self._width(channel)
             mine = columns[first : first + width]
+            mine[len(channel.columns) : -1] = extra[:, row].T
             mine[-1] = tau[:, row]
-            if missing[:, row].any():
+            of_channel.append(mine)
+        for row, group in enumerate(self.groups):
+            mine = of_channel[row] if self.mixing is None else self._mixed(row, of_channel)
+            missing = np.isnan(mine[-1])
+            if missing.any():
                 # a row of zeros adds nothing to the factor
-                mine[:, missing[:, row]] = 0.0
-            block.counts[row] += n - np.count_nonzero(missing[:, row])
-            work = np.empty(2 * PANEL * width)
+                mine[:, missing] = 0.0
+            block.counts[row] += n - np.count_nonzero(missing)
+            work = np.empty(2 * PANEL * self._width(group))
             absorb_rows(block.factors[row], mine.ctypes.data, n, n, work)
 
-    def _checked(
-        self, motion: Motion, measurements: Measurements
-    ) -> tuple[Array, Array, Array, Array, Array]:
-        """Arrays in the model's order, or a refusal that says what and where."""
+    def _mixed(self, row: int, of_channel: list[Array]) -> Array:
+        """[W extra tau] of a mixed row, transposed (n_columns, n_samples), from the channels'."""
+        assert self.mixing is not None
+        group = self.groups[row]
+        place = {column: k for k, column in enumerate(group.columns)}
+        mixed = np.zeros((self._width(group), of_channel[0].shape[1]))
+        last = range(len(place), self._width(group))
+        for j, weight in self.mixing.parts(row):
+            mixed[[*(place[c] for c in self.channels[j].columns), *last]] += weight * of_channel[j]
+        return mixed
+
+    def _checked(self, motion: Motion, measurements: Measurements) -> tuple[Motion, Array]:
+        """Motion and torques (n_samples, nv) in the model's order, or a refusal that says why."""
         model = self.model
         if len(motion) != len(measurements):
             raise RegressionError(
@@ -306,4 +353,4 @@ class Accumulator:
                 f"run '{motion.run}': the torque of '{model.channels[column]}' is infinite at "
                 f"sample {row}"
             )
-        return time, q, v, a, tau
+        return Motion(time, q, v, a, motion.run), tau

@@ -7,11 +7,13 @@ the length of the log, weights per group are chosen afterwards, and the blocks g
 cluster-robust covariances. For every block
 
     RᵀR = [W tau]ᵀ[W tau].
+
+Known columns besides those of the model (`ExtraColumns`) stand between W and tau.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import RegressionError
+from steelyard.errors import RegressionError, listed
 from steelyard.model.base_map import BaseMap
 
 Array = NDArray[np.float64]
@@ -42,9 +44,11 @@ class Regression:
     groups : the torque channels.
     block_s : length of a time block, s; block k of a run holds k <= time / block_s < k + 1.
     keys : (run, k) of every block, sorted.
-    factors : per group (n_blocks, n + 1, n + 1), upper triangular, of [W_g tau_g] where n is
-        the group's number of columns. N m (N) times the columns' units.
+    factors : per group (n_blocks, n + n_extra + 1, n + n_extra + 1), upper triangular, of
+        [W_g extra_g tau_g] where n is the group's number of columns. N m (N) times the columns'
+        units.
     counts : (n_blocks, n_groups) rows that went into each factor.
+    extra : names of the extra columns; there are none as a rule.
     """
 
     base: BaseMap
@@ -54,6 +58,7 @@ class Regression:
     factors: tuple[Array, ...]
     counts: IntArray
     record: Mapping[str, Any] = field(default_factory=dict)
+    extra: tuple[str, ...] = ()
 
     @property
     def model_hash(self) -> str:
@@ -67,7 +72,7 @@ class Regression:
 
     @cached_property
     def group_factors(self) -> tuple[Array, ...]:
-        """One factor (n + 1, n + 1) per group, over all blocks."""
+        """One factor (n + n_extra + 1, n + n_extra + 1) per group, over all blocks."""
         return tuple(triangle(blocks.reshape(-1, blocks.shape[2])) for blocks in self.factors)
 
     def block_rows(self, block: int, weights: Array) -> Array:
@@ -77,12 +82,18 @@ class Regression:
     def system(self, weights: Array | None = None) -> Array:
         """Triangular factor (n_base + 1, n_base + 1) of all of [W tau], groups weighted.
 
-        weights : (n_groups,) in 1/(N m); None for ones.
+        weights : (n_groups,) in 1/(N m); None for ones. Refused where there are extra columns:
+        how these enter is known to their own estimator alone.
         """
         weights = np.ones(len(self.groups)) if weights is None else weights
         return triangle(self._spread(self.group_factors, weights))
 
     def _spread(self, factors: Iterable[Array], weights: Array) -> Array:
+        if self.extra:
+            raise RegressionError(
+                f"this regression has extra columns, {listed(self.extra)}, that an estimator of "
+                "base parameters does not know: compress the runs without them"
+            )
         n_base = self.base.rank
         pieces = []
         for group, factor, weight in zip(self.groups, factors, weights, strict=True):
@@ -118,6 +129,26 @@ def check_finite(groups: tuple[RowGroup, ...], factors: tuple[Array, ...]) -> No
             )
 
 
+def check_alike(regressions: Sequence[Regression]) -> None:
+    """Refuse regressions whose rows or columns are not the same."""
+    first = regressions[0]
+    for other in regressions[1:]:
+        if other.model_hash != first.model_hash or other.base.names != first.base.names:
+            raise RegressionError("regressions of different models cannot be merged")
+        if other.extra != first.extra:
+            raise RegressionError(
+                "regressions with different extra columns cannot be merged: "
+                f"{listed(first.extra)}, and {listed(other.extra)}"
+            )
+        if other.groups != first.groups:
+            raise RegressionError(
+                "regressions with different torque rows cannot be merged: "
+                f"{listed(g.name for g in first.groups)}, and "
+                f"{listed(g.name for g in other.groups)}, which may be other sums of the "
+                "joints' torques"
+            )
+
+
 def merge(regressions: Iterable[Regression]) -> Regression:
     """One regression of several, over the union of their runs and blocks.
 
@@ -127,10 +158,8 @@ def merge(regressions: Iterable[Regression]) -> Regression:
     given = list(regressions)
     if not given:
         raise RegressionError("there is nothing to merge")
+    check_alike(given)
     first = given[0]
-    for other in given[1:]:
-        if other.model_hash != first.model_hash or other.base.names != first.base.names:
-            raise RegressionError("regressions of different models cannot be merged")
     longest = max(regression.block_s for regression in given)
     gathered: dict[tuple[str, int], list[tuple[Regression, int]]] = {}
     for regression in given:
@@ -149,7 +178,7 @@ def merge(regressions: Iterable[Regression]) -> Regression:
     )
     counts = np.array([sum(r.counts[i] for r, i in gathered[key]) for key in keys])
     record = {"merged": [dict(regression.record) for regression in given]}
-    return Regression(first.base, first.groups, longest, keys, factors, counts, record)
+    return Regression(first.base, first.groups, longest, keys, factors, counts, record, first.extra)
 
 
 def joined(factors: list[Array]) -> Array:
