@@ -31,6 +31,8 @@ IntArray = NDArray[np.int64]
 MAX_ITERATIONS = 100
 CONVERGED = 1e-10
 """A step of all 1/g smaller than this, relatively, ends the search."""
+ROUNDING = 1e-12
+"""Sums of squares that differ by less, relatively, may differ by rounding alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,16 +177,22 @@ def _search(
     Returns the last linear fit and the sum of squares of the weighted residuals.
     """
     n = like.base.rank
+    last_size = np.inf
     for _ in range(MAX_ITERATIONS):
         rows = _linearised(like, whole, weights, beta, gamma)
         cost = float(rows[:, -1] @ rows[:, -1])
         fit = triangular_fit(triangle(rows))
         step, length = fit.beta, 1.0
-        small = bool(np.max(np.abs(step[n:]) / np.abs(gamma)) <= CONVERGED)
+        size = float(np.max(np.abs(step[n:]) / np.abs(gamma)))
+        small = size <= CONVERGED
+        # near the optimum the sum of squares is flat to rounding before the gains have settled:
+        # there, steps that shrink are taken, or rounding would say where the search ends
+        limit = (1.0 + ROUNDING) * cost if size < 0.5 * last_size else cost
+        last_size = size
         while not small:
             trial_beta, trial_gamma = beta + length * step[:n], gamma + length * step[n:]
             trial = _linearised(like, whole, weights, trial_beta, trial_gamma)[:, -1]
-            if float(trial @ trial) < cost and (trial_gamma * gamma > 0.0).all():
+            if float(trial @ trial) < limit and (trial_gamma * gamma > 0.0).all():
                 beta[:], gamma[:] = trial_beta, trial_gamma
                 break
             length *= 0.5
