@@ -34,7 +34,7 @@ def measure() -> dict[str, float | None]:
     from scipy.signal import butter, sosfiltfilt
 
     from steelyard.estimators.feasible import estimate_feasible
-    from steelyard.regression.regression import compress
+    from steelyard.regression.compress import compress
 
     say("time")
     seconds, seconds_alone = built_in_arm_seconds()

@@ -70,7 +70,7 @@ def coverage(
     """Classical and cluster coverage, share of runs with the warning, number of blocks."""
     import numpy as np
 
-    from steelyard.regression.regression import compress
+    from steelyard.regression.compress import compress
 
     inside = np.zeros((2, N_RUNS))
     said = 0

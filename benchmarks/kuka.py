@@ -37,7 +37,7 @@ def measure() -> dict[str, float | None]:
     from steelyard.estimators.least_squares import ols, wls
     from steelyard.model.kernels import torque
     from steelyard.model.model import Model
-    from steelyard.regression.regression import compress
+    from steelyard.regression.compress import compress
     from steelyard.validation.scores import predict_base
 
     model = Model(kuka_robot())

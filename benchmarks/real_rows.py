@@ -105,7 +105,7 @@ class Row:
         from recorded import kuka_run
 
         from steelyard.identification.identify import compressed
-        from steelyard.regression.regression import compress
+        from steelyard.regression.compress import compress
 
         if self.dataset == KUKA:
             return compress(wide, *kuka_run(1, KUKA_SKIPPED), threads=threads)
@@ -116,7 +116,7 @@ class Row:
         from recorded import kuka_run
 
         from steelyard.identification.identify import PERIODS_PER_BLOCK, prepare_run
-        from steelyard.regression.regression import block_length
+        from steelyard.regression.compress import block_length
 
         if self.dataset == KUKA:
             motion, measured = kuka_run(3, KUKA_SKIPPED)

@@ -23,7 +23,7 @@ from steelyard import Robot
 from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
 from steelyard.model.terms import default_terms
-from steelyard.regression.regression import compress, compress_stream
+from steelyard.regression.compress import compress, compress_stream
 from steelyard.signals.motion import Measurements, Motion
 
 WARM_UP_SAMPLES = 3 * 4096

@@ -71,11 +71,11 @@ if TYPE_CHECKING:
     from steelyard.model.terms import coupled_terms as coupled_terms
     from steelyard.model.terms import default_terms as default_terms
     from steelyard.model.terms import joint_terms as joint_terms
+    from steelyard.regression.compress import compress as compress
+    from steelyard.regression.compress import compress_stream as compress_stream
     from steelyard.regression.factor_file import read_regression as read_regression
     from steelyard.regression.factor_file import write_regression as write_regression
     from steelyard.regression.regression import Regression as Regression
-    from steelyard.regression.regression import compress as compress
-    from steelyard.regression.regression import compress_stream as compress_stream
     from steelyard.regression.regression import merge as merge
     from steelyard.report.page import render_report as render_report
     from steelyard.report.page import write_report as write_report
@@ -136,8 +136,8 @@ _HOME = {
     "base_map": "model.base_map",
     "bias_torque": "model.kernels",
     "check_links": "robot.physical_links",
-    "compress": "regression.regression",
-    "compress_stream": "regression.regression",
+    "compress": "regression.compress",
+    "compress_stream": "regression.compress",
     "correct_base": "certificates.base_feasibility",
     "coupled_terms": "model.terms",
     "default_terms": "model.terms",

@@ -18,7 +18,7 @@ from steelyard.model.base_map import base_map
 from steelyard.model.kernels import mass_matrix, torque, torque_regressor
 from steelyard.model.model import Model
 from steelyard.model.typical_sizes import parameter_scale
-from steelyard.regression.regression import compress
+from steelyard.regression.compress import compress
 from steelyard.signals.motion import Measurements
 
 # Table 5: velocity amplitudes a and b (rad/s) of five harmonics, and q0 (rad)

@@ -55,7 +55,7 @@ from steelyard.knowledge.constraints import Constraints
 from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
 from steelyard.model.typical_sizes import parameter_scale
-from steelyard.regression.regression import compress
+from steelyard.regression.compress import compress
 
 PAGE = DOCS / "certificates.md"
 OUTSIDE = ("robot", "steelyard")  # no part of any claim

@@ -23,7 +23,8 @@ from steelyard.estimators.physical_counts import consistency_of, consistency_of_
 from steelyard.estimators.result_file import read_schema, result_document
 from steelyard.identification.identify import identify
 from steelyard.model.kernels import torque, torque_regressor
-from steelyard.regression.regression import compress, merge
+from steelyard.regression.compress import compress
+from steelyard.regression.regression import merge
 from steelyard.robot.inertia import from_com, to_com
 from steelyard.signals.motion import Measurements, Motion
 from steelyard.testing.random_robots import random_body

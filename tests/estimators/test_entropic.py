@@ -25,7 +25,7 @@ from steelyard.knowledge.prior import prior_from_robot, prior_from_values
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 from steelyard.model.terms import joint_terms
-from steelyard.regression.regression import compress
+from steelyard.regression.compress import compress
 from steelyard.robot.inertia import pseudo_inertia, transform
 from steelyard.signals.motion import Measurements
 

@@ -24,7 +24,8 @@ from steelyard.estimators.significance import significance_test
 from steelyard.identification.identify import identify
 from steelyard.model.base_map import base_map
 from steelyard.model.kernels import torque, torque_regressor
-from steelyard.regression.regression import compress, merge
+from steelyard.regression.compress import compress
+from steelyard.regression.regression import merge
 from steelyard.signals.motion import Measurements, Motion
 from steelyard.validation.held_out import validate_logs
 

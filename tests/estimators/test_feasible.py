@@ -20,7 +20,7 @@ from steelyard.knowledge.constraints import Box, Constraints, MassSum
 from steelyard.model.base_map import base_map
 from steelyard.model.terms import joint_terms
 from steelyard.model.typical_sizes import parameter_scale
-from steelyard.regression.regression import compress
+from steelyard.regression.compress import compress
 from steelyard.robot.inertia import margin, pseudo_inertia
 
 

@@ -11,7 +11,7 @@ from steelyard.errors import EstimationError
 from steelyard.estimators.least_squares import ols, wls
 from steelyard.model.base_map import base_map
 from steelyard.model.kernels import torque, torque_regressor
-from steelyard.regression.regression import compress
+from steelyard.regression.compress import compress
 from steelyard.signals.motion import Measurements, Motion
 
 

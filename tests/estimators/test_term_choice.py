@@ -17,7 +17,8 @@ from steelyard.estimators.term_choice import (
 from steelyard.knowledge.prior import prior_from_robot
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
-from steelyard.regression.regression import Regression, compress
+from steelyard.regression.compress import compress
+from steelyard.regression.regression import Regression
 
 
 def case_with(seed: int, kinds: tuple[str, ...]) -> tuple[Model, Regression]:

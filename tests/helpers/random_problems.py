@@ -14,7 +14,8 @@ from steelyard.knowledge.constraints import Constraints
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 from steelyard.model.typical_sizes import parameter_scale
-from steelyard.regression.regression import Regression, compress
+from steelyard.regression.compress import compress
+from steelyard.regression.regression import Regression
 from steelyard.robot.parts import Link
 from steelyard.robot.rotations import frozen_array
 from steelyard.signals.motion import Measurements, Motion

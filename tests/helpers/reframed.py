@@ -10,7 +10,7 @@ from prior_problems import body_difference, scattered
 
 from steelyard.estimators.prior_fit import fit_with_prior
 from steelyard.model.model import Model
-from steelyard.regression.regression import compress
+from steelyard.regression.compress import compress
 from steelyard.robot.inertia import transform
 from steelyard.robot.robot import Robot
 from steelyard.robot.rotations import frozen_array

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -12,16 +14,16 @@ from scipy.optimize import least_squares
 
 from steelyard.cli import main
 from steelyard.errors import EstimationError, LogError
-from steelyard.identification.drive_gains import identify_gains, with_open_gains
-from steelyard.identification.gain_factors import gain_factors, measured_in_order
+from steelyard.identification.drive_gains import compress_motors, identify_gains, with_open_gains
 from steelyard.identification.gain_fit import fit_gains
-from steelyard.identification.identify import prepare_run
+from steelyard.identification.identify import compress_run, prepare_run
 from steelyard.knowledge.overlay.toml_file import parse_overlay
 from steelyard.knowledge.payload import Payload
 from steelyard.logs.writer_csv import write_csv
 from steelyard.model.base_map import base_map
 from steelyard.model.kernels import torque, torque_regressor
 from steelyard.model.model import Model
+from steelyard.regression.regression import merge
 from steelyard.robot.inertia import from_com
 from steelyard.robot.transmission import Motor, Transmission
 from steelyard.signals.motion import Measurements
@@ -57,28 +59,26 @@ def test_noise_does_not_pull_gains_towards_zero():
     """With noise of 30 % the linear form is low by its share of the torque; ours is not."""
     world = replace(WORLD, noise=0.3)
     model = Model(with_open_gains(world.robot))
+    base = base_map(model)
     ours, linear = [], []
     for seed in range(6):
         truth, empty, loaded = world.drawn(100 + seed)
-        runs = []
-        for log, has_payload in ((empty, False), (loaded, True)):
-            done = prepare_run(model, log, PROCESSING)
-            motion = replace(done.motion, run=log.name)
-            runs.append((motion, done.measurements, has_payload, 0.0))
-        factors = gain_factors(model, runs, PAYLOAD)
-        ours.append(1.0 / fit_gains(factors).inverse_gain / truth)
-        linear.append(linear_gains(factors) / truth)
+        runs = [
+            compress_motors(model, base, prepare_run(model, log, PROCESSING), log.name, payload)
+            for log, payload in ((empty, None), (loaded, PAYLOAD))
+        ]
+        ours.append(1.0 / fit_gains(runs).inverse_gain / truth)
+        linear.append(linear_gains(merge(runs)) / truth)
     sharp = slice(1, 5)  # the joints that the payload loads well
     ours, linear = np.array(ours)[:, sharp], np.array(linear)[:, sharp]
     assert abs(ours.mean() - 1.0) < 3.0 * ours.std() / np.sqrt(ours.size)
     assert linear.mean() - 1.0 < -5.0 * linear.std() / np.sqrt(linear.size)
 
 
-def linear_gains(factors):
+def linear_gains(regression):
     """g of min |W beta + p - g y|, each motor by itself."""
     gains = []
-    for blocks in factors.factors:
-        rows = blocks.reshape(-1, blocks.shape[2])
+    for rows in regression.group_factors:
         columns = np.column_stack([rows[:, :-2], -rows[:, -1]])
         gains.append(np.linalg.lstsq(columns, -rows[:, -2], rcond=None)[0][-1])
     return np.array(gains)
@@ -90,13 +90,14 @@ def test_the_fit_is_the_least_squares_of_the_samples():
     model = Model(with_open_gains(WORLD.robot))
     base = base_map(model)
     runs, tables = [], []
-    for log, has_payload in ((empty, False), (loaded, True)):
+    for log, payload in ((empty, None), (loaded, PAYLOAD)):
         done = prepare_run(model, log, RAW)
-        motion = replace(done.motion, run=log.name)
-        runs.append((motion, done.measurements, has_payload, 0.0))
+        motion = done.motion
+        runs.append(compress_motors(model, base, done, log.name, payload))
         W = torque_regressor(model, motion.q, motion.v, motion.a)[:, :, list(base.independent)]
-        p = PAYLOAD.torque(model, motion) * has_payload
-        tables.append((W, p, measured_in_order(model, done.measurements)))
+        p = PAYLOAD.torque(model, motion) * (payload is not None)
+        assert done.measurements.channels == model.channels
+        tables.append((W, p, done.measurements.tau))
     W, p, y = (np.concatenate(parts) for parts in zip(*tables, strict=True))
     own = []
     for m in range(6):
@@ -121,7 +122,7 @@ def test_the_fit_is_the_least_squares_of_the_samples():
         [np.linalg.lstsq(flat, (truth * y - p).ravel(), rcond=None)[0], 1.0 / truth]
     )
     best = least_squares(residuals, start, jacobian, xtol=1e-15, ftol=1e-15, gtol=1e-12)
-    fit = fit_gains(gain_factors(model, runs, PAYLOAD))
+    fit = fit_gains(runs)
     np.testing.assert_allclose(fit.inverse_gain, best.x[-6:], rtol=1e-4)
 
 
@@ -265,9 +266,81 @@ def test_missing_torques_are_left_out():
     done = prepare_run(model, empty, RAW)
     tau = np.array(done.measurements.tau)
     tau[10:30, 2] = np.nan
-    run = (done.motion, Measurements(done.measurements.channels, tau), False, 0.0)
-    counts = gain_factors(model, [run], PAYLOAD).counts.sum(axis=0)
+    done = replace(done, measurements=Measurements(done.measurements.channels, tau))
+    counts = compress_motors(model, base_map(model), done, "run", None).counts.sum(axis=0)
     assert counts.tolist() == [len(tau)] * 2 + [len(tau) - 20] + [len(tau)] * 3
+
+
+def test_logs_are_taken_one_at_a_time():
+    """A generator of logs is asked for the next one when the one before is gone."""
+    _, *logs = WORLD.drawn(9)
+    alive = []
+
+    def given(log, n):
+        for k in range(n):
+            gc.collect()
+            assert [reference() for reference in alive] == [None] * len(alive)
+            part = slice(k * 500, (k + 1) * 500)
+            signals = {key: x[part].copy() for key, x in log.signals.items()}
+            # of the same name, so that the second gets another one on the way
+            cut = replace(log, time=log.time[part].copy(), signals=signals, name="run")
+            alive.append(weakref.ref(cut))
+            yield cut
+            del cut
+
+    found = identify_gains(
+        WORLD.robot, given(logs[0], 2), given(logs[1], 2), PAYLOAD, processing=PROCESSING
+    )
+    assert len(alive) == 4
+    assert [record["payload"] for record in found.records] == [False, False, True, True]
+
+
+def test_gains_do_not_depend_on_the_order_of_runs():
+    """Runs in any order, or merged in any order, give the same gains and the same spread."""
+    _, empty, loaded = WORLD.drawn(10)
+    model = Model(with_open_gains(WORLD.robot))
+    base = base_map(model)
+    runs = [
+        compress_motors(model, base, prepare_run(model, log, PROCESSING), log.name, payload)
+        for log, payload in ((empty, None), (loaded, PAYLOAD))
+    ]
+    assert [regression.extra for regression in runs] == [("payload",)] * 2
+    fit = fit_gains(runs)
+    for other in (fit_gains(runs[::-1]), fit_gains([merge(runs)]), fit_gains([merge(runs[::-1])])):
+        np.testing.assert_allclose(other.inverse_gain, fit.inverse_gain, rtol=1e-9)
+        np.testing.assert_allclose(other.covariance, fit.covariance, rtol=1e-6, atol=1e-12)
+        assert (other.kind, other.n_blocks, other.n_rows) == (fit.kind, fit.n_blocks, fit.n_rows)
+
+
+def test_a_short_run_keeps_its_own_time_blocks():
+    """Beside a longer run it keeps the blocks that its own length asks for; merged it would not."""
+    _, empty, _ = replace(WORLD, duration_s=20.0).drawn(11)
+    _, _, loaded = WORLD.drawn(11)
+    model = Model(with_open_gains(WORLD.robot))
+    base = base_map(model)
+    runs = [
+        compress_motors(model, base, prepare_run(model, log, PROCESSING), log.name, payload)
+        for log, payload in ((empty, None), (loaded, PAYLOAD))
+    ]
+    assert [regression.block_s for regression in runs] == [0.5, 0.25]
+    found = identify_gains(WORLD.robot, empty, loaded, PAYLOAD, processing=PROCESSING)
+    assert found.n_blocks == sum(len(regression.keys) for regression in runs)
+    merged = fit_gains([merge(runs)])
+    assert merged.n_blocks < found.n_blocks
+    np.testing.assert_allclose(merged.inverse_gain, fit_gains(runs).inverse_gain, rtol=1e-9)
+
+
+def test_a_fit_needs_the_payloads_column():
+    """Regressions without it, and none at all, are refused."""
+    _, empty, _ = WORLD.drawn(12)
+    model = Model(with_open_gains(WORLD.robot))
+    done = prepare_run(model, empty, PROCESSING)
+    with pytest.raises(EstimationError, match="this regression has none"):
+        fit_gains([compress_run(model, base_map(model), done, 1)])
+    with pytest.raises(EstimationError, match="no regression"):
+        fit_gains([])
+    with pytest.raises(EstimationError, match="without motors has no drive gains"):
+        compress_motors(Model(WORLD.robot), base_map(model), done, "run", None)
 
 
 def test_command(tmp_path, capsys):

@@ -24,7 +24,8 @@ from steelyard.model.base_map import base_map
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 from steelyard.model.terms import joint_terms
-from steelyard.regression.regression import compress, merge
+from steelyard.regression.compress import compress
+from steelyard.regression.regression import merge
 from steelyard.robot.inertia import is_physical
 from steelyard.robot.robot import Robot
 from steelyard.signals.dead_band import apply_dead_band, dead_bands

@@ -24,8 +24,8 @@ from steelyard.knowledge.overlay.model import model_of
 from steelyard.knowledge.prior import prior_from_robot
 from steelyard.logs.log import Log
 from steelyard.model.wider import widest
+from steelyard.regression.compress import compress
 from steelyard.regression.fewer_terms import narrowed
-from steelyard.regression.regression import compress
 from steelyard.signals.processing import Processing
 from steelyard.validation.held_out import validate_logs
 from steelyard.validation.scores import Validation, predict_base, validate

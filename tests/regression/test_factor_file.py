@@ -11,8 +11,9 @@ from experiments import chain_experiment
 from steelyard.errors import RegressionError
 from steelyard.estimators.least_squares import wls
 from steelyard.model.model import Model
+from steelyard.regression.compress import compress
 from steelyard.regression.factor_file import read_regression, write_regression
-from steelyard.regression.regression import compress, merge
+from steelyard.regression.regression import merge
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from steelyard.errors import RegressionError
 from steelyard.estimators.least_squares import wls
 from steelyard.model.model import Model
 from steelyard.model.terms import joint_term, joint_terms
+from steelyard.regression.compress import compress
 from steelyard.regression.fewer_terms import narrowed
-from steelyard.regression.regression import compress
 
 
 @every("seed", range(20))

@@ -14,7 +14,8 @@ from steelyard.model.base_map import base_map
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model
 from steelyard.model.random_states import random_states
-from steelyard.regression.regression import block_length, compress, compress_stream, merge
+from steelyard.regression.compress import block_length, compress, compress_stream
+from steelyard.regression.regression import merge
 from steelyard.signals.motion import Measurements, Motion
 from steelyard.testing.random_robots import random_robot
 

@@ -16,7 +16,7 @@ from steelyard.model.base_map import base_map
 from steelyard.model.kernels import body_parameters, mass_matrix
 from steelyard.model.model import Model
 from steelyard.model.terms import joint_terms
-from steelyard.regression.regression import compress
+from steelyard.regression.compress import compress
 from steelyard.robot.inertia import log_cholesky, to_com, violations
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing

@@ -32,6 +32,7 @@ def read_logs(paths: list[str], progress: Progress) -> Iterator[Log]:
         log = read_log(path)
         progress.step(f"working on {path}{of_all}")
         yield log
+        del log  # it must not live on while the next one is read
 
 
 def with_validation(found: Identification, held_out: HeldOut | None) -> Identification:

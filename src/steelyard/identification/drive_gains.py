@@ -12,22 +12,30 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError, LogError, listed
 from steelyard.findings import Finding
-from steelyard.identification.gain_factors import gain_factors
 from steelyard.identification.gain_fit import GainFit, fit_gains
-from steelyard.identification.identify import PERIODS_PER_BLOCK, check_robot, prepare_run
+from steelyard.identification.identify import check_robot, compress_run, prepare_run
 from steelyard.knowledge.overlay.model import model_of
 from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.knowledge.payload import Payload
 from steelyard.logs.log import Log
 from steelyard.logs.several import refuse_twins, with_unique_names
+from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
 from steelyard.model.terms import Term
+from steelyard.regression.extra_columns import ExtraColumns
+from steelyard.regression.regression import Regression
+from steelyard.regression.row_mixing import motor_rows
 from steelyard.robot.robot import Robot
 from steelyard.robot.transmission import Motor, Transmission
+from steelyard.signals.motion import Motion
+from steelyard.signals.prepare import Prepared
 from steelyard.signals.processing import Processing
+
+Array = NDArray[np.float64]
 
 WIDE_SHARE = 0.1
 """An interval whose half width is more than this share of the gain is said to be wide."""
@@ -96,6 +104,8 @@ def identify_gains(
 ) -> DriveGains:
     """Drive gains from logs without (``empty``) and with a payload (``loaded``).
 
+    Logs are taken one at a time, and each is forgotten before the next; an iterator may read them.
+
     The gains take the place of those that the overlay states, and are about its motors, or
     about the joints where it states none. Friction, drives and links are the same in all logs;
     they are found on the way and thrown away: identify again with the gains in the overlay.
@@ -105,27 +115,26 @@ def identify_gains(
         raise EstimationError(f"level is {level:g}; it must be between 0 and 1, such as 0.95")
     stated = model_of(robot, terms=terms, overlay=overlay)
     model = Model(with_open_gains(stated.robot), stated.terms)
-    runs, records = [], []
+    base = base_map(model)
+    runs: list[Regression] = []
+    records: list[dict[str, Any]] = []
     units: dict[str, str] = {}
     seen: dict[str, str] = {}
     findings: list[Finding] = []
-    logs = {False: list(with_unique_names(empty)), True: list(with_unique_names(loaded))}
-    for has_payload, given in logs.items():
-        if not given:
-            what = "with the payload" if has_payload else "without the payload"
-            raise LogError(f"there is no log {what}; gains need runs without and with it")
-        for log in given:
+    for logs, on_robot in ((empty, None), (loaded, payload)):
+        n_before = len(runs)
+        for log in with_unique_names(logs):
             refuse_twins(log, seen)
             _note_units(stated.robot, model.robot, log, units)
             prepared = prepare_run(model, log, processing or Processing())
             findings.extend(prepared.findings)
-            records.append({**prepared.record, "payload": has_payload})
-            cutoff = prepared.record.get("cutoff_hz")
-            smear = PERIODS_PER_BLOCK / cutoff if isinstance(cutoff, float) else 0.0
-            name = f"{log.name} (loaded)" if has_payload else log.name
-            motion = replace(prepared.motion, run=name)
-            runs.append((motion, prepared.measurements, has_payload, smear))
-    found = fit_gains(gain_factors(model, runs, payload))
+            records.append({**prepared.record, "payload": on_robot is not None})
+            runs.append(compress_motors(model, base, prepared, log.name, on_robot))
+            del log, prepared  # before the next log is read
+        if len(runs) == n_before:
+            what = "without the payload" if on_robot is None else "with the payload"
+            raise LogError(f"there is no log {what}; gains need runs without and with it")
+    found = fit_gains(runs)
     gains = gains_with_intervals(found, payload, units, level)
     return DriveGains(
         gains,
@@ -136,6 +145,33 @@ def identify_gains(
         dict(zip(units, map(float, found.relative_error), strict=True)),
         (*findings, *_findings(found, gains)),
         tuple(records),
+    )
+
+
+def compress_motors(
+    model: Model, base: BaseMap, prepared: Prepared, name: str, payload: Payload | None
+) -> Regression:
+    """The factors of one run, a row per motor, with the payload's torque as an extra column.
+
+    payload : None in a run without it, where its torque is zero. name : of the log.
+    """
+    transmission = model.robot.transmission
+    if transmission is None:
+        raise EstimationError("a robot without motors has no drive gains: use with_open_gains")
+
+    def payload_torque(motion: Motion) -> Array:
+        if payload is None:
+            return np.zeros((*motion.v.shape, 1))
+        return payload.torque(model, motion)[:, :, None]
+
+    run = name if payload is None else f"{name} (loaded)"
+    return compress_run(
+        model,
+        base,
+        replace(prepared, motion=replace(prepared.motion, run=run)),
+        threads=1,
+        extra=ExtraColumns(("payload",), payload_torque),
+        mixing=motor_rows(transmission, model.channels),
     )
 
 

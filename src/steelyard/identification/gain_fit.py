@@ -8,20 +8,22 @@ and the payload's torque p_m (zero in the runs without it),
 The noise is on the left, where it belongs: the form g_m y_m = W_m beta + p_m of Gautier and
 Briot (ICRA 2012; eq 5 of Gautier and Venture 2013) is linear, but has the noise among its
 columns, which pulls its ordinary solution towards zero. That solution is only where the search
-starts; Gauss-Newton on (beta, 1/g) ends it. Everything is done on triangular factors.
+starts; Gauss-Newton on (beta, 1/g) ends it. Everything is done on triangular factors of
+[W_m p_m y_m]: regressions whose rows are motors, with the payload's torque as their extra column.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import EstimationError
+from steelyard.errors import EstimationError, listed
 from steelyard.estimators.cluster import MIN_BLOCKS
 from steelyard.estimators.least_squares import Fit, triangular_fit
-from steelyard.regression.regression import triangle
+from steelyard.regression.regression import Regression, RowGroup, check_alike, triangle
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -29,23 +31,8 @@ IntArray = NDArray[np.int64]
 MAX_ITERATIONS = 100
 CONVERGED = 1e-10
 """A step of all 1/g smaller than this, relatively, ends the search."""
-
-
-@dataclass(frozen=True, eq=False)
-class GainFactors:
-    """Triangular factors of [W_m p_m y_m] by motor and time block.
-
-    columns : per motor, the base parameters (of n_base) that its torque shows.
-    keys : (run, k) of every block. counts : (n_blocks, n_motors) torques that went in.
-    factors : per motor (n_blocks, n + 2, n + 2), n its number of columns.
-    """
-
-    names: tuple[str, ...]
-    columns: tuple[tuple[int, ...], ...]
-    n_base: int
-    keys: tuple[tuple[str, int], ...]
-    factors: tuple[Array, ...]
-    counts: IntArray
+ROUNDING = 1e-12
+"""Sums of squares that differ by less, relatively, may differ by rounding alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +56,31 @@ class GainFit:
     n_blocks: int
 
 
-def fit_gains(given: GainFactors) -> GainFit:
-    """Gains and base parameters together, each motor weighed by its own noise."""
-    whole = [triangle(blocks.reshape(-1, blocks.shape[2])) for blocks in given.factors]
-    weights = 1.0 / _noise(given, whole)
-    beta, gamma = _start(given, whole, weights)
-    fit, residual = _search(given, whole, weights, beta, gamma)
-    n, n_rows = given.n_base, int(given.counts.sum())
+def fit_gains(regressions: Iterable[Regression]) -> GainFit:
+    """Gains and base parameters together, each motor weighed by its own noise.
+
+    regressions : of [W_m p_m y_m], one per run or merged. Each keeps its own time grid: merging
+        would bring all runs to the coarsest, and leave few blocks of a short one.
+    """
+    given = list(regressions)
+    if not given:
+        raise EstimationError("there is no regression to find drive gains from")
+    check_alike(given)
+    like = given[0]
+    if len(like.extra) != 1:
+        raise EstimationError(
+            "drive gains need one extra column, the payload's torque; this regression has "
+            f"{listed(like.extra)}"
+        )
+    whole = [
+        triangle(np.vstack([regression.group_factors[m] for regression in given]))
+        for m in range(len(like.groups))
+    ]
+    counts = np.sum([regression.counts.sum(axis=0) for regression in given], axis=0)
+    weights = 1.0 / _noise(like.groups, counts, whole)
+    beta, gamma = _start(like, whole, weights)
+    fit, residual = _search(like, whole, weights, beta, gamma)
+    n, n_rows = like.base.rank, int(counts.sum())
     freedom = n_rows - fit.rank
     if freedom <= 0:
         raise EstimationError(
@@ -83,12 +88,13 @@ def fit_gains(given: GainFactors) -> GainFit:
         )
     covariance = residual / freedom * fit.inverse[n:] @ fit.inverse[n:].T
     cluster, why = _cluster(given, weights, beta, gamma, fit)
-    kind = "classical"
+    kind, n_blocks = "classical", sum(len(regression.keys) for regression in given)
     if cluster is not None:
-        covariance, freedom, kind = cluster, len(given.keys) - 1, "cluster"
+        covariance, freedom, kind = cluster, n_blocks - 1, "cluster"
     errors = []
     for m, R in enumerate(whole):
-        left = R[:, -1] - gamma[m] * (R[:, :-2] @ beta[list(given.columns[m])] + R[:, -2])
+        columns = list(like.groups[m].columns)
+        left = R[:, -1] - gamma[m] * (R[:, :-2] @ beta[columns] + R[:, -2])
         errors.append(np.linalg.norm(left) / np.linalg.norm(R[:, -1]))
     return GainFit(
         gamma,
@@ -99,25 +105,25 @@ def fit_gains(given: GainFactors) -> GainFit:
         why,
         np.array(errors),
         n_rows,
-        len(given.keys),
+        n_blocks,
     )
 
 
-def _noise(given: GainFactors, whole: list[Array]) -> Array:
+def _noise(groups: tuple[RowGroup, ...], counts: IntArray, whole: list[Array]) -> Array:
     """sigma (n_motors,) of each motor's recorded torque, from its own least squares."""
     sigma = np.ones(len(whole))
-    for m, R in enumerate(whole):
-        n_rows = int(given.counts[:, m].sum())
+    for m, (group, R) in enumerate(zip(groups, whole, strict=True)):
+        n_rows = int(counts[m])
         size = float(np.linalg.norm(R[:, -1]))
         if n_rows == 0 or not size > 1e-150:
             raise EstimationError(
-                f"the torque of '{given.names[m]}' is missing or zero in all rows, so that its "
+                f"the torque of '{group.name}' is missing or zero in all rows, so that its "
                 "gain cannot be told"
             )
         own = triangular_fit(R)
         if n_rows <= own.rank:
             raise EstimationError(
-                f"'{given.names[m]}' has {n_rows} torque values for {own.rank} parameters: "
+                f"'{group.name}' has {n_rows} torque values for {own.rank} parameters: "
                 "record more samples"
             )
         least = 1e-12 * size / np.sqrt(n_rows)
@@ -125,14 +131,14 @@ def _noise(given: GainFactors, whole: list[Array]) -> Array:
     return sigma
 
 
-def _start(given: GainFactors, whole: list[Array], weights: Array) -> tuple[Array, Array]:
+def _start(like: Regression, whole: list[Array], weights: Array) -> tuple[Array, Array]:
     """beta and 1/g of min |W beta + p - g y|, which is linear."""
-    n, n_motors = given.n_base, len(whole)
+    n, n_motors = like.base.rank, len(whole)
     rows = []
     for m, R in enumerate(whole):
         # in units of the recorded torque, whatever unit that has
         block = np.zeros((len(R), n + n_motors + 1))
-        block[:, list(given.columns[m])] = R[:, :-2]
+        block[:, list(like.groups[m].columns)] = R[:, :-2]
         block[:, n + m] = -R[:, -1]
         block[:, -1] = -R[:, -2]
         rows.append(weights[m] * block)
@@ -144,13 +150,16 @@ def _start(given: GainFactors, whole: list[Array], weights: Array) -> tuple[Arra
 
 
 def _linearised(
-    given: GainFactors, factors: list[Array], weights: Array, beta: Array, gamma: Array
+    like: Regression, factors: Sequence[Array], weights: Array, beta: Array, gamma: Array
 ) -> Array:
-    """Rows [J_beta J_gamma e] of the weighted residuals e = y - gamma (W beta + p)."""
-    n = given.n_base
+    """Rows [J_beta J_gamma e] of the weighted residuals e = y - gamma (W beta + p).
+
+    like : says which columns each motor has. factors : of [W_m p_m y_m], per motor.
+    """
+    n = like.base.rank
     rows = []
     for m, R in enumerate(factors):
-        columns = list(given.columns[m])
+        columns = list(like.groups[m].columns)
         model = R[:, :-2] @ beta[columns] + R[:, -2]
         block = np.zeros((len(R), n + len(factors) + 1))
         block[:, columns] = gamma[m] * R[:, :-2]
@@ -161,23 +170,29 @@ def _linearised(
 
 
 def _search(
-    given: GainFactors, whole: list[Array], weights: Array, beta: Array, gamma: Array
+    like: Regression, whole: list[Array], weights: Array, beta: Array, gamma: Array
 ) -> tuple[Fit, float]:
     """Gauss-Newton with halved steps; changes beta and gamma in place.
 
     Returns the last linear fit and the sum of squares of the weighted residuals.
     """
-    n = given.n_base
+    n = like.base.rank
+    last_size = np.inf
     for _ in range(MAX_ITERATIONS):
-        rows = _linearised(given, whole, weights, beta, gamma)
+        rows = _linearised(like, whole, weights, beta, gamma)
         cost = float(rows[:, -1] @ rows[:, -1])
         fit = triangular_fit(triangle(rows))
         step, length = fit.beta, 1.0
-        small = bool(np.max(np.abs(step[n:]) / np.abs(gamma)) <= CONVERGED)
+        size = float(np.max(np.abs(step[n:]) / np.abs(gamma)))
+        small = size <= CONVERGED
+        # near the optimum the sum of squares is flat to rounding before the gains have settled:
+        # there, steps that shrink are taken, or rounding would say where the search ends
+        limit = (1.0 + ROUNDING) * cost if size < 0.5 * last_size else cost
+        last_size = size
         while not small:
             trial_beta, trial_gamma = beta + length * step[:n], gamma + length * step[n:]
-            trial = _linearised(given, whole, weights, trial_beta, trial_gamma)[:, -1]
-            if float(trial @ trial) < cost and (trial_gamma * gamma > 0.0).all():
+            trial = _linearised(like, whole, weights, trial_beta, trial_gamma)[:, -1]
+            if float(trial @ trial) < limit and (trial_gamma * gamma > 0.0).all():
                 beta[:], gamma[:] = trial_beta, trial_gamma
                 break
             length *= 0.5
@@ -191,20 +206,21 @@ def _search(
 
 
 def _cluster(
-    given: GainFactors, weights: Array, beta: Array, gamma: Array, fit: Fit
+    given: Sequence[Regression], weights: Array, beta: Array, gamma: Array, fit: Fit
 ) -> tuple[Array | None, str]:
     """CR3 covariance (n_motors, n_motors) of 1/g, or None and the reason."""
-    n, n_blocks = given.n_base, len(given.keys)
+    blocks = [(regression, k) for regression in given for k in range(len(regression.keys))]
+    n, n_blocks = given[0].base.rank, len(blocks)
     if n_blocks < MIN_BLOCKS:
         return None, f"{n_blocks} time blocks are fewer than {MIN_BLOCKS}; record for longer"
     steps = []
-    for block in range(n_blocks):
-        factors = [blocks[block] for blocks in given.factors]
-        rows = _linearised(given, factors, weights, beta, gamma)
+    for regression, block in blocks:
+        factors = [of_motor[block] for of_motor in regression.factors]
+        rows = _linearised(regression, factors, weights, beta, gamma)
         J = rows[:, :-1] @ fit.inverse
         left = np.eye(fit.rank) - J.T @ J
         if np.linalg.eigvalsh(left)[0] < 1e-10:
-            run, k = given.keys[block]
+            run, k = regression.keys[block]
             return None, (
                 f"without time block {k} of run '{run}' some parameters cannot be told at all; "
                 "repeat the motion or record for longer"

@@ -46,8 +46,11 @@ from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
 from steelyard.model.terms import Side, Term
 from steelyard.model.wider import widest
+from steelyard.regression.compress import compress
+from steelyard.regression.extra_columns import ExtraColumns
 from steelyard.regression.fewer_terms import narrowed
-from steelyard.regression.regression import Regression, compress, merge
+from steelyard.regression.regression import Regression, merge
+from steelyard.regression.row_mixing import RowMixing
 from steelyard.robot.physical_links import file_findings
 from steelyard.robot.robot import Robot
 from steelyard.signals.dead_band import leave_out_slow
@@ -291,7 +294,15 @@ def prepare_run(model: Model, log: Log, processing: Processing) -> Prepared:
     return leave_out_slow(model, whole, processing.dead_band)
 
 
-def compress_run(model: Model, base: BaseMap, prepared: Prepared, threads: int) -> Regression:
+def compress_run(
+    model: Model,
+    base: BaseMap,
+    prepared: Prepared,
+    threads: int,
+    *,
+    extra: ExtraColumns | None = None,
+    mixing: RowMixing | None = None,
+) -> Regression:
     """The factors of one prepared run, with its record.
 
     A low-pass filter makes neighbouring residuals alike: time blocks shorter than that would
@@ -306,6 +317,8 @@ def compress_run(model: Model, base: BaseMap, prepared: Prepared, threads: int) 
         correlation_s=PERIODS_PER_BLOCK / cutoff if isinstance(cutoff, float) else 0.0,
         threads=threads,
         record=prepared.record,
+        extra=extra,
+        mixing=mixing,
     )
 
 

@@ -29,7 +29,9 @@ def with_unique_names(logs: Log | Iterable[Log]) -> Iterator[Log]:
             number += 1
             name = f"{log.name}_{number}"
         taken.add(name)
-        yield log if name == log.name else replace(log, name=name)
+        log = log if name == log.name else replace(log, name=name)
+        yield log
+        del log  # it must not live on while the next one is read
 
 
 def checked_logs(logs: Log | Iterable[Log]) -> Iterator[Log]:
@@ -43,3 +45,4 @@ def checked_logs(logs: Log | Iterable[Log]) -> Iterator[Log]:
         if not isinstance(log, Log):
             raise LogError(f"a log is needed, not {described(log)}; read_log(path) reads one")
         yield log
+        del log  # it must not live on while the next one is read

@@ -33,6 +33,7 @@ def write_regression(path: str | Path, regression: Regression) -> None:
         "groups": [[group.name, list(group.columns)] for group in regression.groups],
         "block_s": regression.block_s,
         "keys": [list(key) for key in regression.keys],
+        "extra": list(regression.extra),
         "record": finite(dict(regression.record)),
     }
     arrays: dict[str, Any] = {
@@ -82,10 +83,11 @@ def _parse(archive: Archive) -> Regression:
         base = BaseMap(columns, independent, K, sequence, str(header["model_hash"]))
         block_s = float(header["block_s"])
         record = dict(header["record"])
+        extra = tuple(str(name) for name in header.get("extra", ()))  # older files have none
     except (KeyError, TypeError, ValueError, RecursionError) as failure:
         reason = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
         raise RegressionError(f"{where}: is not a regression file ({reason})") from None
-    regression = Regression(base, groups, block_s, keys, factors, counts, record)
+    regression = Regression(base, groups, block_s, keys, factors, counts, record, extra)
     _check(regression, where)
     return regression
 
@@ -94,6 +96,7 @@ def _check(regression: Regression, where: str) -> None:
     """Shapes and numbers that fit together, or a refusal."""
     base, n_blocks = regression.base, len(regression.keys)
     n_columns = len(base.columns)
+    sizes = [len(group.columns) + len(regression.extra) + 1 for group in regression.groups]
     fits = (
         base.K.shape == (base.rank, n_columns)
         and sorted(base.sequence) == list(range(n_columns))
@@ -103,8 +106,8 @@ def _check(regression: Regression, where: str) -> None:
         and regression.block_s > 0
         and all(0 <= i < base.rank for group in regression.groups for i in group.columns)
         and all(
-            factors.shape == (n_blocks, len(group.columns) + 1, len(group.columns) + 1)
-            for factors, group in zip(regression.factors, regression.groups, strict=True)
+            factors.shape == (n_blocks, n, n)
+            for factors, n in zip(regression.factors, sizes, strict=True)
         )
     )
     if not fits:

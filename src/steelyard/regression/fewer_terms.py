@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from steelyard.errors import RegressionError
 from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
-from steelyard.regression.regression import Regression, row_groups, triangle
+from steelyard.regression.compress import row_groups
+from steelyard.regression.regression import Regression, triangle
 
 Array = NDArray[np.float64]
 
@@ -26,6 +27,11 @@ def narrowed(regression: Regression, wide: Model, narrow: Model) -> Regression:
         raise RegressionError("the regression belongs to another model than the wider one")
     if narrow.hash == wide.hash:
         return regression
+    if regression.groups != row_groups(wide, regression.base):
+        raise RegressionError(
+            "the rows of this regression are sums of the model's torques, which cannot be reduced "
+            "to fewer terms: compress the runs with the narrower model"
+        )
     index = {name: i for i, name in enumerate(wide.column_names)}
     missing = [name for name in narrow.column_names if name not in index]
     if missing or narrow.channels != wide.channels:
@@ -39,7 +45,8 @@ def narrowed(regression: Regression, wide: Model, narrow: Model) -> Regression:
     factors = []
     for group, old, blocks in zip(groups, regression.groups, regression.factors, strict=True):
         T = turn[np.ix_(old.columns, group.columns)]
-        rows = [triangle(np.column_stack([block[:, :-1] @ T, block[:, -1]])) for block in blocks]
-        n = len(group.columns) + 1
+        k = len(old.columns)
+        rows = [triangle(np.column_stack([block[:, :k] @ T, block[:, k:]])) for block in blocks]
+        n = len(group.columns) + len(regression.extra) + 1
         factors.append(np.array(rows).reshape(len(blocks), n, n))
     return replace(regression, base=base, groups=groups, factors=tuple(factors))

@@ -26,7 +26,8 @@ from steelyard.estimators.parallel.packing import packed_blocks, unpacked_blocks
 from steelyard.estimators.parallel.worker import serve
 from steelyard.estimators.parallel.workers import Workers, job_name, job_named
 from steelyard.estimators.ranges import range_solver
-from steelyard.regression.regression import Regression, compress
+from steelyard.regression.compress import compress
+from steelyard.regression.regression import Regression
 
 SOURCES = str(Path(steelyard.__file__).parents[1])
 

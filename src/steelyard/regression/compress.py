@@ -1,0 +1,356 @@
+"""From samples to triangular factors: the one loop over time blocks.
+
+Samples are taken in time blocks on a fixed grid. A piece of a block goes through the regressor
+kernel and a QR update of one factor per row group, and is forgotten: memory does not grow with
+the length of the log. A row group is a torque of the model with what can reach it, or a sum of
+several (`RowMixing`); known columns (`ExtraColumns`) may stand beside those of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import RegressionError
+from steelyard.model.base_map import BaseMap, base_map
+from steelyard.model.kernels import fill_regressor, state_arrays
+from steelyard.model.model import Model, check_joint_names
+from steelyard.regression._lapack import PANEL, absorb_rows
+from steelyard.regression.extra_columns import ExtraColumns
+from steelyard.regression.regression import (
+    Regression,
+    RowGroup,
+    check_finite,
+    check_rows,
+    triangle,
+)
+from steelyard.regression.row_mixing import RowMixing
+from steelyard.signals.motion import Measurements, Motion
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Samples = tuple[Array, ...]
+
+MAX_BLOCKS = 64  # per run, above which neighbours are joined: between 32 and 64 remain
+MAX_FACTOR_BYTES = 512 * 2**20
+# Samples absorbed at a time, counted from the start of a block. Not a power of two: columns
+# would then lie in the same few places of the cache.
+PIECE = 1000
+
+
+def compress(
+    model: Model,
+    motion: Motion,
+    measurements: Measurements,
+    *,
+    base: BaseMap | None = None,
+    block_s: float | None = None,
+    correlation_s: float = 0.0,
+    threads: int = 1,
+    record: Mapping[str, Any] | None = None,
+    extra: ExtraColumns | None = None,
+    mixing: RowMixing | None = None,
+) -> Regression:
+    """Compress one recording.
+
+    block_s : length of the time blocks in s; by default the power of two (of seconds) that
+        gives 32 to 64 blocks. Recordings to be merged may differ by powers of two.
+    correlation_s : time (s) over which residuals resemble each other, such as 1.5 periods of a
+        low-pass filter's cutoff: blocks are not made shorter, or they would not be independent.
+    threads : blocks are independent, and the loops release the interpreter lock.
+    extra : known columns between those of the model and the torque.
+    mixing : makes the rows of the regression from those of the model; by default they are those.
+    """
+    if block_s is None and len(motion) > 1:
+        block_s = block_length(float(motion.time[-1] - motion.time[0]), correlation_s)
+    return compress_stream(
+        model,
+        [(motion, measurements)],
+        base=base,
+        block_s=block_s,
+        threads=threads,
+        record=record,
+        extra=extra,
+        mixing=mixing,
+    )
+
+
+def compress_stream(
+    model: Model,
+    chunks: Iterable[tuple[Motion, Measurements]],
+    *,
+    base: BaseMap | None = None,
+    block_s: float | None = None,
+    threads: int = 1,
+    record: Mapping[str, Any] | None = None,
+    extra: ExtraColumns | None = None,
+    mixing: RowMixing | None = None,
+) -> Regression:
+    """Compress any number of chunks, each forgotten before the next is taken.
+
+    Chunks of one run come in the order of time. Without ``block_s`` blocks start short, and
+    neighbours are joined whenever a run has more than 64 of them.
+    """
+    from threadpoolctl import threadpool_limits
+
+    basis = base_map(model) if base is None else base
+    accumulator = Accumulator(model, basis, block_s, extra, mixing)
+    # the matrices are small: LAPACK's own threads would only get in each other's way
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        for motion, measurements in chunks:
+            accumulator.add(motion, measurements, pool)
+        return accumulator.finish(record or {})
+
+
+def block_length(duration_s: float, correlation_s: float = 0.0) -> float:
+    """The power of two (s) that splits this duration into 32 to 64 blocks, or into fewer that
+    are no shorter than ``correlation_s``.
+    """
+    shortest = max(duration_s / MAX_BLOCKS, correlation_s)
+    return float(2.0 ** np.ceil(np.log2(shortest))) if shortest > 0.0 else 1.0
+
+
+def row_groups(model: Model, base: BaseMap) -> tuple[RowGroup, ...]:
+    """The base columns that each torque row can see, from the shape of the tree."""
+    seen = np.zeros((model.nv, len(model.columns)), dtype=bool)
+    mechanism = model.mechanism
+    for i, first in enumerate(model.first_column_of_body):
+        seen[mechanism.path[i, : mechanism.path_length[i]], first : first + 10] = True
+    terms = model.term_arrays
+    for k, column in enumerate(terms.column):
+        seen[terms.row[terms.start[k] : terms.start[k + 1]], column] = True
+    visible = seen[:, list(base.independent)]
+    return tuple(
+        RowGroup(name, tuple(int(i) for i in np.flatnonzero(visible[row])))
+        for row, name in enumerate(model.channels)
+    )
+
+
+@dataclass(eq=False)
+class _Block:
+    """A block being filled: its factors so far, and samples that wait for company.
+
+    waiting : of each sample q, v, a, tau and the extra columns (n_samples, nv, n_extra).
+    """
+
+    factors: list[Array]
+    counts: IntArray
+    waiting: list[Samples] = field(default_factory=list)
+
+
+class Accumulator:
+    """The one mutable thing here: takes chunks, keeps factors."""
+
+    def __init__(
+        self,
+        model: Model,
+        base: BaseMap,
+        block_s: float | None,
+        extra: ExtraColumns | None = None,
+        mixing: RowMixing | None = None,
+    ) -> None:
+        if base.model_hash != model.hash:
+            raise RegressionError("the base parameters belong to another model")
+        if block_s is not None and not (np.isfinite(block_s) and block_s > 0):
+            raise RegressionError(f"block_s must be a positive time in s, not {block_s!r}")
+        self.model = model
+        self.base = base
+        self.extra = extra
+        self.n_extra = 0 if extra is None else len(extra.names)
+        self.mixing = mixing
+        self.channels = row_groups(model, base)
+        self.groups = self.channels if mixing is None else mixing.groups(self.channels)
+        self.fixed_grid = block_s is not None
+        self.block_s = 2.0**-6 if block_s is None else float(block_s)
+        self.blocks: dict[tuple[str, int], _Block] = {}
+        self.last_time: dict[str, float] = {}
+        # where the kernel puts the entry of row r and column c: channels side by side,
+        # each with its columns, then the extra ones, then its torque
+        self.slot = np.full((model.nv, len(model.columns)), -1, dtype=np.int64)
+        self.start: list[int] = []
+        n = 0
+        for row, channel in enumerate(self.channels):
+            self.start.append(n)
+            for place, column in enumerate(channel.columns):
+                self.slot[row, base.independent[column]] = n + place
+            n += self._width(channel)
+        self.n_slots = n
+        factor_bytes = 8 * sum(self._width(group) ** 2 for group in self.groups)
+        self.max_blocks = max(2, min(MAX_BLOCKS, MAX_FACTOR_BYTES // factor_bytes))
+
+    def add(self, motion: Motion, measurements: Measurements, pool: ThreadPoolExecutor) -> None:
+        """Absorb a chunk, block by block."""
+        motion, tau = self._checked(motion, measurements)
+        time = motion.time
+        if len(time) == 0:
+            return
+        while not self.fixed_grid and time[-1] - time[0] > self.max_blocks * self.block_s:
+            self.coarsen()
+        block = np.floor(time / self.block_s).astype(np.int64)
+        edges = [0, *(np.flatnonzero(np.diff(block)) + 1), len(time)]
+        jobs = []
+        for begin, end in pairwise(edges):
+            key = (motion.run, int(block[begin]))
+            if key not in self.blocks:
+                self.blocks[key] = self._empty_block()
+            part = slice(begin, end)
+            jobs.append(pool.submit(self._extend, self.blocks[key], motion[part], tau[part]))
+        for job in jobs:
+            job.result()
+        while not self.fixed_grid and self._count(motion.run) > self.max_blocks:
+            self.coarsen()
+
+    def finish(self, record: Mapping[str, Any]) -> Regression:
+        """Absorb what still waits and freeze the factors."""
+        for block in self.blocks.values():
+            self._absorb_waiting(block, everything=True)
+        if not self.blocks:
+            raise RegressionError("there are no samples to compress")
+        limit = self.max_blocks * max(1, len({run for run, _ in self.blocks}))
+        if self.fixed_grid and len(self.blocks) > 16 * limit:
+            raise RegressionError(
+                f"{len(self.blocks)} time blocks of {self.block_s:g} s are too many to keep: "
+                "choose a longer block_s, or none"
+            )
+        keys = tuple(sorted(self.blocks))
+        factors = tuple(
+            np.array([np.triu(self.blocks[key].factors[g]) for key in keys])
+            for g in range(len(self.groups))
+        )
+        counts = np.array([self.blocks[key].counts for key in keys])
+        check_rows(self.groups, counts)
+        check_finite(self.groups, factors)
+        extra = () if self.extra is None else self.extra.names
+        return Regression(
+            self.base, self.groups, self.block_s, keys, factors, counts, dict(record), extra
+        )
+
+    def coarsen(self) -> None:
+        """Join neighbouring blocks on a grid twice as long."""
+        self.block_s *= 2.0
+        joined: dict[tuple[str, int], _Block] = {}
+        for (run, k), block in sorted(self.blocks.items()):
+            self._absorb_waiting(block, everything=True)
+            key = (run, k // 2)
+            if key in joined:
+                joined[key] = self._join(joined[key], block)
+            else:
+                joined[key] = block
+        self.blocks = joined
+
+    def _count(self, run: str) -> int:
+        return sum(1 for name, _ in self.blocks if name == run)
+
+    def _width(self, group: RowGroup) -> int:
+        """Columns of [W_g extra_g tau_g]."""
+        return len(group.columns) + self.n_extra + 1
+
+    def _empty_block(self) -> _Block:
+        sizes = [self._width(group) for group in self.groups]
+        return _Block(
+            [np.zeros((n, n), order="F") for n in sizes], np.zeros(len(sizes), dtype=np.int64)
+        )
+
+    def _join(self, one: _Block, other: _Block) -> _Block:
+        factors = [
+            np.asfortranarray(triangle(np.vstack([np.triu(x), np.triu(y)])))
+            for x, y in zip(one.factors, other.factors, strict=True)
+        ]
+        return _Block(factors, one.counts + other.counts)
+
+    def _extend(self, block: _Block, motion: Motion, tau: Array) -> None:
+        extra = np.empty((*tau.shape, 0)) if self.extra is None else self.extra.of(motion)
+        block.waiting.append((motion.q, motion.v, motion.a, tau, extra))
+        self._absorb_waiting(block, everything=False)
+
+    def _absorb_waiting(self, block: _Block, *, everything: bool) -> None:
+        """Absorb whole pieces, so that factors do not depend on how samples arrived."""
+        if not block.waiting:
+            return
+        samples = block.waiting[0]
+        if len(block.waiting) > 1:
+            samples = tuple(np.concatenate(parts) for parts in zip(*block.waiting, strict=True))
+        n = len(samples[0])
+        stop = n if everything else n - n % PIECE
+        buffer = np.empty(self.n_slots * min(PIECE, n))
+        for begin in range(0, stop, PIECE):
+            piece = slice(begin, min(begin + PIECE, stop))
+            self._absorb(block, tuple(array[piece] for array in samples), buffer)
+        # copies, so that a chunk's arrays are not kept alive by its last few samples
+        left = tuple(array[stop:].copy() for array in samples)
+        block.waiting = [left] if stop < n else []
+
+    def _absorb(self, block: _Block, samples: Samples, buffer: Array) -> None:
+        q, v, a, tau, extra = samples
+        n = len(q)
+        table = buffer[: self.n_slots * n]
+        table[:] = 0.0
+        fill_regressor(self.model, q, v, a, self.slot, n, 1, table)
+        columns = table.reshape(self.n_slots, n)
+        of_channel = []
+        for row, channel in enumerate(self.channels):
+            first, width = self.start[row], self._width(channel)
+            mine = columns[first : first + width]
+            mine[len(channel.columns) : -1] = extra[:, row].T
+            mine[-1] = tau[:, row]
+            of_channel.append(mine)
+        for row, group in enumerate(self.groups):
+            mine = of_channel[row] if self.mixing is None else self._mixed(row, of_channel)
+            missing = np.isnan(mine[-1])
+            if missing.any():
+                # a row of zeros adds nothing to the factor
+                mine[:, missing] = 0.0
+            block.counts[row] += n - np.count_nonzero(missing)
+            work = np.empty(2 * PANEL * self._width(group))
+            absorb_rows(block.factors[row], mine.ctypes.data, n, n, work)
+
+    def _mixed(self, row: int, of_channel: list[Array]) -> Array:
+        """[W extra tau] of a mixed row, transposed (n_columns, n_samples), from the channels'."""
+        assert self.mixing is not None
+        group = self.groups[row]
+        place = {column: k for k, column in enumerate(group.columns)}
+        mixed = np.zeros((self._width(group), of_channel[0].shape[1]))
+        last = range(len(place), self._width(group))
+        for j, weight in self.mixing.parts(row):
+            mixed[[*(place[c] for c in self.channels[j].columns), *last]] += weight * of_channel[j]
+        return mixed
+
+    def _checked(self, motion: Motion, measurements: Measurements) -> tuple[Motion, Array]:
+        """Motion and torques (n_samples, nv) in the model's order, or a refusal that says why."""
+        model = self.model
+        if len(motion) != len(measurements):
+            raise RegressionError(
+                f"run '{motion.run}': {len(motion)} samples of motion, but "
+                f"{len(measurements)} of torque"
+            )
+        check_joint_names(model, measurements.channels, "the torque")
+        time = np.ascontiguousarray(motion.time, dtype=float)
+        q, v, a = state_arrays(model, motion.q, motion.v, motion.a)
+        for name, array in (("time", time), ("q", q), ("v", v), ("a", a)):
+            if not np.isfinite(array).all():
+                row = int(np.argwhere(~np.isfinite(array))[0][0])
+                raise RegressionError(
+                    f"run '{motion.run}': {name} is not a number at sample {row}; "
+                    "mark missing torques by NaN and leave samples without motion out"
+                )
+        if len(time):
+            before = self.last_time.get(motion.run, -np.inf)
+            if np.any(np.diff(time, prepend=before) <= 0.0):
+                raise RegressionError(f"run '{motion.run}': time does not increase")
+            self.last_time[motion.run] = float(time[-1])
+        tau = np.full((len(time), model.nv), np.nan)
+        for column, channel in enumerate(measurements.channels):
+            tau[:, model.channels.index(channel)] = measurements.tau[:, column]
+        if np.isinf(tau).any():
+            row, column = np.argwhere(np.isinf(tau))[0]
+            raise RegressionError(
+                f"run '{motion.run}': the torque of '{model.channels[column]}' is infinite at "
+                f"sample {row}"
+            )
+        return Motion(time, q, v, a, motion.run), tau
