@@ -1,4 +1,4 @@
-"""A seven-joint arm and a motion for it: the common ground of the contenders.
+"""A seven-joint arm and a motion for it: the same for all contenders.
 
 Needs NumPy alone, so that every contender, in whatever environment, works on the same
 file and the same numbers. The geometry is that of the Barrett WAM (standard
