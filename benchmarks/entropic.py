@@ -5,8 +5,8 @@ from the weighted factors to parameters that meet every condition exactly. Steps
 problems, of which 30 % leave parameters undetermined and some have true parameters that are not
 physical, with priors from good to useless and gamma from 1e-3 to 1e6. Invariance: 100 robots with
 other link frames, every other one also in grams and millimetres, starting from the robot and its
-log; the difference of two bodies is |S - S'| / |S| with S = J0^-½ J J0^-½, their pseudo-inertia in units of the prior's.
-CVXPY with Clarabel solves 50 of the problems; objectives are compared.
+log; the difference of two bodies is |S - S'| / |S| with S = J0^-½ J J0^-½, their pseudo-inertia in
+units of the prior's. CVXPY with Clarabel solves 50 of the problems; objectives are compared.
 """
 
 from __future__ import annotations
