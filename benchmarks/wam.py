@@ -51,7 +51,7 @@ class Samples:
 def write_urdf(folder: Path) -> Path:
     """Write the arm's URDF into ``folder`` and return its path.
 
-    Link frames stand at the joints: what Denavit and Hartenberg put behind joint k (d, a
+    Link frames are at the joints: what Denavit and Hartenberg put behind joint k (d, a
     and alpha) becomes the origin of joint k + 1.
     """
     parts = ['<robot name="wam">', '  <link name="base"/>']
