@@ -10,7 +10,7 @@ DEMO_OUT ?= demo
 # One BLAS thread per test process: pytest-xdist already uses the cores.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test lint format types docs bench clean
+.PHONY: help demo test lint format types docs bench dist clean
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 
@@ -21,6 +21,7 @@ help:
 	@echo "make types   check types"
 	@echo "make docs    build the documentation into docs/_build/html"
 	@echo "make bench   run the benchmarks"
+	@echo "make dist    build source archive and wheel, and try the wheel in a fresh environment"
 	@echo "make clean   remove everything that was made"
 
 demo: $(VENV)/.have-runtime
@@ -46,6 +47,19 @@ docs: $(VENV)/.have-docs
 
 bench: $(VENV)/.have-test
 	$(BIN)/python benchmarks/run.py $(or $(BENCH),compress)
+
+# The fresh environment sees the wheel, not this checkout.
+dist:
+	rm -rf dist build
+	$(PYTHON) -m venv build/tools
+	build/tools/bin/python -m pip --disable-pip-version-check install --quiet build
+	build/tools/bin/python -m build
+	$(PYTHON) -m venv build/fresh
+	build/fresh/bin/python -m pip --disable-pip-version-check install --quiet dist/*.whl
+	@for file in $$(cd src && find steelyard -type f -not -path '*/__pycache__/*'); do \
+	  test -e build/fresh/lib/python*/site-packages/$$file || \
+	  { echo "$$file is not in the wheel" >&2; exit 1; }; done
+	cd build && fresh/bin/steelyard info --self-test
 
 clean:
 	rm -rf $(VENV) $(DEMO_OUT) build dist docs/_build docs/examples docs/api benchmarks/.cache

@@ -1,8 +1,8 @@
 """Constrained fits on 2,000 random noisy problems: is every result physical, exactly?
 
 Chains of 2 to 7 links with a signal-to-noise ratio of 0 to 60 dB; 30 % of the motions leave
-directions open (a joint stands still, or there are few samples), some truths belong to no
-physical robot, some links are massless and said to be. Every standard parameter is checked in
+parameters undetermined (a joint does not move, or there are few samples), some true parameters are
+not physical, some links are massless and stated to be. Every standard parameter is checked in
 rational arithmetic on the digits that are written.
 """
 

@@ -1,6 +1,6 @@
-"""Is the checker of certificates right? 5,000 honest ones and 5,000 damaged ones.
+"""Is `verify` right? 5,000 valid certificates and 5,000 damaged ones.
 
-Honest certificates of every kind, on random robots of one to three links, must be accepted. Damaged
+Valid certificates of every kind, on random robots of one to three links, must be accepted. Damaged
 ones (pushed out of a cone by 1e-3 to 1e-9, or left just inside; blocks exchanged; stale duals;
 digits edited) must be accepted if and only if a second, independent exact implementation, kept in
 the tests, still calls them valid; where their hashes were left as they were, the mismatch must be
@@ -18,7 +18,7 @@ from contender import say
 from goals import Goal
 
 NAME = "certificates"
-DESCRIPTION = "5,000 honest and 5,000 damaged certificates against a second exact implementation"
+DESCRIPTION = "5,000 valid and 5,000 damaged certificates against a second exact implementation"
 N = 5000
 GOALS = (
     Goal("honest_accepted", ">=", N),
@@ -60,7 +60,7 @@ def measure() -> dict[str, float | None]:
 
 
 def opinion(document: dict[str, Any]) -> bool:
-    """Whether the checker accepts; what it cannot read is rejected."""
+    """Whether `verify` accepts; what it cannot read is rejected."""
     from steelyard.certificates.verify import verify
     from steelyard.conic.exact_text import CertificateError
 

@@ -1,7 +1,7 @@
 """How fast a recording becomes triangular factors, and in how much memory.
 
 Every contender sees the same arm and the same samples (`wam`), in its own process, on one
-thread unless it says two. The timings of a round stand next to each other, so that a
+thread unless it says two. The timings of a round follow each other directly, so that a
 machine that slows down slows all of them; a figure is the median over rounds and repeats.
 """
 

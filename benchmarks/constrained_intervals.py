@@ -1,9 +1,9 @@
-"""Intervals of constrained estimates: how long they take, and whether they hold the truth.
+"""Intervals of constrained estimates: how long they take, and whether they contain the true values.
 
 Time: the built-in arm (7 links), 200 resamples of its time blocks, on all processors and in one
 process. Coverage: 100 noisy torque records of a random three-joint chain, noise through a low-pass
 filter; pooled over the base parameters that no active condition binds, and over those that one
-does. Feasible ranges: whether each holds the truth, over 12 records.
+does. Feasible ranges: whether each contains the true value, over 12 records.
 """
 
 from __future__ import annotations

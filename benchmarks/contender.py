@@ -20,7 +20,7 @@ THREAD_VARIABLES = (
 
 
 class PeerAbsentError(Exception):
-    """A peer that is not installed and cannot be: reported as absent, never as beaten."""
+    """A peer that is not installed and cannot be: reported as absent, and not counted."""
 
 
 def run_contender(
@@ -55,5 +55,5 @@ def run_contender(
 
 
 def say(message: str) -> None:
-    """Progress and reasons, on standard error: standard output belongs to the figures."""
+    """Progress and reasons, on standard error: standard output is for the figures."""
     print(message, file=sys.stderr, flush=True)

@@ -1,12 +1,12 @@
-"""The fit with a prior: how fast, in how many steps, the same in all frames, and CVXPY's?
+"""The fit with a prior: time, steps, independence of link frames, agreement with CVXPY.
 
 Time: chains of 7 and 50 links with full models, gamma = 100 (and, beside it, from 1e-3 to 1e6),
-from the weighted factors to parameters that are exactly inside. Steps: 2,000 random problems, of
-which 30 % leave directions open and some belong to no physical robot, with priors from good to
-useless and gamma from 1e-3 to 1e6. Invariance: 100 robots whose link frames are chosen anew,
-every other one also in grams and millimetres, from the robot and its log on; the difference of
-two bodies is |S - S'| / |S| with S = J0^-½ J J0^-½, their pseudo-inertia in units of the prior's.
-CVXPY with Clarabel solves 50 of the problems; objectives are compared.
+from the weighted factors to parameters that meet every condition exactly. Steps: 2,000 random
+problems, of which 30 % leave parameters undetermined and some have true parameters that are not
+physical, with priors from good to useless and gamma from 1e-3 to 1e6. Invariance: 100 robots with
+other link frames, every other one also in grams and millimetres, starting from the robot and its
+log; the difference of two bodies is |S - S'| / |S| with S = J0^-½ J J0^-½, their pseudo-inertia in
+units of the prior's. CVXPY with Clarabel solves 50 of the problems; objectives are compared.
 """
 
 from __future__ import annotations

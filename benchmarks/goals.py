@@ -1,4 +1,4 @@
-"""What a benchmark promises: a figure, a comparison, a number."""
+"""The goals of a benchmark: a figure, a comparison, a number."""
 
 from __future__ import annotations
 

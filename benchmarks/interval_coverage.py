@@ -1,4 +1,4 @@
-"""Do 95 % intervals hold the truth 95 times in 100?
+"""Do 95 % intervals contain the true value in 95 % of the runs?
 
 1,000 noisy torque records of one exact motion of a random three-joint chain with friction, for
 white noise (OLS with equal, WLS with unequal noise per joint) and for noise through a low-pass
@@ -31,7 +31,7 @@ GOALS = (
 
 
 def measure() -> dict[str, float | None]:
-    """Pooled coverage of each interval, and how often the result warns as it should."""
+    """Pooled coverage of each interval, and the share of results with the expected warning."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
     import numpy as np
     from experiments import chain_experiment

@@ -1,4 +1,4 @@
-"""A real arm: does physics make up for a motion that leaves directions open?
+"""A real arm: do physical constraints make up for a motion that leaves parameters undetermined?
 
 KUKA LWR4+ (recorded at IIT Genova): trained on run 1 alone, its first 500 samples left out; run 2
 repeats the motion, run 3 is another, faster one. The velocities and accelerations are those that

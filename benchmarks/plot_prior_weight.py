@@ -1,9 +1,9 @@
-"""Draw how the weight of the prior shows on what was not learned from, for the docs.
+"""Plot the error on data that was not used against the weight of the prior, for the docs.
 
     python benchmarks/plot_prior_weight.py [OUT.png]
 
 The rows are those of the benchmark ``real``. The weight is chosen on the training data alone;
-the curve is what nobody knows who chooses it.
+the curve is not used for that choice.
 """
 
 from __future__ import annotations

@@ -1,22 +1,22 @@
-"""Four real arms: how well is a motion predicted that nothing was learned from?
+"""Four real arms: how well is a motion predicted that was not used?
 
     kuka_run3         KUKA LWR4+ (IIT Genova), run 1 to run 3, recorded derivatives, the first 500
-                      samples of each left out. Its torque sensors sit behind the gears, and that
+                      samples of each left out. Its torque sensors are on the link side, and that
                       is stated (``torque="link"``); ``kuka_run3_unstated`` is without.
     ur10_first        UR10 (Salerno), the last third of a motion to the first two thirds, 10 Hz.
     kinova_testing2   Kinova Gen3 (Chiha), opti_traj_testing1 to 2, torques from currents, 10 Hz.
                       Its file is not physical: ``repair="floor-moments"``.
-    tx40_second_half  Stäubli TX-40 (FIGAROH), first to second half, processed as its makers did.
+    tx40_second_half  Stäubli TX-40 (FIGAROH), first to second half, processed as its authors did.
 
 Everything is decided on the training data. A figure with the name of a row is the error of the
 default in percent, on samples outside the dead band; NAME_all_samples is without a dead band, and
 NAME_METHOD the error of another method on the same data with the same terms. Of the default,
 
-    NAME_sigma         standard deviation of its error when time blocks of what is predicted are
-                       drawn anew (percentage points)
+    NAME_sigma         standard deviation of its error over resampled time blocks of the
+                       predicted log (percentage points)
     NAME_gamma         weight of the prior that was chosen
     NAME_over_best     its error over the smallest of the other methods and the prior; ``pullback``,
-                       its own second-order part, stands beside them and is not counted
+                       its second-order form, is measured too but not counted
     NAME_behind_best   by how much it is larger, over 10 % of the smallest or NAME_sigma, whichever
                        is more
     NAME_beats_prior   1 if it is smaller than that of the robot file's inertials, otherwise 0
@@ -24,7 +24,7 @@ NAME_METHOD the error of another method on the same data with the same terms. Of
                        of terms on the training data would have them
     NAME_advised_terms its error with the terms that are advised, NAME_advised_terms_gamma its gamma
     NAME_without_open_offsets  its error without the offsets of joints that moved in one direction
-                       only while it learned, where friction and offset cannot be told apart; the
+                       only in training, where friction and offset cannot be distinguished; the
                        finding ``not-excited`` names them. Absent where there are none.
 """
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from steelyard.regression.regression import Regression
 
 NAME = "real"
-DESCRIPTION = "four recorded arms: error of every method on a motion that it has not seen"
+DESCRIPTION = "four recorded arms: error of every method on a motion that was not used"
 COLUMNS = {
     "ols": "ols",
     "wls": "wls",

@@ -1,6 +1,6 @@
-"""The recordings of the benchmark ``real``: what is learned from, and what is predicted.
+"""The recordings of the benchmark ``real``: those used for the estimate, and those predicted.
 
-What is predicted is prepared as what is learned from, dead band included, as ``steelyard
+The predicted recordings are prepared as the training ones, dead band included, as ``steelyard
 validate`` does it.
 """
 
@@ -34,7 +34,7 @@ N_DRAWS = 2000
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRun:
-    """A recording that nothing was learned from.
+    """A recording that was not used for the estimate.
 
     tau : (n_samples, n_joints), NaN inside the dead band. tau_all : without a dead band.
     block_s : length of its time blocks (s), as for the estimate's own.
@@ -65,7 +65,7 @@ class HeldOutRun:
 
 @dataclass(frozen=True)
 class Row:
-    """One recording to learn from and one to predict.
+    """One training recording and one to predict.
 
     figure : name of the default's error. dataset : folder of the recordings. torque : where it is
         measured, if that is stated. repair : rule for the prior, where the file needs one.
@@ -101,7 +101,7 @@ class Row:
         return prior_from_robot(model, repair=self.repair)
 
     def compressed(self, model: Model, wide: Model, threads: int) -> Regression:
-        """The recording to learn from, prepared as ``model`` needs, in factors of ``wide``."""
+        """The training recording, prepared as ``model`` needs, in factors of ``wide``."""
         from recorded import kuka_run
 
         from steelyard.identification.identify import compressed

@@ -1,4 +1,4 @@
-"""A seven-joint arm and a motion for it: the common ground of the contenders.
+"""A seven-joint arm and a motion for it: the same for all contenders.
 
 Needs NumPy alone, so that every contender, in whatever environment, works on the same
 file and the same numbers. The geometry is that of the Barrett WAM (standard
@@ -51,7 +51,7 @@ class Samples:
 def write_urdf(folder: Path) -> Path:
     """Write the arm's URDF into ``folder`` and return its path.
 
-    Link frames stand at the joints: what Denavit and Hartenberg put behind joint k (d, a
+    Link frames are at the joints: what Denavit and Hartenberg put behind joint k (d, a
     and alpha) becomes the origin of joint k + 1.
     """
     parts = ['<robot name="wam">', '  <link name="base"/>']

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import version as installed_version
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -15,10 +14,12 @@ sys.path.insert(0, str(DOCS))
 import docstrings  # noqa: E402
 import generated_pages  # noqa: E402
 
+import steelyard  # noqa: E402
+
 project = "Steelyard"
 author = "The Steelyard authors"
 copyright = author
-release = version = installed_version("steelyard")
+release = version = steelyard.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
 source_suffix = {".md": "markdown"}
@@ -41,5 +42,10 @@ html_copy_source = False
 def setup(app: Sphinx) -> None:
     """Write the generated pages before Sphinx looks for sources; tidy docstrings."""
     generated_pages.write_examples(ROOT / "examples", DOCS / "examples")
-    generated_pages.write_api(ROOT / "src" / "steelyard", DOCS / "api")
+    generated_pages.write_api(
+        ROOT / "src" / "steelyard",
+        DOCS / "api",
+        home=steelyard._HOME,
+        table=DOCS / "architecture.md",
+    )
     app.connect("autodoc-process-docstring", docstrings.process)

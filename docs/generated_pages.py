@@ -1,10 +1,18 @@
-"""Pages that are made, not written: one per example script, one per public module."""
+"""Pages that are generated: one per example script, one per room and per public module.
+
+Public is what has no leading underscore. The pages of the Python interface start with the names
+that ``steelyard`` itself exports, by room, in the order of the table in ``architecture.md``.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+
+from docstrings import as_rest
 
 EXAMPLES_INTRODUCTION = """\
 # Examples
@@ -16,9 +24,15 @@ NO_EXAMPLES = "# Examples\n\nThere are none yet.\n"
 API_INTRODUCTION = """\
 # Python interface
 
-One page per public module. Arrays state their shape and unit; the order of joints is always
-that of `Robot.joint_names`, the order of parameters that of `Model.columns`.
+What `steelyard` exports, by room: `from steelyard import Robot, identify, read_log`. A name leads
+to its page; the pages of a room also have what its modules offer beyond these names. Arrays state
+their shape and unit; the order of joints is always that of `Robot.joint_names`, the order of
+parameters that of `Model.columns`.
 """
+ROOM_ROW = re.compile(r"^\| `(\w+)/` \|", re.MULTILINE)
+"""A row of the table of rooms in ``architecture.md``."""
+WITHOUT_PAGE = ("cli",)
+"""The command line has a page that is written."""
 
 
 def write_examples(scripts: Path, pages: Path) -> None:
@@ -49,21 +63,76 @@ def example_page(script: Path) -> str:
     return f"# {title.rstrip('.')}\n\n{prose.strip()}\n\n```python\n{code}\n```\n"
 
 
-def write_api(package: Path, pages: Path) -> None:
-    """Make one autodoc page for every public module of ``package``.
+def write_api(package: Path, pages: Path, *, home: Mapping[str, str], table: Path) -> None:
+    """Make the index, one page per room, and one autodoc page for every public module.
 
-    Public is what has no leading underscore; the command line has a page of its own.
+    home : for each name that the package exports, the module that defines it (without the
+        package's name). table : the page whose table lists the rooms in order.
     """
+    modules = public_modules(package)
+    texts = {f"{name}.md": module_page(name) for name in modules}
+    rooms = [room for room in rooms_in_order(table) if f"{package.name}.{room}" in modules]
+    beside = [name for name in modules if name.count(".") == 1 and name.split(".")[1] not in rooms]
+    index = [API_INTRODUCTION]
+    for room in rooms:
+        inside = [name for name in modules if name.startswith(f"{package.name}.{room}.")]
+        exported = exported_list(package, home, room)
+        title = ast.get_docstring(parsed(package / room / "__init__.py")) or ""
+        texts[f"{package.name}.{room}.md"] = (
+            f"# {package.name}.{room}\n\n{title}\n\n{exported}{toctree(inside)}"
+        )
+        if exported:
+            index.append(f"\n## {room}\n\n{title}\n\n{exported}")
+    names = "".join(exported_list(package, home, name.split(".")[1]) for name in beside)
+    index.append(f"\n## Errors and findings\n\n{names}")
+    index.append("\n## Pages\n" + toctree([f"{package.name}.{room}" for room in rooms] + beside))
+    texts["index.md"] = "".join(index)
+    write_folder(pages, texts)
+
+
+def public_modules(package: Path) -> list[str]:
+    """Dotted names of the modules and rooms that have a page; the package itself has none."""
     modules = []
     for path in sorted(package.rglob("*.py")):
         parts = [package.name, *path.relative_to(package).with_suffix("").parts]
         if parts[-1] == "__init__":
             parts.pop()
-        if not any(part.startswith("_") or part == "cli" for part in parts):
+        private = any(part.startswith("_") or part in WITHOUT_PAGE for part in parts)
+        if len(parts) > 1 and not private:
             modules.append(".".join(parts))
-    texts = {f"{name}.md": module_page(name) for name in modules}
-    texts["index.md"] = API_INTRODUCTION + toctree(modules)
-    write_folder(pages, texts)
+    return modules
+
+
+def rooms_in_order(table: Path) -> list[str]:
+    """Names of the rooms, as the table of ``architecture.md`` lists them."""
+    return ROOM_ROW.findall(table.read_text(encoding="utf-8"))
+
+
+def exported_list(package: Path, home: Mapping[str, str], room: str) -> str:
+    """MyST text: the exported names of a room with the first sentence of their docstrings."""
+    lines = []
+    for name, module in sorted(home.items(), key=lambda item: item[0].lower()):
+        if module.split(".")[0] != room:
+            continue
+        target = f"{package.name}.{module}.{name}"
+        summary = summary_of(package / (module.replace(".", "/") + ".py"), name)
+        lines.append(f"- :py:obj:`{name} <{target}>`" + (f": {summary}" if summary else ""))
+    return "```{eval-rst}\n" + "\n".join(lines) + "\n```\n" if lines else ""
+
+
+def summary_of(path: Path, name: str) -> str:
+    """First sentence of the docstring of a class or function, as reStructuredText."""
+    for node in parsed(path).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
+            first = (ast.get_docstring(node) or "").split("\n\n")[0]
+            sentence = re.split(r"(?<=[.?])\s", first)[0]
+            return " ".join(as_rest(sentence.splitlines())).strip()
+    return ""
+
+
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a source file."""
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
 def module_page(name: str) -> str:

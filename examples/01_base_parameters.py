@@ -1,8 +1,8 @@
-"""Which combinations can be known
+"""Base parameters
 
-A joint's torque does not tell every mass and inertia apart. This script takes the WAM arm as a
-Denavit-Hartenberg table and prints the combinations that torques determine: the base
-parameters. Each keeps the name of its first parameter.
+Joint torques do not determine every mass and inertia separately. This script takes the WAM arm as
+a Denavit-Hartenberg table and prints the combinations that torques determine: the base
+parameters. Each has the name of its first standard parameter.
 """
 
 from math import pi
@@ -21,11 +21,11 @@ ARM = [
 
 model = Model(Robot.from_dh(ARM, convention="standard", name="wam"))
 base = base_map(model)
-print(f"{base.rank} of {len(model.columns)} parameters can be known, as combinations:")
+print(f"{base.rank} of {len(model.columns)} parameters are identifiable, as combinations:")
 for combination in base.combinations("papers")[:12]:
     print("  ", combination)
 
-print("What becomes of some of the standard parameters:")
+print("Whether some of the standard parameters can be identified:")
 for fate in base.fates():
     if fate.name in ("link_1.m", "link_2.Ixy", "joint_1.Ia", "joint_3.fv"):
         print(f"   {fate.name}: {fate.words}")

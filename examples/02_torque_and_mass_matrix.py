@@ -6,8 +6,7 @@ splits into M(q) a + b(q, v); this script checks both on the built-in arm.
 
 import numpy as np
 
-from steelyard import Model
-from steelyard.model.kernels import bias_torque, mass_matrix, torque, torque_regressor
+from steelyard import Model, bias_torque, mass_matrix, torque, torque_regressor
 from steelyard.model.random_states import random_states
 from steelyard.simulation.builtin_arm import builtin_arm
 

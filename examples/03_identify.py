@@ -1,13 +1,22 @@
 """From a log to base parameters
 
 A virtual robot stands in for the real one: it follows a sum of sines under computed-torque
-control, and its log (positions and torques, with noise) is all that identification sees. With a
+control, and its log (positions and torques, with noise) is all that identification uses. With a
 robot of your own, replace the middle part by ``log = read_log("run.csv")``.
 """
 
-from steelyard import Model, Processing, Sensors, identify, multisine, prepare, simulate
+from steelyard import (
+    Model,
+    Processing,
+    Sensors,
+    identify,
+    multisine,
+    predict_base,
+    prepare,
+    simulate,
+    validate,
+)
 from steelyard.simulation.builtin_arm import builtin_arm, builtin_truth
-from steelyard.validation.scores import predict_base, validate
 
 robot = builtin_arm()
 model = Model(robot)
@@ -18,8 +27,8 @@ train, test = (
     for seed in (1, 2)
 )
 
-# near standstill friction has no sign: torques at less than 0.05 rad/s are left out, in the place
-# of the automatic band, which is a tenth of each joint's speed
+# near standstill Coulomb friction has no sign: torques below 0.05 rad/s are left out, instead of
+# below the automatic limit, which is a tenth of each joint's rms speed
 processing = Processing(dead_band=0.05)
 found = identify(robot, [train], processing=processing)
 estimate = found.estimate

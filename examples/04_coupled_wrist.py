@@ -1,8 +1,8 @@
-"""A wrist whose drives are coupled
+"""Coupled drives
 
 On the Stäubli TX-40 motor 6 turns with joint 5 as well as with joint 6. A term may act along any
-direction of joint space: it sees the speed d·v and pushes along d. With rotor 6 shared between
-both rows, 60 of 86 parameters can be known.
+direction of joint space: it depends on the speed d·v and acts along d. With rotor 6 shared between
+both rows, 60 combinations of the 86 parameters are identifiable.
 """
 
 from math import pi

@@ -1,8 +1,9 @@
-"""A prior, and the terms that the data ask for
+"""A prior, and which terms to model
 
-The estimate is drawn to what is known of the robot, by as much as left-out parts of the data
-advise. Torques of a sensor behind the gears hold no drive inertia; whoever models it all the same
-is told that the data do not need it.
+The estimate is drawn to a prior: a penalty keeps each body close to what is known of the robot,
+with a weight that is chosen on left-out parts of the data. Torques that are measured on the link
+side of the gears contain no drive inertia; if it is modelled all the same, a finding says that the
+data do not need it.
 """
 
 from functools import partial

@@ -1,12 +1,10 @@
-"""What is known, and a proof
+"""Constraints and a certificate
 
-Masses, boxes and symmetry are stated by name. The estimate satisfies them exactly, on the digits
-that are written, and the certificate proves it to whoever does not trust the solver.
+Masses, boxes and symmetry are stated by name. The estimate satisfies them exactly, with the digits
+that are written, and a certificate proves it without trust in the solver.
 """
 
-from steelyard import Constraints, Model, identify, multisine, simulate
-from steelyard.certificates.certificate import prove
-from steelyard.knowledge.constraints import Box
+from steelyard import Box, Constraints, Model, identify, multisine, prove, simulate
 from steelyard.simulation.builtin_arm import builtin_arm, builtin_truth
 
 robot = builtin_arm()
@@ -23,4 +21,4 @@ found = identify(robot, log, method="feasible", constraints=known, n_resamples=2
 proof, findings = prove(found.model, found.regression, found.fit)
 print(found.estimate.method, f"{found.estimate.relative_error:.2%}")
 print(proof.words if proof is not None else findings)
-print("checked with integers alone:", proof is not None and proof.verdict.valid)
+print("verified in integer arithmetic:", proof is not None and proof.verdict.valid)

@@ -9,7 +9,10 @@ nothing in the package imports it.
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
+
+from project import DOCS
 
 import steelyard
 
@@ -40,6 +43,10 @@ ORDER = (
     "__main__",
 )
 BESIDE_ROOMS = {"__init__.py", "__main__.py", "_version.py", "errors.py", "findings.py", "py.typed"}
+ROOMS = [room for room in ORDER if (PACKAGE / room).is_dir()]
+PAGE = DOCS / "architecture.md"
+LOCATION = re.compile(r"`([\w./-]+)`(?:: ((?:`\w+`(?:, )?)+))?")
+ROOM_ROW = re.compile(r"^\| `(\w+)/` \|.*\|([^|]*)\|$", re.MULTILINE)
 
 
 def modules(package: Path) -> dict[str, Path]:
@@ -192,3 +199,41 @@ def test_a_cycle_inside_a_room_is_found(tmp_path):
         "steelyard.model.terms",
         "steelyard.model.model",
     ]
+
+
+def test_page_points_to_what_is_there():
+    """Every file and folder that the page on the architecture names exists, and holds the
+    functions and classes that are named with it.
+    """
+    wrong, found = [], 0
+    for path, names in LOCATION.findall(PAGE.read_text(encoding="utf-8")):
+        inside = path.split("/")[0] in ROOMS or path in BESIDE_ROOMS
+        if not inside or ("/" not in path and not path.endswith(".py")):
+            continue
+        found += 1
+        place = PACKAGE / path
+        if not place.exists():
+            wrong.append(path)
+            continue
+        sources = [place] if place.is_file() else sorted(place.glob("*.py"))
+        defined = {name for source in sources for name in defined_in(source)}
+        wrong += [f"{path}: {name}" for name in re.findall(r"\w+", names) if name not in defined]
+    assert wrong == []
+    assert found > 100
+
+
+def defined_in(source: Path) -> set[str]:
+    """Classes and functions at the top of a file of Python; nothing for other files."""
+    if source.suffix != ".py":
+        return set()
+    body = ast.parse(source.read_text(encoding="utf-8")).body
+    return {node.name for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+
+
+def test_page_lists_the_rooms_in_order():
+    """The table of rooms has every room, from the ground up, and names imports that may be."""
+    rows = ROOM_ROW.findall(PAGE.read_text(encoding="utf-8"))
+    assert [room for room, _ in rows] == ROOMS
+    for number, (room, imports) in enumerate(rows):
+        for name in re.findall(r"`(\w+)`", imports):
+            assert name in ROOMS[:number], f"{room} may not import {name}"

@@ -8,10 +8,12 @@ first line is a comment with a file name is that file.
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import io
 import re
 from dataclasses import dataclass, fields
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +169,24 @@ def test_every_page_is_in_the_contents(page):
     """A page that the index does not list is never found."""
     index = (DOCS / "index.md").read_text(encoding="utf-8")
     assert page.stem == "index" or f"\n{page.stem}\n" in index
+
+
+def test_imports_of_the_pages_exist():
+    """What a page imports from Steelyard is there, also where the block is not run."""
+    missing = []
+    for page in [*PAGES, DOCS.parent / "README.md"]:
+        for block in blocks_of(page):
+            if block.language == "python":
+                missing += [f"{page.name}: {name}" for name in absent_imports(block.text)]
+    assert missing == []
+
+
+def absent_imports(source: str) -> list[str]:
+    """Names that a source text imports from Steelyard and that do not exist."""
+    return [
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == "steelyard"
+        for alias in node.names
+        if not hasattr(import_module(str(node.module)), alias.name)
+    ]

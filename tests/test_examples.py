@@ -16,7 +16,7 @@ PROMISED = {
     "03_identify": "held-out relative error",
     "04_coupled_wrist": "60 of 86",
     "05_prior_and_terms": "the data do not need drive inertia and viscous friction",
-    "06_constraints_and_proof": "checked with integers alone: True",
+    "06_constraints_and_proof": "verified in integer arithmetic: True",
 }
 
 

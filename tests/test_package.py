@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from project import ROOT
 
 import steelyard
 
@@ -101,3 +103,12 @@ def test_works_on_a_read_only_install_without_a_home(tmp_path):
         path.chmod(0o755)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "69"
+
+
+def test_the_version_is_the_same_everywhere():
+    """CITATION.cff and the newest released section of the changelog have the package's version."""
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (.+)$", citation, re.MULTILINE) == [steelyard.__version__]
+    sections = re.findall(r"^## \[(.+?)\](?: - \d{4}-\d\d-\d\d)?$", changelog, re.MULTILINE)
+    assert sections[:2] == ["Unreleased", steelyard.__version__]

@@ -1,4 +1,4 @@
-"""Steelyard's fit with a prior: seconds from the factors to parameters that are exactly inside.
+"""Steelyard's fit with a prior: seconds from the factors to parameters that meet every condition.
 
 Arguments: links, repeats, values of gamma. The conditions and the weighted factors are at hand;
 writing the problem in the prior's coordinates, solving and settling are timed.

@@ -1,4 +1,4 @@
-"""Feasibility of base parameters: paper 000, Table 1, and random robots."""
+"""Feasibility of base parameters: Sousa and Cortesão (2014), Table 1, and random robots."""
 
 from __future__ import annotations
 

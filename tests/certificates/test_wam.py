@@ -1,4 +1,4 @@
-"""The WAM arm of paper 000: its published estimates against ours, on its own motion."""
+"""The WAM arm of Sousa and Cortesão (2014): published estimates against ours, on its own motion."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def world():
 
 
 def known(consistency="sousa", *, boxes):
-    """Paper 000's constraints, with its margin of 1e-6."""
+    """The constraints of Sousa and Cortesão (2014), with their margin of 1e-6."""
     links = [f"link_{k}" for k in range(1, 8)]
     if not boxes:
         return Constraints(consistency=consistency, margin=1e-6)

@@ -190,7 +190,7 @@ def test_boundaries_are_told_from_the_inside():
 
 
 def three_links() -> Model:
-    """The robot of paper 000, Table 1."""
+    """The robot of Sousa and Cortesão (2014), Table 1."""
     rows = [{}, {"alpha": -np.pi / 2}, {"a": 1.0}]
     return Model(Robot.from_dh(rows, convention="modified"), ())
 
@@ -204,7 +204,7 @@ def three_links() -> Model:
         ("full", BETA_T2, "infeasible"),
     ],
 )
-def test_table_1_of_paper_000(tmp_path, consistency, beta, kind):
+def test_table_1_of_sousa_and_cortesao(tmp_path, consistency, beta, kind):
     """The verdicts on Table 1 as files; beta_t1 passes the paper's test and is infeasible."""
     model = three_links()
     base = base_map(model)

@@ -18,7 +18,8 @@ from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
 
-# the three links of paper 000, Table 1: axes z, then across it, then parallel 1 m away
+# the three links of Sousa and Cortesão (2014), Table 1: axes z, then perpendicular to it, then
+# parallel to that, 1 m away
 TABLE_1_URDF = """<robot name="table 1"><link name="ground"/>
 <link name="link_1"/><link name="link_2"/><link name="link_3"/>
 <joint name="joint_1" type="revolute"><parent link="ground"/><child link="link_1"/>
@@ -139,7 +140,7 @@ def test_json_objects_and_result_files_are_read(capsys, tmp_path, arm):
         assert json.loads(text)["verdict"] == "feasible"
 
 
-def test_table_1_of_paper_000(capsys, tmp_path):
+def test_table_1_of_sousa_and_cortesao(capsys, tmp_path):
     """beta_t1 is feasible by the 6×6 condition and proven infeasible by full consistency."""
     robot, overlay = tmp_path / "robot.urdf", tmp_path / "robot.toml"
     robot.write_text(TABLE_1_URDF)

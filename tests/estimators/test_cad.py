@@ -1,4 +1,7 @@
-"""Standard parameters closest to a priori values, and how physical they are: paper 001."""
+"""Standard parameters closest to a priori values, and how physical they are.
+
+The methods and tables are those of Gautier and Venture (2013).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ from steelyard.signals.motion import Measurements, Motion
 from steelyard.testing.random_robots import random_body
 from steelyard.validation.held_out import validate_logs
 
-# Paper 001, Table II: a priori value, base solution, essential solution (SI units).
+# Gautier and Venture (2013), Table II: a priori value, base, essential solution (SI units).
 TABLE_II = {
     "ZZ1": (0.0392, 1.24, 0.315),
     "Ia1": (0.362, 0.362, 0.362),

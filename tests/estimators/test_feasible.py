@@ -75,8 +75,8 @@ def test_a_feasible_optimum_is_the_unconstrained_one():
 
 
 def test_choice_of_base_columns_does_not_matter_to_verdict_and_fit():
-    """Section 4.5 of paper 000, over 50 random choices: verdicts and fitted torques stay, the
-    closest correction does not.
+    """Section 4.5 of Sousa and Cortesão (2014), over 50 random choices: verdicts and fitted torques
+    stay the same, the closest correction does not.
     """
     from steelyard.certificates.base_feasibility import correct_base
 
@@ -157,7 +157,7 @@ def test_every_body_of_an_estimate_is_physical_and_labelled():
 
 
 def test_constraints_of_all_kinds_hold_together():
-    """Boxes, mass sums and bounds are honoured exactly, with paper 000's margin."""
+    """Boxes, mass sums and bounds hold exactly, with the margin of Sousa and Cortesão (2014)."""
     world, regression = noisy(4, n_joints=3, noise=20.0)
     bodies = tuple(body.name for body in world.model.mechanism.bodies)
     constraints = Constraints(

@@ -39,7 +39,7 @@ def limited_robot(rng: np.random.Generator, mimic: float = 0.0):
 
 
 def test_equation_of_the_paper():
-    """The position is eq 78 of paper 000, term by term."""
+    """The position is eq 78 of Sousa and Cortesão (2014), term by term."""
     rng = np.random.default_rng(0)
     trajectory = random_trajectory(rng, 3, 5)
     time = rng.uniform(-10.0, 10.0, size=7)

@@ -12,7 +12,7 @@ RIGHT = np.pi / 2
 
 
 def wam() -> Robot:
-    """The seven-joint WAM arm of paper 000, Table 2 (standard convention)."""
+    """The seven-joint WAM arm of Sousa and Cortesão (2014), Table 2 (standard convention)."""
     rows = [
         (-RIGHT, 0.0, 0.0),
         (RIGHT, 0.0, 0.0),
@@ -27,13 +27,13 @@ def wam() -> Robot:
 
 
 def puma_arm() -> Robot:
-    """The three-joint robot of paper 004, Table 1 (modified convention)."""
+    """The three-joint robot of Gautier and Khalil (1992), Table 1 (modified convention)."""
     rows = [{}, {"alpha": -RIGHT}, {"a": 0.5, "d": 0.2}]
-    return Robot.from_dh(rows, convention="modified", name="paper_004")
+    return Robot.from_dh(rows, convention="modified", name="gautier_khalil")
 
 
 def tx40() -> Robot:
-    """The Stäubli TX-40 of paper 001 (modified convention)."""
+    """The Stäubli TX-40 of Gautier and Venture (2013) (modified convention)."""
     rows = [
         {},
         {"alpha": -RIGHT, "theta": -RIGHT},
@@ -46,7 +46,7 @@ def tx40() -> Robot:
 
 
 def tx40_model(*, separate_coupling_inertia: bool) -> Model:
-    """The TX-40 with rotor 6 turning with joints 5 and 6 (paper 001, eqs 34-35).
+    """The TX-40 with rotor 6 turning with joints 5 and 6 (Gautier and Venture 2013, eqs 34-35).
 
     Sharing rotor 6's inertia between both rows leaves 86 columns; a coupling inertia of its
     own makes 87.
@@ -70,7 +70,7 @@ def panda() -> Robot:
     return Robot.from_dh(rows, convention="modified", name="panda")
 
 
-# Paper 000, Table 1: the three-link robot of Yoshida and Khalil
+# Sousa and Cortesão (2014), Table 1: the three-link robot of Yoshida and Khalil
 BETA_T1 = np.array(
     [6.4, -5.48, 0.072, -0.087, 0.051, 5.6, 6.5, -0.00075,
      -0.72, -0.0098, -0.0098, -0.00045, 0.72, 0.95, 0.015]

@@ -27,7 +27,7 @@ KUKA = "kuka_lwr4_flobaroid"
 KINOVA = "kinova_gen3_chiha"
 TX40 = "staubli_tx40_figaroh"
 UR10 = "ur10_unisa"
-# motor 6 turns with joints 5 and 6 (paper 001, eqs 34-35): all that has to be said of it
+# motor 6 turns with joints 5 and 6 (Gautier and Venture 2013, eqs 34-35), and nothing else
 TX40_OVERLAY = """
 [joint.joint_6]
 terms = ["viscous", "coulomb", "offset"]
@@ -188,8 +188,8 @@ def tx40_log(first: int = 0, behind: int | None = None, name: str = "tx40") -> L
 def tx40_prior(model: Model, *, offsets: bool) -> np.ndarray:
     """CAD inertials with the makers' drive parameters, as terms along joints and motor 6.
 
-    Their Ia5, fv5 and fv6 hold rotor 6's share (paper 001, eq 35). Paper 001 takes offsets as
-    zero a priori.
+    Their Ia5, fv5 and fv6 hold rotor 6's share (Gautier and Venture 2013, eq 35). That
+    paper takes offsets as zero a priori.
     """
     prior = tx40_facts()["prior"]
     values = {}

@@ -18,7 +18,8 @@ from steelyard.model.random_states import random_states
 from steelyard.model.terms import joint_terms
 from steelyard.testing.random_robots import random_robot
 
-# Paper 000, Table 3 (the 69 combinations of the WAM arm), with its unreadable rows restored
+# Sousa and Cortesão (2014), Table 3 (the 69 combinations of the WAM arm), with its unreadable
+# rows restored
 WAM_TABLE_3 = """
 Ia_1+L_1yy+L_2zz; fv_1; fc_1; fo_1;
 L_2xx-L_2zz+L_3zz-1.1l_3y+0.300475(m_3+m_4+m_5+m_6+m_7); L_2xy; L_2xz;
@@ -38,7 +39,7 @@ L_7xx-L_7yy; L_7xy; L_7xz; L_7yz; L_7zz; l_7x; l_7y; Ia_7; fv_7; fc_7; fo_7
 
 
 def test_wam_gives_the_69_combinations_of_table_3():
-    """Paper 000: 69 of 98, and every combination with exactly the printed coefficients."""
+    """Sousa and Cortesão (2014): 69 of 98, every combination with the printed coefficients."""
     model = Model(wam())
     base = base_map(model, "sousa")
     assert (base.rank, len(model.columns)) == (69, 98)

@@ -32,7 +32,7 @@ def case(seed: int = 0, n_joints: int = 3, n_samples: int = 40, chain: bool = Tr
 
 
 def test_errors_are_those_of_their_formulas():
-    """rms, relative error (paper 000, eq 84) and fit, against plain sums."""
+    """rms, relative error (Sousa and Cortesão 2014, eq 84) and fit, against plain sums."""
     rng, model, motion, measured = case()
     predicted = measured.tau + rng.normal(size=measured.tau.shape)
     found = validate(model, predicted, motion, measured)

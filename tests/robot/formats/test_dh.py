@@ -15,7 +15,7 @@ from steelyard.robot.formats.dh import DHRow
 from steelyard.robot.parts import Limits
 from steelyard.robot.robot import Robot
 
-# The seven-link WAM arm: alpha, a, d (paper 000, Table 2), standard convention.
+# The seven-link WAM arm: alpha, a, d (Sousa and Cortesão 2014, Table 2), standard convention.
 WAM = (
     (-pi / 2, 0.0, 0.0),
     (pi / 2, 0.0, 0.0),
