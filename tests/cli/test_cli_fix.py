@@ -108,8 +108,11 @@ def test_the_input_is_never_overwritten(capsys, tmp_path):
     """Its own name, another spelling of it and links to it are refused."""
     path = write_arm(tmp_path, BROKEN)
     soft, hard = tmp_path / "soft.urdf", tmp_path / "hard.urdf"
-    soft.symlink_to(path)
-    os.link(path, hard)
+    try:
+        soft.symlink_to(path)
+        os.link(path, hard)
+    except OSError:
+        pytest.skip("this system has no links for this user")
     for name in (path, tmp_path / "." / "arm.urdf", soft, hard):
         assert "is the file that is checked" in refusal(capsys, "check", path, "--fix", name)
     assert path.read_text() == BROKEN
