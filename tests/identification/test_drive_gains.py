@@ -15,7 +15,6 @@ from steelyard.errors import EstimationError, LogError
 from steelyard.identification.drive_gains import identify_gains, with_open_gains
 from steelyard.identification.gain_factors import gain_factors, measured_in_order
 from steelyard.identification.gain_fit import fit_gains
-from steelyard.identification.identify import prepare_run
 from steelyard.knowledge.overlay.toml_file import parse_overlay
 from steelyard.knowledge.payload import Payload
 from steelyard.logs.writer_csv import write_csv
@@ -25,6 +24,7 @@ from steelyard.model.model import Model
 from steelyard.robot.inertia import from_com
 from steelyard.robot.transmission import Motor, Transmission
 from steelyard.signals.motion import Measurements
+from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
 
 RAW = Processing(cutoff_hz=None, decimate=1, dead_band=None)
@@ -62,7 +62,7 @@ def test_noise_does_not_pull_gains_towards_zero():
         truth, empty, loaded = world.drawn(100 + seed)
         runs = []
         for log, has_payload in ((empty, False), (loaded, True)):
-            done = prepare_run(model, log, PROCESSING)
+            done = prepare(log, model, PROCESSING)
             motion = replace(done.motion, run=log.name)
             runs.append((motion, done.measurements, has_payload, 0.0))
         factors = gain_factors(model, runs, PAYLOAD)
@@ -91,7 +91,7 @@ def test_the_fit_is_the_least_squares_of_the_samples():
     base = base_map(model)
     runs, tables = [], []
     for log, has_payload in ((empty, False), (loaded, True)):
-        done = prepare_run(model, log, RAW)
+        done = prepare(log, model, RAW)
         motion = replace(done.motion, run=log.name)
         runs.append((motion, done.measurements, has_payload, 0.0))
         W = torque_regressor(model, motion.q, motion.v, motion.a)[:, :, list(base.independent)]
@@ -129,7 +129,7 @@ def test_the_payloads_torque_is_what_it_adds():
     """A payload on a link behind a fixed joint adds the torque of that mass in that place."""
     robot = WORLD.robot
     model = Model(robot)
-    motion = prepare_run(model, WORLD.exact[0], RAW).motion
+    motion = prepare(WORLD.exact[0], model, RAW).motion
     loaded = tuple(
         replace(link, inertial=link.inertial + PAYLOAD.inertial, inertia_com=None)
         if link.name == PAYLOAD.link
@@ -262,7 +262,7 @@ def test_missing_torques_are_left_out():
     """NaN in the torque of a joint takes those rows from that joint, and from no other."""
     _, empty, _ = WORLD.drawn(7)
     model = Model(with_open_gains(WORLD.robot))
-    done = prepare_run(model, empty, RAW)
+    done = prepare(empty, model, RAW)
     tau = np.array(done.measurements.tau)
     tau[10:30, 2] = np.nan
     run = (done.motion, Measurements(done.measurements.channels, tau), False, 0.0)

@@ -80,7 +80,7 @@ def with_intervals(
         n_rows=regression.n_rows,
         n_blocks=len(regression.keys),
         findings=tuple(findings),
-        record=regression.record,
+        runs=regression.runs,
         standard=Standard(
             fit.theta,
             fit.active(),

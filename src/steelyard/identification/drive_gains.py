@@ -17,7 +17,7 @@ from steelyard.errors import EstimationError, LogError, listed
 from steelyard.findings import Finding
 from steelyard.identification.gain_factors import gain_factors
 from steelyard.identification.gain_fit import GainFit, fit_gains
-from steelyard.identification.identify import PERIODS_PER_BLOCK, check_robot, prepare_run
+from steelyard.identification.identify import check_robot
 from steelyard.knowledge.overlay.model import model_of
 from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.knowledge.payload import Payload
@@ -27,7 +27,9 @@ from steelyard.model.model import Model
 from steelyard.model.terms import Term
 from steelyard.robot.robot import Robot
 from steelyard.robot.transmission import Motor, Transmission
+from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
+from steelyard.signals.run_record import RunRecord
 
 WIDE = 0.1
 """An interval whose half width is more than this share of the gain is said to be wide."""
@@ -52,12 +54,24 @@ class DriveGain:
     words: str = ""
 
 
+@dataclass(frozen=True)
+class GainRun:
+    """What was done to the log of a run, and whether the robot carried the payload in it."""
+
+    record: RunRecord
+    has_payload: bool
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        return {**self.record.as_json(), "payload": self.has_payload}
+
+
 @dataclass(frozen=True, eq=False)
 class DriveGains:
     """What :func:`identify_gains` found.
 
     kind : "cluster" or "classical", of the covariance behind the intervals.
-    relative_errors : |residual| / |recorded torque| by motor. records : of each run.
+    relative_errors : |residual| / |recorded torque| by motor. runs : that were used.
     """
 
     gains: tuple[DriveGain, ...]
@@ -67,7 +81,7 @@ class DriveGains:
     n_blocks: int
     relative_errors: dict[str, float]
     findings: tuple[Finding, ...]
-    records: tuple[dict[str, Any], ...] = ()
+    runs: tuple[GainRun, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
@@ -79,7 +93,7 @@ class DriveGains:
             "n_blocks": self.n_blocks,
             "relative_errors": self.relative_errors,
             "findings": [vars(finding) for finding in self.findings],
-            "runs": list(self.records),
+            "runs": [run.as_json() for run in self.runs],
         }
 
 
@@ -117,14 +131,12 @@ def identify_gains(
         for log in given:
             refuse_twins(log, seen)
             _note_units(stated.robot, model.robot, log, units)
-            prepared = prepare_run(model, log, processing or Processing())
+            prepared = prepare(log, model, processing)
             findings.extend(prepared.findings)
-            records.append({**prepared.record, "payload": has_payload})
-            cutoff = prepared.record.get("cutoff_hz")
-            smear = PERIODS_PER_BLOCK / cutoff if isinstance(cutoff, float) else 0.0
+            records.append(GainRun(prepared.record, has_payload))
             name = f"{log.name} (loaded)" if has_payload else log.name
             motion = replace(prepared.motion, run=name)
-            runs.append((motion, prepared.measurements, has_payload, smear))
+            runs.append((motion, prepared.measurements, has_payload, prepared.record.correlation_s))
     found = fit_gains(gain_factors(model, runs, payload))
     gains = gains_with_intervals(found, payload, units, level)
     return DriveGains(

@@ -11,12 +11,11 @@ cluster-robust covariances. For every block
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from steelyard.model.kernels import fill_regressor, state_arrays
 from steelyard.model.model import Model, check_joint_names
 from steelyard.regression._lapack import PANEL, absorb_rows
 from steelyard.signals.motion import Measurements, Motion
+from steelyard.signals.run_record import RunRecord
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -57,6 +57,7 @@ class Regression:
     factors : per group (n_blocks, n + 1, n + 1), upper triangular, of [W_g tau_g] where n is
         the group's number of columns. N m (N) times the columns' units.
     counts : (n_blocks, n_groups) rows that went into each factor.
+    runs : what was done to the log of each run, where it was prepared from one.
     """
 
     base: BaseMap
@@ -65,7 +66,7 @@ class Regression:
     keys: tuple[tuple[str, int], ...]
     factors: tuple[Array, ...]
     counts: IntArray
-    record: Mapping[str, Any] = field(default_factory=dict)
+    runs: tuple[RunRecord, ...] = ()
 
     @property
     def model_hash(self) -> str:
@@ -120,7 +121,7 @@ def compress(
     block_s: float | None = None,
     correlation_s: float = 0.0,
     threads: int = 1,
-    record: Mapping[str, Any] | None = None,
+    record: RunRecord | None = None,
 ) -> Regression:
     """Compress one recording.
 
@@ -129,6 +130,7 @@ def compress(
     correlation_s : time (s) over which residuals resemble each other, such as 1.5 periods of a
         low-pass filter's cutoff: blocks are not made shorter, or they would not be independent.
     threads : blocks are independent, and the loops release the interpreter lock.
+    record : what was done to the run's log, to be kept with the factors.
     """
     if block_s is None and len(motion) > 1:
         block_s = block_length(float(motion.time[-1] - motion.time[0]), correlation_s)
@@ -138,7 +140,7 @@ def compress(
         base=base,
         block_s=block_s,
         threads=threads,
-        record=record,
+        runs=() if record is None else (record,),
     )
 
 
@@ -149,12 +151,13 @@ def compress_stream(
     base: BaseMap | None = None,
     block_s: float | None = None,
     threads: int = 1,
-    record: Mapping[str, Any] | None = None,
+    runs: Iterable[RunRecord] = (),
 ) -> Regression:
     """Compress any number of chunks, each forgotten before the next is taken.
 
     Chunks of one run come in the order of time. Without ``block_s`` blocks start short, and
-    neighbours are joined whenever a run has more than 64 of them.
+    neighbours are joined whenever a run has more than 64 of them. runs : what was done to the
+    log of each run, to be kept with the factors.
     """
     from threadpoolctl import threadpool_limits
 
@@ -163,7 +166,7 @@ def compress_stream(
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         for motion, measurements in chunks:
             accumulator.add(motion, measurements, pool)
-        return accumulator.finish(record or {})
+        return accumulator.finish(tuple(runs))
 
 
 def block_length(duration_s: float, correlation_s: float = 0.0) -> float:
@@ -249,7 +252,7 @@ class Accumulator:
         while not self.fixed_grid and self._count(motion.run) > self.max_blocks:
             self.coarsen()
 
-    def finish(self, record: Mapping[str, Any]) -> Regression:
+    def finish(self, runs: tuple[RunRecord, ...] = ()) -> Regression:
         """Absorb what still waits and freeze the factors."""
         for block in self.blocks.values():
             self._absorb_waiting(block, everything=True)
@@ -269,7 +272,7 @@ class Accumulator:
         counts = np.array([self.blocks[key].counts for key in keys])
         check_rows(self.groups, counts)
         check_finite(self.groups, factors)
-        return Regression(self.base, self.groups, self.block_s, keys, factors, counts, dict(record))
+        return Regression(self.base, self.groups, self.block_s, keys, factors, counts, runs)
 
     def coarsen(self) -> None:
         """Join neighbouring blocks on a grid twice as long."""
@@ -403,7 +406,7 @@ def merge(regressions: Iterable[Regression]) -> Regression:
     """One regression of several, over the union of their runs and blocks.
 
     Grids that differ by a power of two are brought to the coarsest; a block that occurs
-    twice (a run that was cut within it) is joined.
+    twice (a run that was cut within it) is joined. Records of runs stay in the order given.
     """
     given = list(regressions)
     if not given:
@@ -429,8 +432,8 @@ def merge(regressions: Iterable[Regression]) -> Regression:
         for g in range(len(first.groups))
     )
     counts = np.array([sum(r.counts[i] for r, i in gathered[key]) for key in keys])
-    record = {"merged": [dict(regression.record) for regression in given]}
-    return Regression(first.base, first.groups, longest, keys, factors, counts, record)
+    runs = tuple(run for regression in given for run in regression.runs)
+    return Regression(first.base, first.groups, longest, keys, factors, counts, runs)
 
 
 def joined(factors: list[Array]) -> Array:
