@@ -10,7 +10,14 @@ import pytest
 from seeds import every
 from small_arm import URDF, arm_log, true_theta
 
-from steelyard.errors import EstimationError, LogError, ModelError, SignalError, SteelyardError
+from steelyard.errors import (
+    EstimationError,
+    LogError,
+    ModelError,
+    RobotError,
+    SignalError,
+    SteelyardError,
+)
 from steelyard.estimators.least_squares import ols, wls
 from steelyard.excitation.fourier import multisine
 from steelyard.identification.identify import identify
@@ -406,6 +413,8 @@ def test_a_robot_stands_for_its_default_model(arm, logs):
     np.testing.assert_array_equal(one.measurements.tau, two.measurements.tau)
     assert np.isnan(one.measurements.tau).any()
     assert one.record == two.record
+    with pytest.raises(RobotError, match="a model or a robot is needed, not the str 'arm.urdf'"):
+        prepare(logs[0], "arm.urdf")
 
 
 def test_a_locked_joint_that_moves_is_found(arm, logs):
