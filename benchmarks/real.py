@@ -112,7 +112,7 @@ def measured(row: Row) -> Figures:
         estimate = estimated(row, column, model, regression, threads)
         predicted[column] = predict_base(model, regression.base, estimate.beta, run.motion)
         if column == DEFAULT:
-            gamma = estimate.record["prior"]["gamma"]
+            gamma = estimate.prior.gamma
         say(f"  {column}: {run.error(predicted[column]):.2f} %")
 
     errors = {column: run.error(torques) for column, torques in predicted.items()}
@@ -202,7 +202,7 @@ def advised(
         **{f"{name}_uses_{kind}": float(kind in used) for kind in TERMS},
         **{f"{name}_advises_{kind}": float(kind in kinds) for kind in TERMS},
         f"{name}_advised_terms": error,
-        f"{name}_advised_terms_gamma": estimate.record["prior"]["gamma"],
+        f"{name}_advised_terms_gamma": estimate.prior.gamma,
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,23 +115,21 @@ class Row:
         """The recording to predict, prepared in the same way."""
         from recorded import kuka_run
 
-        from steelyard.identification.identify import PERIODS_PER_BLOCK, prepare_run
         from steelyard.regression.compress import block_length
+        from steelyard.signals.prepare import prepare
 
         if self.dataset == KUKA:
             motion, measured = kuka_run(3, KUKA_SKIPPED)
             tau = tau_all = measured.tau
             correlation_s = 0.0
         else:
-            processing = self._processing()
-            prepared = prepare_run(model, self._logs()[1], processing)
-            whole = prepare_run(model, self._logs()[1], replace(processing, dead_band=None))
+            prepared = prepare(self._logs()[1], model, self._processing())
             motion, tau, tau_all = (
                 prepared.motion,
                 prepared.measurements.tau,
-                whole.measurements.tau,
+                prepared.all_measurements.tau,
             )
-            correlation_s = PERIODS_PER_BLOCK / prepared.record["cutoff_hz"]
+            correlation_s = prepared.record.correlation_s
         duration_s = float(motion.time[-1] - motion.time[0])
         return HeldOutRun(motion, tau, tau_all, block_length(duration_s, correlation_s))
 

@@ -39,7 +39,7 @@ for parameter in estimate.parameters()[:8]:
         f"[{parameter.lower:9.4f}, {parameter.upper:9.4f}] {parameter.unit}"
     )
 
-held_out = prepare(test, robot, processing)
+held_out = prepare(test, found.model, processing)
 predicted = predict_base(found.model, estimate.base, estimate.beta, held_out.motion)
 check = validate(found.model, predicted, held_out.motion, held_out.measurements)
 print(f"held-out relative error: {100 * check.prediction.relative_error:.2f} %")

@@ -39,8 +39,8 @@ for name, how in {
     "and torque is behind the gears": {"torque": "link"},
 }.items():
     found = identify(robot, log, n_resamples=20, ranges=False, **how)
-    prior = found.estimate.record["prior"]
-    print(f"{name}: gamma {prior['gamma']:g}, relative error {found.estimate.relative_error:.2%}")
+    gamma = found.estimate.prior.gamma
+    print(f"{name}: gamma {gamma:g}, relative error {found.estimate.relative_error:.2%}")
     for finding in found.estimate.findings:
         if finding.code.startswith("terms"):
             print("  ", finding.words)

@@ -168,6 +168,14 @@ def damaged(document: dict, change: str) -> str:
         copy["estimate"]["parameters"][0]["predicts_with"] = "heavy"
     elif change == "unknown term":
         copy["model"]["terms"][0]["kind"] = "magnetic"
+    elif change == "no list of runs":
+        copy["record"]["runs"] = "none"
+    elif change == "no processing":
+        del copy["record"]["runs"][0]["processing"]
+    elif change == "unknown processing":
+        copy["record"]["runs"][0]["processing"]["torque_filter"] = "magic"
+    elif change == "text for a rate":
+        copy["record"]["runs"][0]["time"]["rate_hz"] = "fast"
     elif change == "not finite":
         return text.replace('"predicts_with": ', '"predicts_with": 1e999, "x": ')
     return json.dumps(copy)
@@ -184,6 +192,10 @@ def damaged(document: dict, change: str) -> str:
         ("text for a number", "is damaged.*heavy"),
         ("unknown term", "is damaged.*magnetic"),
         ("not finite", "is damaged.*finite"),
+        ("no list of runs", "its record: 'runs' must be a list"),
+        ("no processing", "run 1: does not say how its signals were processed"),
+        ("unknown processing", "run 1: 'processing': torque_filter is 'magic'"),
+        ("text for a rate", "run 1: 'time': 'rate_hz' holds 'fast'"),
     ],
 )
 def test_damaged_files_are_refused_in_one_line(tmp_path, document, change, words):

@@ -16,7 +16,7 @@ from steelyard.cli import main
 from steelyard.errors import EstimationError, LogError
 from steelyard.identification.drive_gains import compress_motors, identify_gains, with_open_gains
 from steelyard.identification.gain_fit import fit_gains
-from steelyard.identification.identify import compress_run, prepare_run
+from steelyard.identification.identify import compress_run
 from steelyard.knowledge.overlay.toml_file import parse_overlay
 from steelyard.knowledge.payload import Payload
 from steelyard.logs.writer_csv import write_csv
@@ -27,6 +27,7 @@ from steelyard.regression.regression import merge
 from steelyard.robot.inertia import from_com
 from steelyard.robot.transmission import Motor, Transmission
 from steelyard.signals.motion import Measurements
+from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
 
 RAW = Processing(cutoff_hz=None, decimate=1, dead_band=None)
@@ -64,7 +65,7 @@ def test_noise_does_not_pull_gains_towards_zero():
     for seed in range(6):
         truth, empty, loaded = world.drawn(100 + seed)
         runs = [
-            compress_motors(model, base, prepare_run(model, log, PROCESSING), log.name, payload)
+            compress_motors(model, base, prepare(log, model, PROCESSING), log.name, payload)
             for log, payload in ((empty, None), (loaded, PAYLOAD))
         ]
         ours.append(1.0 / fit_gains(runs).inverse_gain / truth)
@@ -91,7 +92,7 @@ def test_the_fit_is_the_least_squares_of_the_samples():
     base = base_map(model)
     runs, tables = [], []
     for log, payload in ((empty, None), (loaded, PAYLOAD)):
-        done = prepare_run(model, log, RAW)
+        done = prepare(log, model, RAW)
         motion = done.motion
         runs.append(compress_motors(model, base, done, log.name, payload))
         W = torque_regressor(model, motion.q, motion.v, motion.a)[:, :, list(base.independent)]
@@ -130,7 +131,7 @@ def test_the_payloads_torque_is_what_it_adds():
     """A payload on a link behind a fixed joint adds the torque of that mass in that place."""
     robot = WORLD.robot
     model = Model(robot)
-    motion = prepare_run(model, WORLD.exact[0], RAW).motion
+    motion = prepare(WORLD.exact[0], model, RAW).motion
     loaded = tuple(
         replace(link, inertial=link.inertial + PAYLOAD.inertial, inertia_com=None)
         if link.name == PAYLOAD.link
@@ -263,7 +264,7 @@ def test_missing_torques_are_left_out():
     """NaN in the torque of a joint takes those rows from that joint, and from no other."""
     _, empty, _ = WORLD.drawn(7)
     model = Model(with_open_gains(WORLD.robot))
-    done = prepare_run(model, empty, RAW)
+    done = prepare(empty, model, RAW)
     tau = np.array(done.measurements.tau)
     tau[10:30, 2] = np.nan
     done = replace(done, measurements=Measurements(done.measurements.channels, tau))
@@ -301,7 +302,7 @@ def test_gains_do_not_depend_on_the_order_of_runs():
     model = Model(with_open_gains(WORLD.robot))
     base = base_map(model)
     runs = [
-        compress_motors(model, base, prepare_run(model, log, PROCESSING), log.name, payload)
+        compress_motors(model, base, prepare(log, model, PROCESSING), log.name, payload)
         for log, payload in ((empty, None), (loaded, PAYLOAD))
     ]
     assert [regression.extra for regression in runs] == [("payload",)] * 2
@@ -319,7 +320,7 @@ def test_a_short_run_keeps_its_own_time_blocks():
     model = Model(with_open_gains(WORLD.robot))
     base = base_map(model)
     runs = [
-        compress_motors(model, base, prepare_run(model, log, PROCESSING), log.name, payload)
+        compress_motors(model, base, prepare(log, model, PROCESSING), log.name, payload)
         for log, payload in ((empty, None), (loaded, PAYLOAD))
     ]
     assert [regression.block_s for regression in runs] == [0.5, 0.25]
@@ -334,7 +335,7 @@ def test_a_fit_needs_the_payloads_column():
     """Regressions without it, and none at all, are refused."""
     _, empty, _ = WORLD.drawn(12)
     model = Model(with_open_gains(WORLD.robot))
-    done = prepare_run(model, empty, PROCESSING)
+    done = prepare(empty, model, PROCESSING)
     with pytest.raises(EstimationError, match="this regression has none"):
         fit_gains([compress_run(model, base_map(model), done, 1)])
     with pytest.raises(EstimationError, match="no regression"):

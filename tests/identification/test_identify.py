@@ -10,10 +10,17 @@ import pytest
 from seeds import every
 from small_arm import URDF, arm_log, true_theta
 
-from steelyard.errors import EstimationError, LogError, ModelError, SignalError, SteelyardError
+from steelyard.errors import (
+    EstimationError,
+    LogError,
+    ModelError,
+    RobotError,
+    SignalError,
+    SteelyardError,
+)
 from steelyard.estimators.least_squares import ols, wls
 from steelyard.excitation.fourier import multisine
-from steelyard.identification.identify import identify, prepare_run
+from steelyard.identification.identify import identify
 from steelyard.knowledge.overlay.apply import apply_overlay
 from steelyard.knowledge.overlay.model import model_of
 from steelyard.knowledge.overlay.terms import terms_from_overlay
@@ -31,7 +38,6 @@ from steelyard.robot.robot import Robot
 from steelyard.signals.dead_band import apply_dead_band, dead_bands
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
-from steelyard.signals.run_record import used_hashes
 from steelyard.testing.random_robots import random_robot
 from steelyard.validation.held_out import validate_logs
 
@@ -89,7 +95,7 @@ def test_the_call_is_the_composition_it_documents(arm, logs, method, estimator):
     model = Model(arm)
     parts = []
     for log in logs:
-        run = prepare(log, arm)
+        run = prepare(log, arm, Processing(dead_band=None))
         speed = np.sqrt(np.mean(run.motion.v**2, axis=0))
         band = dict(zip(arm.joint_names, 0.1 * speed, strict=True))
         used = apply_dead_band(model, run.motion, run.measurements, band)
@@ -137,7 +143,7 @@ def test_logs_are_taken_one_at_a_time(arm, logs):
 
     found = identify(arm, one_by_one())
     assert alive == ["run_1", "run_2"]
-    assert [run["log"] for run in found.estimate.record["runs"]] == alive
+    assert [run.log for run in found.estimate.runs] == alive
 
 
 def test_runs_that_share_a_name_stay_apart(arm, logs):
@@ -208,15 +214,14 @@ def test_a_locked_joint_has_no_terms(arm):
 def test_a_coupling_has_a_dead_band_of_its_own(arm, logs):
     """Rows are dropped exactly where a Coulomb term that acts on them is inside its band."""
     model = model_of(arm, overlay=parse_overlay(OVERLAY))
-    run = prepare_run(model, logs[0], Processing(dead_band={"belt": 0.3, "shoulder": 0.2}))
+    run = prepare(logs[0], model, Processing(dead_band={"belt": 0.3, "shoulder": 0.2}))
     v = run.motion.v
     slow_belt = np.abs(v[:, 0] - v[:, 1]) < 0.3
     slow_shoulder = np.abs(v[:, 0]) < 0.2
     np.testing.assert_array_equal(
         np.isnan(run.measurements.tau), np.column_stack([slow_belt | slow_shoulder, slow_belt])
     )
-    counts = run.record["dead_band"]["samples"]
-    assert counts == {
+    assert run.record.dead_band.samples == {
         "shoulder": int((slow_belt | slow_shoulder).sum()),
         "elbow": int(slow_belt.sum()),
     }
@@ -234,14 +239,14 @@ def test_the_automatic_band_is_a_tenth_of_the_speed(arm, logs):
 def test_what_was_done_is_recorded(arm, logs):
     """Each run's record names its log, its processing and its dead band."""
     processing = Processing(cutoff_hz=20.0, decimate=2, dead_band=0.05)
-    record = identify(arm, logs, processing=processing).estimate.record
-    assert [run["log"] for run in record["runs"]] == ["run_1", "run_2"]
-    for run in record["runs"]:
-        assert run["processing"] == processing.as_record()
-        assert run["cutoff_hz"] == 20.0
-        assert run["decimation"] == 2
-        assert run["dead_band"]["asked"] == 0.05
-        assert run["dead_band"]["speeds"] == {"shoulder": 0.05, "elbow": 0.05}
+    runs = identify(arm, logs, processing=processing).estimate.runs
+    assert [run.log for run in runs] == ["run_1", "run_2"]
+    for run in runs:
+        assert run.processing == processing
+        assert run.cutoff_hz == 20.0
+        assert run.decimation == 2
+        assert run.dead_band.asked == 0.05
+        assert run.dead_band.speeds == {"shoulder": 0.05, "elbow": 0.05}
 
 
 @pytest.mark.parametrize(
@@ -299,9 +304,9 @@ def test_the_same_log_twice_is_refused(arm, logs):
 
 def test_the_record_holds_the_content_of_each_log(arm, logs):
     """The record names logs by their content, so that a later test can tell them."""
-    record = identify(arm, logs).estimate.record
-    assert [run["content_sha256"] for run in record["runs"]] == [log.content_hash for log in logs]
-    assert used_hashes(record) == {log.content_hash for log in logs}
+    estimate = identify(arm, logs).estimate
+    assert [run.content_sha256 for run in estimate.runs] == [log.content_hash for log in logs]
+    assert estimate.log_hashes == {log.content_hash for log in logs}
 
 
 def test_a_test_on_the_training_log_is_called_a_fit(arm, logs):
@@ -309,7 +314,7 @@ def test_a_test_on_the_training_log_is_called_a_fit(arm, logs):
     found = identify(arm, logs[:1])
     estimate = found.estimate
     arguments = (found.model, estimate.base, estimate.beta)
-    used = used_hashes(estimate.record)
+    used = estimate.log_hashes
     both = validate_logs(*arguments, logs, Processing(), used)
     assert both.used == ("run_1",)
     assert "1 of which were used" in both.data
@@ -347,8 +352,7 @@ def test_a_velocity_that_contradicts_the_position_is_found(arm, logs, factor, ex
         assert "velocity-factor" not in codes(found)
     else:
         assert re.search(expected, words(found, "velocity-factor"))
-    recorded = found.estimate.record["runs"][0]["velocity_factors"]
-    assert recorded == {"elbow": pytest.approx(factor, rel=0.05)}
+    assert found.estimate.runs[0].velocity_factors == {"elbow": pytest.approx(factor, rel=0.05)}
 
 
 def test_a_good_log_raises_no_doubt(arm, logs):
@@ -375,22 +379,43 @@ def test_few_samples_are_said_with_what_took_them(arm, logs):
 
 def test_there_is_one_dead_band(arm, logs):
     """A band in the processing takes the place of the automatic one, by the friction's speed."""
-    model = Model(arm)
     found = identify(arm, logs[0], processing=Processing(dead_band=0.05))
     run = prepare(logs[0], arm, Processing(dead_band=None))
     kept = np.abs(run.motion.v) >= 0.05
     assert found.estimate.n_rows == kept.sum()
-    record = found.estimate.record["runs"][0]
-    assert record["dead_band"]["samples"] == {
+    record = found.estimate.runs[0]
+    assert record.dead_band.samples == {
         "shoulder": int((~kept[:, 0]).sum()),
         "elbow": int((~kept[:, 1]).sum()),
     }
-    assert record["processing"]["dead_band"] == 0.05
+    assert record.processing.dead_band == 0.05
     for none in (None, 0.0):
-        every = prepare_run(model, logs[0], Processing(dead_band=none))
+        every = prepare(logs[0], arm, Processing(dead_band=none))
         assert not np.isnan(every.measurements.tau).any()
-    alone = prepare(logs[0], arm, Processing(dead_band="auto"))
-    assert not np.isnan(alone.measurements.tau).any()
+
+
+def test_prepare_leaves_out_what_identify_leaves_out(arm, logs):
+    """The automatic dead band means the same in both, for a model with a coupling too."""
+    overlay = parse_overlay(OVERLAY)
+    for model, found in (
+        (Model(arm), identify(arm, logs[0], method="ols")),
+        (model_of(arm, overlay=overlay), identify(arm, logs[0], overlay=overlay, method="ols")),
+    ):
+        alone = prepare(logs[0], model)
+        assert alone.record == found.estimate.runs[0]
+        used = np.isfinite(alone.measurements.tau).sum(axis=0)
+        assert 0 < used.sum() < alone.measurements.tau.size
+        np.testing.assert_array_equal(used, found.regression.counts.sum(axis=0))
+
+
+def test_a_robot_stands_for_its_default_model(arm, logs):
+    """prepare gives the same for a robot as for the model with its default terms."""
+    one, two = prepare(logs[0], arm), prepare(logs[0], Model(arm))
+    np.testing.assert_array_equal(one.measurements.tau, two.measurements.tau)
+    assert np.isnan(one.measurements.tau).any()
+    assert one.record == two.record
+    with pytest.raises(RobotError, match=r"a model or a robot is needed, not the str 'arm\.urdf'"):
+        prepare(logs[0], "arm.urdf")
 
 
 def test_a_locked_joint_that_moves_is_found(arm, logs):
@@ -466,7 +491,7 @@ def test_a_robot_without_masses_has_no_prior(capsys):
     robot, log = pendulum_log(0)
     found = identify(robot, [log], n_resamples=20, ranges=False)
     assert "no-prior" in codes(found)
-    assert found.estimate.record["prior"]["rule"] == "no prior"
+    assert found.estimate.prior.rule == "no prior"
     assert is_physical(found.estimate.standard.theta[:10])
 
 

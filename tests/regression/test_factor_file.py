@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +17,10 @@ from steelyard.model.model import Model
 from steelyard.regression.compress import compress
 from steelyard.regression.factor_file import read_regression, write_regression
 from steelyard.regression.regression import merge
+from steelyard.signals.processing import Processing
+from steelyard.signals.run_record import RunRecord
+
+RECORD = RunRecord("run", Processing(cutoff_hz=5.0, dead_band={"j0": 0.1}), cutoff_hz=5.0)
 
 
 @pytest.fixture
@@ -26,7 +33,7 @@ def world():
 def regression(world):
     """Its noisy regression, with a record."""
     noise = np.random.default_rng(0).normal(size=world.tau.shape)
-    return compress(world.model, world.motion, world.measured(noise), record={"cutoff_hz": 5.0})
+    return compress(world.model, world.motion, world.measured(noise), record=RECORD)
 
 
 def test_every_bit_comes_back(tmp_path, world, regression):
@@ -38,9 +45,49 @@ def test_every_bit_comes_back(tmp_path, world, regression):
     assert np.array_equal(regression.base.K, again.base.K)
     assert again.base.combinations() == regression.base.combinations()
     assert (again.keys, again.block_s) == (regression.keys, regression.block_s)
-    assert again.record == {"cutoff_hz": 5.0}
+    assert again.runs == (RECORD,)
     assert np.array_equal(wls(again).beta, wls(regression).beta)
-    assert merge([regression, again]).n_rows == 2 * regression.n_rows
+    both = merge([regression, again])
+    assert both.n_rows == 2 * regression.n_rows
+    assert both.runs == (RECORD, RECORD)
+
+
+def rewritten(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """The file with another header."""
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    header = json.loads(arrays["header"].tobytes())
+    change(header)
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    np.savez(path, **arrays)
+
+
+def test_records_of_early_files_are_read(tmp_path, regression):
+    """A record that is a single run, merged records, or none, is read as runs."""
+    path = tmp_path / "run.npz"
+    one = RECORD.as_json()
+    for record, n_runs in ((one, 1), ({"merged": [one, {"runs": [one]}, {}]}, 2), ({}, 0)):
+        write_regression(path, regression)
+        rewritten(path, lambda header, record=record: header.update(record=record))
+        assert read_regression(path).runs == (RECORD,) * n_runs
+
+
+def test_a_damaged_record_is_refused(tmp_path, regression):
+    """What is wrong in the record of a run is said in one line, with its place."""
+    path = tmp_path / "run.npz"
+    for record, words in (
+        ([], r"its record: is a list; it must be an object"),
+        ({"runs": {}}, r"'runs' must be a list"),
+        ({"runs": [{}]}, r"run 1: does not say how its signals were processed"),
+        (
+            {"runs": [RECORD.as_json() | {"duration_s": "long"}]},
+            r"run 1: 'duration_s' holds 'long'",
+        ),
+    ):
+        write_regression(path, regression)
+        rewritten(path, lambda header, record=record: header.update(record=record))
+        with pytest.raises(RegressionError, match=words):
+            read_regression(path)
 
 
 def test_another_model_is_refused(tmp_path, world, regression):

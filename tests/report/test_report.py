@@ -262,12 +262,10 @@ def test_units_of_channels_follow_the_joints():
 
 def test_what_was_done_to_the_signals_is_told(report):
     """The record's cutoff, decimation and dead band come back as words."""
-    (name, pairs), *_ = processing_rows(report.estimate.record)
-    told = dict(pairs)
-    record = report.estimate.record["runs"][0]
-    assert name == record["log"]
-    assert significant(record["cutoff_hz"]) in told["low-pass"]
-    assert f"one sample in {record['decimation']}" in told["kept"]
+    record = report.estimate.runs[0]
+    told = dict(processing_rows(record))
+    assert significant(record.cutoff_hz) in told["low-pass"]
+    assert f"one sample in {record.decimation}" in told["kept"]
     assert "chosen from the speeds" in told["dead band"]
     assert processing_rows({}) == []
 

@@ -23,10 +23,11 @@ from steelyard.signals.filters import gain, low_pass, samples_needed, settling_t
 from steelyard.signals.matching import match_joints, unwrap
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
+from steelyard.signals.run_record import DeadBandRecord
 from steelyard.signals.timebase import time_base
 
 Array = NDArray[np.float64]
-RAW = Processing(cutoff_hz=None, decimate=1, trim_s=(0.0, 0.0))
+RAW = Processing(cutoff_hz=None, decimate=1, trim_s=(0.0, 0.0), dead_band=None)
 
 
 def chain(*kinds: str) -> Robot:
@@ -325,7 +326,7 @@ def test_joint_names_that_do_not_match() -> None:
         match_joints(renamed, chain("revolute", "revolute"))
     joints, extra = match_joints(log, chain("revolute"))
     assert (joints, extra) == (("j0",), ("j1",))
-    assert prepare(log, chain("revolute")).record["ignored_joints"] == ["j1"]
+    assert prepare(log, chain("revolute")).record.ignored_joints == ("j1",)
 
 
 def test_missing_channels() -> None:
@@ -364,7 +365,7 @@ def test_floating_base_and_mimics() -> None:
     follower = replace(robot.joints[1], mimic=Mimic("j0", 2.0))
     done = prepare(log, replace(robot, joints=(robot.joints[0], follower)))
     assert done.measurements.channels == ("j0",)
-    assert done.record["ignored_joints"] == ["j1"]
+    assert done.record.ignored_joints == ("j1",)
 
 
 def test_reordered_columns_give_the_same_motion() -> None:
@@ -411,7 +412,7 @@ def test_clean_motion_comes_back(seed: int, jitter: float, start: float) -> None
     for order, x in enumerate((m.q, m.v, m.a)):
         truth = wave(m.time - start, order)
         assert np.abs(x - truth).max() < 0.02 * np.abs(truth).max()
-    json.dumps(done.record)
+    json.dumps(done.record.as_json())
 
 
 def test_uniform_stamps_are_untouched() -> None:
@@ -421,7 +422,7 @@ def test_uniform_stamps_are_untouched() -> None:
     np.testing.assert_array_equal(done.motion.time, log.time[2:-2])
     np.testing.assert_array_equal(done.motion.q[:, 1], log.signal("j1", "position")[2:-2])
     np.testing.assert_array_equal(done.measurements.tau[:, 0], log.signal("j0", "torque")[2:-2])
-    assert done.record["time"]["resampled"] is False  # type: ignore[index]
+    assert done.record.time.resampled is False
 
 
 def test_rounded_stamps_are_uniform() -> None:
@@ -431,12 +432,12 @@ def test_rounded_stamps_are_uniform() -> None:
     rounded = np.round(t, 3)
     assert set(np.round(np.diff(rounded) * 1e3).astype(int)) == {2, 3}
     done = prepare(log_of(rounded, wave(t)), chain("revolute"))
-    assert done.record["time"]["resampled"] is False  # type: ignore[index]
-    assert done.record["time"]["rate_hz"] == pytest.approx(400.0, rel=1e-4)  # type: ignore[index]
+    assert done.record.time.resampled is False
+    assert done.record.time.rate_hz == pytest.approx(400.0, rel=1e-4)
     assert np.abs(done.motion.a - wave(done.motion.time, 2)).max() < 0.1
     jittery = np.round(t + np.random.default_rng(3).uniform(-1e-3, 1e-3, 4000), 4)
     done = prepare(log_of(jittery, wave(jittery)), chain("revolute"))
-    assert done.record["time"]["resampled"] is True  # type: ignore[index]
+    assert done.record.time.resampled is True
 
 
 @pytest.mark.parametrize("kind", ["linear", "cubic"])
@@ -451,9 +452,9 @@ def test_resampling(kind: str) -> None:
     error = np.abs(done.motion.q - wave(done.motion.time)).max()
     assert error < (2e-3 if kind == "linear" else 2e-6)
     assert error > 1e-12
-    record = done.record["time"]
-    assert record["resampled"] is True  # type: ignore[index]
-    assert record["period_s"]["max"] == pytest.approx(np.diff(t).max())  # type: ignore[index]
+    record = done.record.time
+    assert record.resampled is True
+    assert record.period_s.max == pytest.approx(np.diff(t).max())
 
 
 def test_another_rate_does_not_fold_noise() -> None:
@@ -462,7 +463,7 @@ def test_another_rate_does_not_fold_noise() -> None:
     t = np.arange(20_000) / 1000.0
     tone = 0.01 * np.sin(2 * np.pi * 95.0 * t)[:, None]  # would fold to 5 Hz
     done = prepare(log_of(t, wave(t) + tone), chain("revolute"), replace(RAW, sample_rate_hz=100.0))
-    assert done.record["time"]["rate_hz"] == 100.0  # type: ignore[index]
+    assert done.record.time.rate_hz == 100.0
     error = (done.motion.q - wave(done.motion.time))[200:-200]
     assert np.abs(error).max() < 1e-4
 
@@ -472,7 +473,7 @@ def test_filtering_torque_or_not() -> None:
     log, _ = smooth_log()
     robot = chain("revolute", "revolute")
     tau = log.signal("j1", "torque")
-    chosen = Processing(cutoff_hz=8.0, decimate=1)
+    chosen = Processing(cutoff_hz=8.0, decimate=1, dead_band=None)
     same = prepare(log, robot, chosen)
     expected = low_pass(tau, 8.0, 4, 200.0)
     first = int(np.searchsorted(log.time, same.motion.time[0]))
@@ -487,7 +488,7 @@ def test_parallel_filtering_keeps_a_linear_model() -> None:
     wave = MultiSine(np.random.default_rng(3), 1, 0.5, 8)
     t = np.arange(4000) / 400.0
     log = log_of(t, wave(t), 3.0 * wave(t, 2) + 0.7 * wave(t, 1))
-    done = prepare(log, chain("prismatic"), Processing(cutoff_hz=4.0))
+    done = prepare(log, chain("prismatic"), Processing(cutoff_hz=4.0, dead_band=None))
     W = np.column_stack([done.motion.a, done.motion.v])
     found, *_ = np.linalg.lstsq(W, done.measurements.tau[:, 0], rcond=None)
     np.testing.assert_allclose(found, [3.0, 0.7], rtol=2e-3)
@@ -505,13 +506,13 @@ def test_measured_derivatives() -> None:
     np.testing.assert_array_equal(done.motion.v[:, 0], v[2:-2, 0])
     np.testing.assert_array_equal(done.motion.a[:, 0], a[2:-2, 0])
     np.testing.assert_allclose(done.motion.v[:, 1], v[2:-2, 1] - 0.5, atol=1e-5)
-    assert done.record["velocity_from"] == {
+    assert done.record.velocity_from == {
         "j0": "measured",
         "j1": "derivative of the position",
     }
     only_v = prepare(Log(t, signals), robot, replace(both, acceleration="differentiate"))
     np.testing.assert_allclose(only_v.motion.a[:, 0], wave(t, 2)[2:-2, 0], atol=1e-4)
-    assert only_v.record["acceleration_from"]["j0"].startswith("derivative of the measured")  # type: ignore[index]
+    assert only_v.record.acceleration_from["j0"].startswith("derivative of the measured")
     with pytest.raises(SignalError, match="no measured velocity of any joint"):
         prepare(log, robot, both)
 
@@ -538,7 +539,7 @@ def test_trimming() -> None:
     done = prepare(log, robot, Processing(cutoff_hz=5.0, decimate=1))
     settle = math.ceil(settling_time_s(5.0, 4) * 200.0)
     np.testing.assert_array_equal(done.motion.time, log.time[settle:-settle])
-    assert done.record["trimmed_s"] == pytest.approx([settle / 200, settle / 200])
+    assert done.record.trimmed_s == pytest.approx((settle / 200, settle / 200))
     with pytest.raises(SignalError, match=r"leaves fewer than two of 2000; at least 2202"):
         prepare(log, robot, replace(RAW, trim_s=(6.0, 5.0)))
 
@@ -552,10 +553,10 @@ def test_decimation() -> None:
     np.testing.assert_array_equal(done.motion.a, full.motion.a[::7])
     np.testing.assert_array_equal(done.measurements.tau, full.measurements.tau[::7])
     auto = prepare(log, robot, Processing(cutoff_hz=4.0))
-    assert (auto.record["decimation"], auto.record["rate_out_hz"]) == (5, pytest.approx(40.0))
-    assert prepare(log, robot, Processing(cutoff_hz=30.0)).record["decimation"] == 1
+    assert (auto.record.decimation, auto.record.rate_out_hz) == (5, pytest.approx(40.0))
+    assert prepare(log, robot, Processing(cutoff_hz=30.0)).record.decimation == 1
     unfiltered = Processing(cutoff_hz=4.0, torque_filter="none")
-    assert prepare(log, robot, unfiltered).record["decimation"] == 1
+    assert prepare(log, robot, unfiltered).record.decimation == 1
 
 
 @pytest.mark.parametrize("band", [0.3, {"j1": 0.3}])
@@ -570,12 +571,14 @@ def test_dead_band(band: float | dict[str, float]) -> None:
     assert 0 < slow[:, 1].sum() < len(slow)
     np.testing.assert_array_equal(np.isnan(done.measurements.tau), slow)
     assert np.isfinite(done.motion.q).all()
-    assert done.record["dead_band"] == {
-        "asked": band,
-        "speeds": {"j0": 0.0 if isinstance(band, dict) else 0.3, "j1": 0.3},
-        "samples": {"j0": int(slow[:, 0].sum()), "j1": int(slow[:, 1].sum())},
-    }
-    with pytest.raises(SignalError, match=r"names elbow, .*its joints are j0, j1"):
+    assert done.record.dead_band == DeadBandRecord(
+        asked=band,
+        speeds=band if isinstance(band, dict) else {"j0": 0.3, "j1": 0.3},
+        samples={"j0": int(slow[:, 0].sum()), "j1": int(slow[:, 1].sum())},
+    )
+    assert np.isfinite(done.all_measurements.tau).all()
+    np.testing.assert_array_equal(done.all_measurements.tau[~slow], done.measurements.tau[~slow])
+    with pytest.raises(SignalError, match=r"given for elbow, but Coulomb .* j0, j1"):
         prepare(log, robot, replace(RAW, dead_band={"elbow": 0.1}))
 
 
@@ -594,7 +597,7 @@ def test_unwrapping() -> None:
     done = prepare(log, chain("continuous", "prismatic"), RAW)
     np.testing.assert_allclose(done.motion.v[:, 0], 1.2, atol=1e-9)
     assert np.abs(done.motion.v[:, 1]).max() > 100
-    assert done.record["unwrapped_jumps"] == {"j0": 2}
+    assert done.record.unwrapped_jumps == {"j0": 2}
     kept = prepare(log, chain("continuous", "prismatic"), replace(RAW, unwrap=False))
     assert np.abs(kept.motion.v[:, 0]).max() > 100
 
@@ -627,7 +630,7 @@ def test_short_gaps_are_bridged_on_request() -> None:
     robot = chain("revolute", "revolute")
     log, wave = with_missing(slice(100, 105), "position")
     done = prepare(log, robot, Processing(max_gap_s=0.031))
-    assert done.record["samples_bridged"] == {"j1.position": 5}
+    assert done.record.samples_bridged == {"j1.position": 5}
     np.testing.assert_allclose(done.motion.q, wave(done.motion.time), atol=2e-3)
     log, _ = with_missing(slice(100, 105), "torque")
     done = prepare(log, robot, replace(RAW, max_gap_s=0.031))
@@ -643,10 +646,10 @@ def test_gaps_at_the_ends_are_cut() -> None:
     robot = chain("revolute", "revolute")
     log, _ = with_missing(slice(0, 3), "position")
     done = prepare(log, robot, replace(RAW, max_gap_s=0.1))
-    assert done.record["rows_cut_at_ends"] == [3, 0]
+    assert done.record.rows_cut_at_ends == (3, 0)
     assert done.motion.time[0] == log.time[5]
     log, _ = with_missing(slice(1990, 2000), "torque")
-    assert prepare(log, robot, replace(RAW, max_gap_s=0.1)).record["rows_cut_at_ends"] == [0, 10]
+    assert prepare(log, robot, replace(RAW, max_gap_s=0.1)).record.rows_cut_at_ends == (0, 10)
     log, _ = with_missing(slice(None), "torque")
     with pytest.raises(SignalError, match=r"j1.torque is NaN or infinite in all 2000 rows"):
         prepare(log, robot, Processing(max_gap_s=100.0))
@@ -655,7 +658,7 @@ def test_gaps_at_the_ends_are_cut() -> None:
 def test_gaps_in_unused_channels_do_not_matter() -> None:
     """A joint that the robot does not have may be missing altogether."""
     log, _ = with_missing(slice(None), "position")
-    assert prepare(log, chain("revolute")).record["samples_bridged"] == {}
+    assert prepare(log, chain("revolute")).record.samples_bridged == {}
 
 
 def test_holes_between_stamps() -> None:
@@ -665,8 +668,8 @@ def test_holes_between_stamps() -> None:
     robot = chain("revolute")
     short = np.delete(t, slice(700, 708))
     done = prepare(log_of(short, wave(short)), robot, RAW)
-    record = done.record["time"]
-    assert (record["holes"], record["samples_in_holes"]) == (1, 8)  # type: ignore[index]
+    record = done.record.time
+    assert (record.holes, record.samples_in_holes) == (1, 8)
     gone = done.motion.time[np.isnan(done.measurements.tau[:, 0])]
     np.testing.assert_allclose(gone, t[700:708], atol=1e-9)
     long = np.delete(t, slice(700, 900))
@@ -696,8 +699,8 @@ def test_the_record_tells_everything() -> None:
     log, _ = smooth_log()
     named = Log(log.time, log.signals, "run", "run.csv", ignored=("mode",))
     done = prepare(named, chain("revolute", "revolute"), Processing(dead_band={"j0": 0.1}))
-    record = json.loads(json.dumps(done.record))
-    assert record == done.record
+    record = json.loads(json.dumps(done.record.as_json()))
+    assert record == done.record.as_json()
     assert record["processing"]["cutoff_hz"] == "auto"
     assert record["processing"]["dead_band"] == {"j0": 0.1}
     assert record["cutoff_hz"] == record["cutoff_choice"]["cutoff_hz"] > 0.8

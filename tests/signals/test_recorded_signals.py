@@ -49,15 +49,15 @@ def test_panda_stamps_are_resampled() -> None:
 
     time, q, tau = (numbers(name) for name in ("time", "positions", "torques"))
     done = prepare(log_of(time, q.reshape(-1, 7), tau.reshape(-1, 7)), chain("revolute", 7))
-    found = done.record["time"]
-    assert isinstance(found, dict)
-    assert found["recorded_rate_hz"] == pytest.approx(1000.0)
-    assert found["mean_rate_hz"] == pytest.approx(978.28, abs=0.01)
-    assert found["period_s"]["min"] == pytest.approx(0.0007)
-    assert found["period_s"]["max"] == pytest.approx(0.00881)
-    assert (found["holes"], found["resampled"]) == (4, True)
+    found = done.record.time
+    assert found is not None
+    assert found.recorded_rate_hz == pytest.approx(1000.0)
+    assert found.mean_rate_hz == pytest.approx(978.28, abs=0.01)
+    assert found.period_s.min == pytest.approx(0.0007)
+    assert found.period_s.max == pytest.approx(0.00881)
+    assert (found.holes, found.resampled) == (4, True)
     # the motion has its highest harmonic at 0.375 Hz: the cutoff must leave it alone
-    assert 2.0 < done.record["cutoff_hz"] < 8.0  # type: ignore[operator]
+    assert 2.0 < done.record.cutoff_hz < 8.0  # type: ignore[operator]
     velocity = numbers("velocity").reshape(-1, 7)
     for k in range(7):
         measured = np.interp(done.motion.time, time, velocity[:, k])

@@ -53,7 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.model.model import Model
     from steelyard.report.content import Reference
     from steelyard.signals.processing import Processing
-    from steelyard.signals.run_record import processing_as_used, used_hashes
     from steelyard.simulation.builtin_arm import arm_urdf, builtin_arm, builtin_truth
     from steelyard.simulation.simulate import Sensors, simulate
     from steelyard.validation.held_out import validate_logs
@@ -101,8 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
             estimate.base,
             estimate.beta,
             logs[1:],
-            processing_as_used(processing, estimate.record),
-            used_hashes(estimate.record),
+            estimate.runs[0].processing_as_used,
+            estimate.log_hashes,
         )
         found = results.with_validation(found, held_out)
         found, proof = results.with_proof(found, shown)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from steelyard._files.access import refuse_overwriting
@@ -111,7 +110,6 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.knowledge.overlay.toml_file import read_overlay
     from steelyard.signals.prepare import prepare
     from steelyard.signals.processing import Processing
-    from steelyard.signals.run_record import processing_as_used, used_hashes
     from steelyard.validation.held_out import validate_logs
 
     level = checked_level(arguments.level)
@@ -152,8 +150,8 @@ def run(arguments: argparse.Namespace) -> int:
                 found.estimate.base,
                 found.estimate.beta,
                 results.read_logs(arguments.validate_on, shown),
-                processing_as_used(processing, found.estimate.record),
-                used_hashes(found.estimate.record),
+                found.estimate.runs[0].processing_as_used,
+                found.estimate.log_hashes,
             )
         found = results.with_validation(found, held_out)
         found, proof = results.with_proof(found, shown)
@@ -169,7 +167,7 @@ def run(arguments: argparse.Namespace) -> int:
             shown.step("writing the report")
             training = None
             if first:
-                training = prepare(first[0], robot, replace(processing, dead_band=None))
+                training = prepare(first[0], found.model, processing)
             files = result_files.write_outputs(
                 folder,
                 found,
@@ -177,7 +175,6 @@ def run(arguments: argparse.Namespace) -> int:
                 level=level,
                 held_out=held_out,
                 training=training,
-                dead_band=processing.dead_band,
                 proof=proof,
             )
     output = Output(arguments.json)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from steelyard.identification.identify import Identification
     from steelyard.report.content import JointError, Reference, Report
     from steelyard.signals.prepare import Prepared
-    from steelyard.signals.processing import DeadBand
     from steelyard.validation.held_out import HeldOut
 
 CSV_COLUMNS = (
@@ -41,7 +40,6 @@ def write_outputs(
     level: float,
     held_out: HeldOut | None,
     training: Prepared | None = None,
-    dead_band: DeadBand = "auto",
     reference: Reference | None = None,
     proof: Proof | None = None,
 ) -> dict[str, str]:
@@ -58,7 +56,7 @@ def write_outputs(
         "report": folder / "report.html",
     }
     # what can fail fails before anything is written
-    report = report_of(found, level, held_out, training, dead_band, reference)
+    report = report_of(found, level, held_out, training, reference)
     page = render_report(replace(report, proof=proof))
     write_result(paths["result"], document)
     write_text(paths["parameters"], parameters_csv(found, level), ResultError)
@@ -115,13 +113,11 @@ def report_of(
     level: float,
     held_out: HeldOut | None,
     training: Prepared | None,
-    dead_band: DeadBand,
     reference: Reference | None,
 ) -> Report:
     """The report, on held-out data where there is some, else on the run ``training``."""
     from steelyard.report.content import JointError, Report, TorqueRun
-    from steelyard.report.processing import covered, torque_is_filtered
-    from steelyard.signals.dead_band import leave_out_slow
+    from steelyard.report.processing import covered
     from steelyard.validation.held_out import where_used
     from steelyard.validation.scores import predict_base
 
@@ -136,9 +132,9 @@ def report_of(
                 held_out.first.motion.run,
                 held_out.first.motion.run not in held_out.used,
                 held_out.first.motion.time,
-                held_out.first.measurements.tau,
+                held_out.first.all_measurements.tau,
                 held_out.predicted,
-                torque_is_filtered(held_out.first.record),
+                held_out.first.record.torque_is_filtered,
             ),
             errors=tuple(
                 JointError(own.name, own.relative_error, prior.relative_error)
@@ -154,10 +150,9 @@ def report_of(
         )
     run = None
     if training is not None:
-        motion, measured = training.motion, training.measurements.tau
-        used = leave_out_slow(model, training, dead_band)
-        predicted = where_used(used, predict_base(model, estimate.base, estimate.beta, motion))
-        filtered = torque_is_filtered(training.record)
+        motion, measured = training.motion, training.all_measurements.tau
+        predicted = where_used(training, predict_base(model, estimate.base, estimate.beta, motion))
+        filtered = training.record.torque_is_filtered
         run = TorqueRun(motion.run, False, motion.time, measured, predicted, filtered)
     return Report(
         model, estimate, level, run=run, errors=training_errors(found), reference=reference

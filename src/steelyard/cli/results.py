@@ -128,7 +128,7 @@ def show_estimate(output: Output, found: Identification, level: float) -> None:
     )
     output.line(
         f"{estimate.method.upper()}: relative error {percent(estimate.relative_error)}"
-        f"{_in_brackets(covered(estimate.record.get('runs', [])))}, "
+        f"{_in_brackets(covered(estimate.runs))}, "
         f"{estimate.n_rows} torque values in {estimate.n_blocks} time blocks; condition number "
         f"{significant(estimate.condition)}, {significant(estimate.condition_scaled)} with "
         f"columns scaled to size one; {estimate.spread.kind} intervals"

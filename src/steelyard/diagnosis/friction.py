@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,9 +25,8 @@ def smear_findings(model: Model, prepared: Prepared) -> tuple[Finding, ...]:
     A low-pass filter smears the jump of the torque at a reversal over a time, while sign(v) in
     the model jumps at once. A dead band in speed removes little of it when the filter is slow.
     """
-    choices, cutoff = prepared.record.get("processing"), prepared.record.get("cutoff_hz")
-    filtered = isinstance(choices, Mapping) and choices.get("torque_filter") == "same"
-    if not filtered or not isinstance(cutoff, float):
+    cutoff = prepared.record.cutoff_hz
+    if cutoff is None or not prepared.record.torque_is_low_passed:
         return ()
     rows = {name: row for row, name in enumerate(model.channels)}
     time, v, measurements = prepared.motion.time, prepared.motion.v, prepared.measurements

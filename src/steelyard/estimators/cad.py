@@ -41,11 +41,11 @@ from steelyard.estimators.essential import (
     CEILING,
     MULTIPLE,
     SIGNIFICANCE,
-    EssentialPath,
     essential_path,
     with_path,
 )
 from steelyard.estimators.estimate import Estimate, Standard
+from steelyard.estimators.estimate_record import EssentialPath
 from steelyard.estimators.least_squares import (
     channel_fits,
     joint_noise,

@@ -20,14 +20,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError, listed
 from steelyard.estimators.estimate import Estimate
+from steelyard.estimators.estimate_record import EssentialPath, Removal, Stop
 from steelyard.estimators.least_squares import (
     Fit,
     joint_noise,
@@ -49,76 +49,6 @@ CEILING = 0.5
 
 SIGNIFICANCE = 0.05
 """Level of the F-test."""
-
-Stop = Literal["all essential", "fit would be worse"]
-
-
-@dataclass(frozen=True)
-class Removal:
-    """One base parameter that was set to zero.
-
-    relative_sigma : when it went, as a share of its value; infinite where the data left it open.
-    smallest : the smallest relative standard deviation then.
-    n_left : base parameters that remain after it. relative_error : of the fit without it.
-    p_value : of the F-test of the fit without it against the full one; None where the removal
-        changes no torque, since the data left the parameter open.
-    effective_rows : how many independent torque values the rows are worth in that test.
-    """
-
-    name: str
-    relative_sigma: float
-    smallest: float
-    n_left: int
-    relative_error: float
-    p_value: float | None
-    effective_rows: float | None
-
-
-@dataclass(frozen=True)
-class EssentialPath:
-    """How the essential parameters were arrived at.
-
-    essential : indices of the base parameters that remain, ascending; names : theirs.
-    removals : in the order in which they happened.
-    relative_error : of the full fit, to compare with.
-    stopped, reason : why no more were removed, as a word and in words.
-    test : "cluster" where the time blocks carry the F-test, "independent" where they could not.
-    """
-
-    essential: tuple[int, ...]
-    names: tuple[str, ...]
-    removals: tuple[Removal, ...]
-    relative_error: float
-    stopped: Stop
-    reason: str
-    test: Literal["cluster", "independent"]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for the record of an estimate."""
-        return {
-            "essential": list(self.names),
-            "removals": [asdict(step) for step in self.removals],
-            "relative_error_of_all": self.relative_error,
-            "stopped": self.stopped,
-            "reason": self.reason,
-            "test": self.test,
-        }
-
-    def text(self) -> str:
-        """The path as a table, one removal a line, and why it ended."""
-        width = max((len(step.name) for step in self.removals), default=9)
-        lines = [
-            f"{'removed':<{width}}  {'sigma %':>8}  {'left':>4}  {'error %':>8}  {'p':>6}",
-            f"{'':<{width}}  {'':>8}  {len(self.essential) + len(self.removals):>4}"
-            f"  {100 * self.relative_error:>8.3f}  {'':>6}",
-        ]
-        for step in self.removals:
-            p = "" if step.p_value is None else f"{step.p_value:.3f}"
-            lines.append(
-                f"{step.name:<{width}}  {100 * step.relative_sigma:>8.3g}  {step.n_left:>4}"
-                f"  {100 * step.relative_error:>8.3f}  {p:>6}"
-            )
-        return "\n".join([*lines, self.reason])
 
 
 def estimate_essential(
@@ -240,10 +170,10 @@ def essential_path(
 
 
 def with_path(estimate: Estimate, path: EssentialPath, held_at: str) -> Estimate:
-    """The estimate with the path in its record, and what is to be said of it."""
+    """The estimate with the path of its selection, and what is to be said of it."""
     return replace(
         estimate,
-        record={**estimate.record, "essential": path.to_dict()},
+        selection=path,
         findings=(*estimate.findings, *selection_findings(path, held_at)),
     )
 

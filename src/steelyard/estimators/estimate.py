@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Statement
+from steelyard.estimators.estimate_record import EssentialPath, PriorRecord, TermComparison
 from steelyard.findings import Finding
 from steelyard.model.base_map import BaseMap, Fate
+from steelyard.signals.run_record import RunRecord, content_hashes
 
 Array = NDArray[np.float64]
 CovarianceKind = Literal["classical", "cluster", "resampling"]
@@ -147,6 +148,10 @@ class Estimate:
         blocks allow it. Intervals use the last.
     condition, condition_scaled : of the weighted regressor, raw and with columns of size one.
     relative_error : |residual| / |torque| over all channels, unweighted.
+    runs : what was done to the log of each run.
+    prior : what the prior was and how much it counted, where the method takes one.
+    term_comparison : what other sets of terms would give, where they were tried.
+    selection : how the essential parameters were selected, where the method does.
     standard : the standard parameters, where the method gives them.
     held : base parameters (by index) that were not estimated but held at their value in beta:
         at zero by a selection, or at a prior's value. They have no interval, and the intervals
@@ -167,7 +172,10 @@ class Estimate:
     n_rows: int
     n_blocks: int
     findings: tuple[Finding, ...] = ()
-    record: Mapping[str, Any] = field(default_factory=dict)
+    runs: tuple[RunRecord, ...] = ()
+    prior: PriorRecord | None = None
+    term_comparison: TermComparison | None = None
+    selection: EssentialPath | None = None
     standard: Standard | None = None
     held: tuple[int, ...] = ()
     data_share: Array | None = None
@@ -176,6 +184,11 @@ class Estimate:
     def spread(self) -> Spread:
         """The covariance that the intervals use."""
         return self.spreads[-1]
+
+    @property
+    def log_hashes(self) -> frozenset[str]:
+        """Content hashes of the logs that the estimate was made from."""
+        return content_hashes(self.runs)
 
     def parameters(self, level: float = 0.95) -> tuple[ParameterEstimate, ...]:
         """Every base parameter with its interval at this confidence level."""

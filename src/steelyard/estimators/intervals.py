@@ -79,7 +79,7 @@ def with_intervals(
         n_rows=regression.n_rows,
         n_blocks=len(regression.keys),
         findings=tuple(findings),
-        record=regression.record,
+        runs=regression.runs,
         standard=Standard(
             fit.theta,
             fit.active(),

@@ -184,7 +184,7 @@ def solve(
         condition_scaled=fit.condition_scaled,
         n_rows=regression.n_rows,
         n_blocks=len(regression.keys),
-        record=regression.record,
+        runs=regression.runs,
         held=held,
     )
     findings.extend(impossible_findings(estimate))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -130,7 +130,7 @@ def _named(
 
 
 def with_pull(estimate: Estimate, pull: Pull) -> Estimate:
-    """The estimate with what its prior did, in its record and findings."""
+    """The estimate with what its prior did, as data and in its findings."""
     findings = [*pull.prior.findings]
     share = pull.data_share
     n_prior = int(np.count_nonzero(np.nan_to_num(share, nan=1.0) < MOSTLY_PRIOR))
@@ -154,23 +154,9 @@ def with_pull(estimate: Estimate, pull: Pull) -> Estimate:
                 "'feasible'",
             )
         )
-    record = {**estimate.record, "prior": pull_record(pull)}
     return replace(
         estimate,
         findings=(*estimate.findings, *findings),
-        record=record,
+        prior=pull.record,
         data_share=share,
     )
-
-
-def pull_record(pull: Pull) -> dict[str, Any]:
-    """What a result says of its prior."""
-    return {
-        "source": pull.prior.source,
-        "metric": pull.metric,
-        "gamma": pull.gamma,
-        "rule": pull.choice.rule,
-        "trials": [asdict(trial) for trial in pull.choice.trials],
-        "divergence": dict(pull.divergence),
-        "iterations": pull.iterations,
-    }

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.estimators.entropic import Metric
+from steelyard.estimators.estimate_record import PriorRecord
 from steelyard.estimators.parallel.workers import Shared
 from steelyard.estimators.prior_weight import (
     GammaChoice,
@@ -42,3 +43,16 @@ class Pull:
     def gamma(self) -> float:
         """Weight of the prior."""
         return self.choice.gamma
+
+    @property
+    def record(self) -> PriorRecord:
+        """What a result says of its prior."""
+        return PriorRecord(
+            source=self.prior.source,
+            metric=self.metric,
+            gamma=self.gamma,
+            rule=self.choice.rule,
+            trials=self.choice.trials,
+            divergence=self.divergence,
+            iterations=self.iterations,
+        )

@@ -22,6 +22,13 @@ from steelyard.estimators.estimate import Estimate
 from steelyard.model.model import Model
 from steelyard.model.terms import KINDS, Term
 from steelyard.robot.robot import Robot
+from steelyard.signals.processing import Processing
+from steelyard.signals.run_record import (
+    RunRecord,
+    content_hashes,
+    runs_as_json,
+    runs_from_json,
+)
 
 Array = NDArray[np.float64]
 
@@ -31,6 +38,7 @@ class Result:
     """What a result file says that is needed to predict torques.
 
     beta : (n_base,) values of the base parameters named ``names``.
+    runs : what was done to the log of each run that it was made from.
     """
 
     method: str
@@ -39,7 +47,22 @@ class Result:
     terms: tuple[Term, ...]
     names: tuple[str, ...]
     beta: Array
+    runs: tuple[RunRecord, ...]
     document: Mapping[str, Any]
+
+    @property
+    def log_hashes(self) -> frozenset[str]:
+        """Content hashes of the logs that the result was made from."""
+        return content_hashes(self.runs)
+
+    @property
+    def processing_as_used(self) -> Processing:
+        """The processing of the first run, with the cutoff that it got."""
+        if not self.runs:
+            raise ResultError(
+                "the result does not record how its signals were processed: it has no runs"
+            )
+        return self.runs[0].processing_as_used
 
     def model_for(self, robot: Robot) -> Model:
         """The model of this result on ``robot``, refused if it is another robot's."""
@@ -113,10 +136,22 @@ def result_document(
         "certificate": certificate,
         "fates": [asdict(fate) for fate in estimate.fates()],
         "findings": [asdict(finding) for finding in estimate.findings],
-        "record": dict(estimate.record),
+        "record": record_document(estimate),
         "validation": validation,
     }
     return finite(document)  # type: ignore[no-any-return]
+
+
+def record_document(estimate: Estimate) -> dict[str, Any]:
+    """What was done to the runs, and how the estimate was obtained from them."""
+    record = runs_as_json(estimate.runs)
+    if estimate.selection is not None:
+        record["essential"] = estimate.selection.as_json()
+    if estimate.prior is not None:
+        record["prior"] = estimate.prior.as_json()
+    if estimate.term_comparison is not None:
+        record["terms"] = estimate.term_comparison.as_json()
+    return record
 
 
 def standard_document(estimate: Estimate, level: float) -> dict[str, Any] | None:
@@ -151,12 +186,12 @@ def read_result(path: str | Path) -> Result:
             f"'{path}': is not a result file; its schema is {found!r}, not '{RESULT_SCHEMA}'"
         )
     try:
-        return _parse(document)
+        return _parse(document, str(path))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as failure:
         raise ResultError(f"'{path}': is damaged; {type(failure).__name__}: {failure}") from None
 
 
-def _parse(document: dict[str, Any]) -> Result:
+def _parse(document: dict[str, Any], path: str) -> Result:
     model, estimate = document["model"], document["estimate"]
     terms = []
     for entry in model["terms"]:
@@ -174,6 +209,7 @@ def _parse(document: dict[str, Any]) -> Result:
         terms=tuple(terms),
         names=tuple(str(p["name"]) for p in estimate["parameters"]),
         beta=beta,
+        runs=runs_from_json(document["record"], f"'{path}': its record", ResultError),
         document=document,
     )
 

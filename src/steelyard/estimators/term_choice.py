@@ -17,8 +17,6 @@ advice. Nothing is changed by it: the terms stay those of the model, and the res
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +24,7 @@ from numpy.typing import NDArray
 from steelyard.conic.blocks import Block, linear_block
 from steelyard.estimators.constrained import dependence, weighted_system
 from steelyard.estimators.entropic import Metric, drawn_prior_solver
+from steelyard.estimators.estimate_record import TermComparison, TermTrial
 from steelyard.estimators.parallel.workers import Workers
 from steelyard.estimators.prior_fit import problem_arrays, shared_arrays
 from steelyard.estimators.prior_weight import (
@@ -49,44 +48,6 @@ WORDS = {
     "coulomb": "Coulomb friction",
     "offset": "offsets",
 }
-
-
-@dataclass(frozen=True)
-class TermTrial:
-    """One set of terms.
-
-    kinds : of its terms; the model's own set may have others for some joints.
-    score : mean squared residual of what was left out, in units of the noise. standard_error :
-        of its difference from the best score. as_good : whether it predicts as well as the best.
-    """
-
-    kinds: tuple[str, ...]
-    stated: bool
-    n_terms: int
-    score: float
-    standard_error: float
-    as_good: bool
-    bic: float
-
-
-@dataclass(frozen=True)
-class TermComparison:
-    """All sets that were tried, the model's own first, and the one that is advised."""
-
-    trials: tuple[TermTrial, ...]
-    advised: TermTrial
-
-    @property
-    def stated(self) -> TermTrial:
-        """The set of the model."""
-        return next(trial for trial in self.trials if trial.stated)
-
-    def to_dict(self) -> dict[str, Any]:
-        """For the record of a result."""
-        return {
-            "advised": list(self.advised.kinds),
-            "trials": [asdict(trial) for trial in self.trials],
-        }
 
 
 def compare_terms(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from steelyard.errors import EstimationError, LogError, listed
 from steelyard.findings import Finding
 from steelyard.identification.gain_fit import GainFit, fit_gains
-from steelyard.identification.identify import check_robot, compress_run, prepare_run
+from steelyard.identification.identify import check_robot, compress_run
 from steelyard.knowledge.overlay.model import model_of
 from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.knowledge.payload import Payload
@@ -32,8 +32,9 @@ from steelyard.regression.row_mixing import motor_rows
 from steelyard.robot.robot import Robot
 from steelyard.robot.transmission import Motor, Transmission
 from steelyard.signals.motion import Motion
-from steelyard.signals.prepare import Prepared
+from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.processing import Processing
+from steelyard.signals.run_record import RunRecord
 
 Array = NDArray[np.float64]
 
@@ -60,12 +61,24 @@ class DriveGain:
     words: str = ""
 
 
+@dataclass(frozen=True)
+class GainRun:
+    """What was done to the log of a run, and whether the robot carried the payload in it."""
+
+    record: RunRecord
+    has_payload: bool
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        return {**self.record.as_json(), "payload": self.has_payload}
+
+
 @dataclass(frozen=True, eq=False)
 class DriveGains:
     """What :func:`identify_gains` found.
 
     kind : "cluster" or "classical", of the covariance behind the intervals.
-    relative_errors : |residual| / |recorded torque| by motor. records : of each run.
+    relative_errors : |residual| / |recorded torque| by motor. runs : that were used.
     """
 
     gains: tuple[DriveGain, ...]
@@ -75,7 +88,7 @@ class DriveGains:
     n_blocks: int
     relative_errors: dict[str, float]
     findings: tuple[Finding, ...]
-    records: tuple[dict[str, Any], ...] = ()
+    runs: tuple[GainRun, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
@@ -87,7 +100,7 @@ class DriveGains:
             "n_blocks": self.n_blocks,
             "relative_errors": self.relative_errors,
             "findings": [vars(finding) for finding in self.findings],
-            "runs": list(self.records),
+            "runs": [run.as_json() for run in self.runs],
         }
 
 
@@ -117,7 +130,7 @@ def identify_gains(
     model = Model(with_open_gains(stated.robot), stated.terms)
     base = base_map(model)
     runs: list[Regression] = []
-    records: list[dict[str, Any]] = []
+    records: list[GainRun] = []
     units: dict[str, str] = {}
     seen: dict[str, str] = {}
     findings: list[Finding] = []
@@ -126,9 +139,9 @@ def identify_gains(
         for log in with_unique_names(logs):
             refuse_twins(log, seen)
             _note_units(stated.robot, model.robot, log, units)
-            prepared = prepare_run(model, log, processing or Processing())
+            prepared = prepare(log, model, processing)
             findings.extend(prepared.findings)
-            records.append({**prepared.record, "payload": on_robot is not None})
+            records.append(GainRun(prepared.record, on_robot is not None))
             runs.append(compress_motors(model, base, prepared, log.name, on_robot))
             del log, prepared  # before the next log is read
         if len(runs) == n_before:

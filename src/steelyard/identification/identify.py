@@ -1,7 +1,7 @@
 """From a robot and its logs to base parameters with error bars, in one call.
 
-A plain composition: prepare each log, leave out torques inside the dead band, compress, merge,
-estimate. Whoever needs something in between calls these functions directly.
+A plain composition: prepare each log, compress, merge, estimate. Whoever needs something in
+between calls these functions directly.
 
 The dead band is on by default (``Processing.dead_band`` is "auto");
 :mod:`steelyard.signals.dead_band` says why.
@@ -53,21 +53,18 @@ from steelyard.regression.regression import Regression, merge
 from steelyard.regression.row_mixing import RowMixing
 from steelyard.robot.physical_links import file_findings
 from steelyard.robot.robot import Robot
-from steelyard.signals.dead_band import leave_out_slow
 from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.processing import Processing
 
 POOR_FIT = 0.5
 """Relative error above which a result warns that it explains little."""
-PERIODS_PER_BLOCK = 1.5
-"""Shortest time block, in periods of the low-pass filter's cutoff."""
 
 
 @dataclass(frozen=True, eq=False)
 class Identification:
     """What :func:`identify` found.
 
-    estimate : parameters with intervals; its record says what was done to each run.
+    estimate : parameters with intervals; its ``runs`` say what was done to each log.
     regression : the compressed data, for another estimator or for merging with more runs.
     fit : the constrained fit, of which :func:`steelyard.prove` makes a certificate; None for the
         other methods.
@@ -179,13 +176,12 @@ def compressed(
     seen: dict[str, str] = {}
     for log in with_unique_names(logs):
         refuse_twins(log, seen)
-        prepared = prepare_run(model, log, processing)
+        prepared = prepare(log, model, processing)
         findings.extend((*prepared.findings, *smear_findings(model, prepared)))
         parts.append(compress_run(wide, base, prepared, threads))
     if not parts:
         raise LogError("there is no log to identify from; give at least one")
-    record = {"runs": [dict(part.record) for part in parts]}
-    return replace(merge(parts), record=record), findings
+    return merge(parts), findings
 
 
 def _prior(
@@ -245,10 +241,10 @@ def _refuse_own_data(prior: Prior | None, data: Regression) -> None:
     """Refuse a prior that was estimated from one of these logs."""
     if prior is None or not prior.made_from:
         return
-    for run in data.record["runs"]:
-        if run.get("content_sha256") in prior.made_from:
+    for run in data.runs:
+        if run.content_sha256 in prior.made_from:
             raise EstimationError(
-                f"the prior {prior.source} was estimated from the log '{run.get('log')}' that is "
+                f"the prior {prior.source} was estimated from the log '{run.log}' that is "
                 "given: the same data twice would only make the intervals look tighter; give "
                 "other logs, or another prior"
             )
@@ -264,7 +260,7 @@ def _with_term_comparison(
     threads: int,
     progress: Callable[[str, int, int], None] | None,
 ) -> Estimate:
-    """The estimate with what other sets of terms would give, in its record and findings."""
+    """The estimate with what other sets of terms would give, as data and in its findings."""
     assert fit.pull is not None
     prior = fit.pull.prior
     values = dict(zip(model.column_names, prior.theta, strict=True))
@@ -284,14 +280,8 @@ def _with_term_comparison(
     return replace(
         estimate,
         findings=(*estimate.findings, *term_findings(found)),
-        record={**estimate.record, "terms": found.to_dict()},
+        term_comparison=found,
     )
-
-
-def prepare_run(model: Model, log: Log, processing: Processing) -> Prepared:
-    """Motion and torques of one log, as :func:`identify` uses them."""
-    whole = prepare(log, model.robot, replace(processing, dead_band=None))
-    return leave_out_slow(model, whole, processing.dead_band)
 
 
 def compress_run(
@@ -308,13 +298,12 @@ def compress_run(
     A low-pass filter makes neighbouring residuals alike: time blocks shorter than that would
     not be independent, and their error bars too small.
     """
-    cutoff = prepared.record.get("cutoff_hz")
     return compress(
         model,
         prepared.motion,
         prepared.measurements,
         base=base,
-        correlation_s=PERIODS_PER_BLOCK / cutoff if isinstance(cutoff, float) else 0.0,
+        correlation_s=prepared.record.correlation_s,
         threads=threads,
         record=prepared.record,
         extra=extra,

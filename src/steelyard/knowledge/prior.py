@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard._files.access import read_capped
-from steelyard._files.json_data import MAX_BYTES, json_value
+from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, json_value
 from steelyard.errors import ModelError, PriorError, listed, shown, shown_path
 from steelyard.findings import Finding
 from steelyard.knowledge.named_values import named_values
@@ -37,6 +37,7 @@ from steelyard.robot.inertia import (
     transform,
     violations,
 )
+from steelyard.signals.run_record import content_hashes, runs_from_json
 
 Array = NDArray[np.float64]
 RepairRule = Literal["floor-moments"]
@@ -309,11 +310,11 @@ def violation_words(phi: Array, name: str) -> str:
 
 def _logs_of(path: str | Path) -> frozenset[str]:
     """Content hashes of the logs behind a result file; none for another file."""
-    from steelyard.signals.run_record import used_hashes
-
     document = json_value(read_capped(path, MAX_BYTES, PriorError))
-    record = document.get("record") if isinstance(document, dict) else None
-    return used_hashes(record) if isinstance(record, dict) else frozenset()
+    if not isinstance(document, dict) or document.get("schema") != RESULT_SCHEMA:
+        return frozenset()
+    where = f"{shown_path(path)}: its record"
+    return content_hashes(runs_from_json(document.get("record", {}), where, PriorError))
 
 
 def _derived(name: str, bodies: set[str]) -> bool:

@@ -8,11 +8,10 @@ several (`RowMixing`); known columns (`ExtraColumns`) may stand beside those of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +31,7 @@ from steelyard.regression.regression import (
 )
 from steelyard.regression.row_mixing import RowMixing
 from steelyard.signals.motion import Measurements, Motion
+from steelyard.signals.run_record import RunRecord
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -53,7 +53,7 @@ def compress(
     block_s: float | None = None,
     correlation_s: float = 0.0,
     threads: int = 1,
-    record: Mapping[str, Any] | None = None,
+    record: RunRecord | None = None,
     extra: ExtraColumns | None = None,
     mixing: RowMixing | None = None,
 ) -> Regression:
@@ -64,6 +64,7 @@ def compress(
     correlation_s : time (s) over which residuals resemble each other, such as 1.5 periods of a
         low-pass filter's cutoff: blocks are not made shorter, or they would not be independent.
     threads : blocks are independent, and the loops release the interpreter lock.
+    record : what was done to the log of the run, to be kept with the factors.
     extra : known columns between those of the model and the torque.
     mixing : makes the rows of the regression from those of the model; by default they are those.
     """
@@ -75,7 +76,7 @@ def compress(
         base=base,
         block_s=block_s,
         threads=threads,
-        record=record,
+        runs=() if record is None else (record,),
         extra=extra,
         mixing=mixing,
     )
@@ -88,7 +89,7 @@ def compress_stream(
     base: BaseMap | None = None,
     block_s: float | None = None,
     threads: int = 1,
-    record: Mapping[str, Any] | None = None,
+    runs: Iterable[RunRecord] = (),
     extra: ExtraColumns | None = None,
     mixing: RowMixing | None = None,
 ) -> Regression:
@@ -105,7 +106,7 @@ def compress_stream(
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         for motion, measurements in chunks:
             accumulator.add(motion, measurements, pool)
-        return accumulator.finish(record or {})
+        return accumulator.finish(tuple(runs))
 
 
 def block_length(duration_s: float, correlation_s: float = 0.0) -> float:
@@ -206,7 +207,7 @@ class Accumulator:
         while not self.fixed_grid and self._count(motion.run) > self.max_blocks:
             self.coarsen()
 
-    def finish(self, record: Mapping[str, Any]) -> Regression:
+    def finish(self, runs: tuple[RunRecord, ...] = ()) -> Regression:
         """Absorb what still waits and freeze the factors."""
         for block in self.blocks.values():
             self._absorb_waiting(block, everything=True)
@@ -227,9 +228,7 @@ class Accumulator:
         check_rows(self.groups, counts)
         check_finite(self.groups, factors)
         extra = () if self.extra is None else self.extra.names
-        return Regression(
-            self.base, self.groups, self.block_s, keys, factors, counts, dict(record), extra
-        )
+        return Regression(self.base, self.groups, self.block_s, keys, factors, counts, runs, extra)
 
     def coarsen(self) -> None:
         """Join neighbouring blocks on a grid twice as long."""

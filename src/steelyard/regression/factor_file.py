@@ -16,6 +16,7 @@ from steelyard.errors import RegressionError
 from steelyard.model.base_map import BaseMap
 from steelyard.model.model import Column, Model
 from steelyard.regression.regression import Regression, RowGroup
+from steelyard.signals.run_record import RunRecord, runs_as_json, runs_from_json
 
 FORMAT = "steelyard.regression/1"
 MAX_VALUES = 2**28
@@ -34,7 +35,7 @@ def write_regression(path: str | Path, regression: Regression) -> None:
         "block_s": regression.block_s,
         "keys": [list(key) for key in regression.keys],
         "extra": list(regression.extra),
-        "record": finite(dict(regression.record)),
+        "record": finite(runs_as_json(regression.runs)),
     }
     arrays: dict[str, Any] = {
         "header": np.frombuffer(json.dumps(header, allow_nan=False).encode(), dtype=np.uint8),
@@ -82,14 +83,23 @@ def _parse(archive: Archive) -> Regression:
         )
         base = BaseMap(columns, independent, K, sequence, str(header["model_hash"]))
         block_s = float(header["block_s"])
-        record = dict(header["record"])
         extra = tuple(str(name) for name in header.get("extra", ()))  # older files have none
+        runs = _runs_of(header["record"], f"{where}: its record")
     except (KeyError, TypeError, ValueError, RecursionError) as failure:
         reason = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
         raise RegressionError(f"{where}: is not a regression file ({reason})") from None
-    regression = Regression(base, groups, block_s, keys, factors, counts, record, extra)
+    regression = Regression(base, groups, block_s, keys, factors, counts, runs, extra)
     _check(regression, where)
     return regression
+
+
+def _runs_of(record: object, where: str) -> tuple[RunRecord, ...]:
+    """The runs that a file records; early files have a single run, or merged records."""
+    if isinstance(record, dict) and "processing" in record:
+        return (RunRecord.from_json(record, where, RegressionError),)
+    if isinstance(record, dict) and isinstance(record.get("merged"), list):
+        return tuple(run for part in record["merged"] for run in _runs_of(part, where))
+    return runs_from_json(record, where, RegressionError)
 
 
 def _check(regression: Regression, where: str) -> None:

@@ -13,16 +13,16 @@ Known columns besides those of the model (`ExtraColumns`) stand between W and ta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import RegressionError, listed
 from steelyard.model.base_map import BaseMap
+from steelyard.signals.run_record import RunRecord
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -49,6 +49,7 @@ class Regression:
         units.
     counts : (n_blocks, n_groups) rows that went into each factor.
     extra : names of the extra columns; there are none as a rule.
+    runs : what was done to the log of each run, where it was prepared from one.
     """
 
     base: BaseMap
@@ -57,7 +58,7 @@ class Regression:
     keys: tuple[tuple[str, int], ...]
     factors: tuple[Array, ...]
     counts: IntArray
-    record: Mapping[str, Any] = field(default_factory=dict)
+    runs: tuple[RunRecord, ...] = ()
     extra: tuple[str, ...] = ()
 
     @property
@@ -153,7 +154,7 @@ def merge(regressions: Iterable[Regression]) -> Regression:
     """One regression of several, over the union of their runs and blocks.
 
     Grids that differ by a power of two are brought to the coarsest; a block that occurs
-    twice (a run that was cut within it) is joined.
+    twice (a run that was cut within it) is joined. Records of runs stay in the order given.
     """
     given = list(regressions)
     if not given:
@@ -177,8 +178,8 @@ def merge(regressions: Iterable[Regression]) -> Regression:
         for g in range(len(first.groups))
     )
     counts = np.array([sum(r.counts[i] for r, i in gathered[key]) for key in keys])
-    record = {"merged": [dict(regression.record) for regression in given]}
-    return Regression(first.base, first.groups, longest, keys, factors, counts, record, first.extra)
+    runs = tuple(run for regression in given for run in regression.runs)
+    return Regression(first.base, first.groups, longest, keys, factors, counts, runs, first.extra)
 
 
 def joined(factors: list[Array]) -> Array:

@@ -13,6 +13,7 @@ from typing import Any
 
 from steelyard._files.access import write_text
 from steelyard.errors import ResultError
+from steelyard.estimators.estimate_record import PriorRecord
 from steelyard.report import figures, standard
 from steelyard.report.content import (
     FOREST_WIDTH,
@@ -74,8 +75,6 @@ def _context(report: Report) -> dict[str, Any]:
 
     model, estimate = report.model, report.estimate
     symbols, fates = fate_table(report)
-    runs = processing_rows(estimate.record)
-    recorded = estimate.record.get("runs", [])
     masses, joints = standard.mass_figure(report), standard.term_figure(report)
     term_symbols, term_rows = standard.term_table(report)
     return {
@@ -87,24 +86,23 @@ def _context(report: Report) -> dict[str, Any]:
         "level": report.level,
         "n_columns": len(model.columns),
         "strengths": strengths(report),
-        "run_names": [name for name, _ in runs],
-        "duration_s": sum(float(run.get("duration_s", 0.0)) for run in recorded),
+        "run_names": [run.log for run in estimate.runs],
+        "duration_s": sum(run.duration_s for run in estimate.runs),
         "groups": parameter_groups(report),
         "forest_width": FOREST_WIDTH,
         "symbols": symbols,
         "fates": fates,
-        "runs": runs,
+        "runs": [(run.log, processing_rows(run)) for run in estimate.runs],
         "torque_figures": torque_figures(report),
         "error_figure": error_figure(report),
         "shown_s": shown_seconds(report),
         "units": channel_units(model),
         "baseline": BASELINE,
-        "covered": covered(recorded),
+        "covered": covered(estimate.runs),
         "intervals_from": INTERVALS_FROM[estimate.spread.kind],
-        "prior": estimate.record.get("prior"),
-        "prior_figure": prior_figure(estimate.record.get("prior")),
-        "term_trials": estimate.record.get("terms", {}).get("trials", []),
-        "term_advice": tuple(estimate.record.get("terms", {}).get("advised", ())),
+        "prior": estimate.prior,
+        "prior_figure": prior_figure(estimate.prior),
+        "term_comparison": estimate.term_comparison,
         "bodies": standard.body_rows(report),
         "mass_figure": None if masses is None else data_uri(masses),
         "term_figure": None if joints is None else data_uri(joints),
@@ -130,16 +128,16 @@ def torque_figures(report: Report) -> list[tuple[str, str]]:
     ]
 
 
-def prior_figure(prior: dict[str, Any] | None) -> str | None:
+def prior_figure(prior: PriorRecord | None) -> str | None:
     """Data URI of how the weight of a prior was chosen and how far bodies are from it."""
-    if prior is None or prior["rule"] == "no prior":
+    if prior is None or prior.rule == "no prior":
         return None
-    tried = prior["trials"] if prior["rule"] == "leave-blocks-out" else []
-    trials = [(t["gamma"], t["score"], t["as_good"]) for t in tried]
-    bodies = list(prior["divergence"].items())
+    tried = prior.trials if prior.rule == "leave-blocks-out" else ()
+    trials = [(trial.gamma, trial.score, trial.as_good) for trial in tried]
+    bodies = list(prior.divergence.items())
     if not trials and not bodies:
         return None
-    return data_uri(figures.prior_figure(trials, prior["gamma"], bodies))
+    return data_uri(figures.prior_figure(trials, prior.gamma, bodies))
 
 
 def error_figure(report: Report) -> str | None:

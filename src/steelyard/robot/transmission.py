@@ -98,17 +98,6 @@ class Transmission:
         column = np.abs(inverse).max(axis=0, keepdims=True)
         return np.where(np.abs(inverse) > 1e-12 * np.minimum(row, column), inverse, 0.0)
 
-    def record(self) -> dict[str, object]:
-        """The motors in plain values."""
-        return {
-            motor.name: {
-                "ratio": dict(motor.ratio),
-                "torque_constant": motor.torque_constant,
-                "gain": motor.gain,
-            }
-            for motor in self.motors
-        }
-
 
 def transmission_fault(transmission: Transmission, joints: Iterable[str]) -> str | None:
     """Why these motors cannot drive these joints, in words; None if they can."""

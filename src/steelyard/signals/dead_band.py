@@ -9,7 +9,6 @@ on it has a speed inside the band.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,8 @@ from numpy.typing import NDArray
 from steelyard.errors import SignalError
 from steelyard.model.model import Model
 from steelyard.signals.motion import Measurements, Motion
-from steelyard.signals.prepare import Prepared, dead_band_record
 from steelyard.signals.processing import DeadBand
+from steelyard.signals.run_record import DeadBandRecord
 
 Array = NDArray[np.float64]
 
@@ -26,31 +25,19 @@ SHARE_OF_SPEED = 0.1
 """Automatic dead band of a Coulomb term, as a share of the root mean square of its speed."""
 
 
-def leave_out_slow(model: Model, prepared: Prepared, dead_band: DeadBand) -> Prepared:
-    """A run that was prepared without a dead band, with this one.
+def leave_out_slow(
+    model: Model, motion: Motion, measurements: Measurements, dead_band: DeadBand
+) -> tuple[Measurements, DeadBandRecord]:
+    """Measurements with NaN inside the dead band, and a record of what was left out.
 
     The dead band belongs to the Coulomb terms of the model, which may act along a coupling;
     ``"auto"`` is a tenth of the root mean square of the speed that each of them sees.
     """
-    bands = dead_bands(model, prepared.motion, dead_band)
-    measurements = apply_dead_band(model, prepared.motion, prepared.measurements, bands)
-    before, after = (
-        np.isnan(given.tau).sum(axis=0) for given in (prepared.measurements, measurements)
-    )
-    entry = dead_band_record(dead_band, bands, measurements.channels, after - before)
-    choices = prepared.record.get("processing")
-    record = {
-        **prepared.record,
-        "processing": {
-            **(choices if isinstance(choices, Mapping) else {}),
-            "dead_band": entry["asked"],
-        },
-        "dead_band": entry,
-        "torque_samples_missing": {
-            name: int(count) for name, count in zip(measurements.channels, after, strict=True)
-        },
-    }
-    return replace(prepared, measurements=measurements, record=record)
+    bands = dead_bands(model, motion, dead_band)
+    used = apply_dead_band(model, motion, measurements, bands)
+    before, after = (np.isnan(given.tau).sum(axis=0) for given in (measurements, used))
+    left_out = {name: int(count) for name, count in zip(used.channels, after - before, strict=True)}
+    return used, DeadBandRecord(dead_band, bands, left_out)
 
 
 def dead_bands(model: Model, motion: Motion, dead_band: DeadBand) -> dict[str, float]:
@@ -105,4 +92,5 @@ def apply_dead_band(
         for joint, _ in term.direction:
             if joint in columns:
                 tau[slow, columns[joint]] = np.nan
+    tau.setflags(write=False)
     return Measurements(measurements.channels, tau)

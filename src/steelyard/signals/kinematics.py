@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,20 @@ from steelyard.signals.processing import Processing
 from steelyard.signals.timebase import TimeBase
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Kinematics:
+    """q, v, a : (n_samples, n_joints) rad or m, and its derivatives with respect to time.
+
+    velocity_from, acceleration_from : where those of each joint come from, in words.
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    velocity_from: dict[str, str]
+    acceleration_from: dict[str, str]
 
 
 def smooth(
@@ -33,8 +48,8 @@ def kinematics(
     cutoff: float | None,
     processing: Processing,
     name: str,
-) -> tuple[Array, Array, Array, dict[str, object]]:
-    """q, v, a (n_samples, n_joints), and where v and a of each joint come from."""
+) -> Kinematics:
+    """Filtered positions and their derivatives, or measured ones where they are asked for."""
     period = 1.0 / base.rate_hz
     columns: list[tuple[Array, Array, Array]] = []
     velocity_from, acceleration_from = {}, {}
@@ -63,8 +78,4 @@ def kinematics(
             acceleration_from[joint] = "measured"
         columns.append((differentiate(q, period, 0, processing), v, a))
     q_all, v_all, a_all = (np.column_stack(part) for part in zip(*columns, strict=True))
-    origin: dict[str, object] = {
-        "velocity_from": velocity_from,
-        "acceleration_from": acceleration_from,
-    }
-    return q_all, v_all, a_all, origin
+    return Kinematics(q_all, v_all, a_all, velocity_from, acceleration_from)

@@ -12,8 +12,8 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-def runs(missing: Mask) -> list[tuple[int, int]]:
-    """Runs of missing samples as (first, behind the last) indices."""
+def gaps(missing: Mask) -> list[tuple[int, int]]:
+    """Gaps of neighbouring missing samples, as (first, behind the last) indices."""
     edge = np.flatnonzero(np.diff(np.concatenate([[False], missing, [False]]).astype(np.int8)))
     return list(zip(edge[::2].tolist(), edge[1::2].tolist(), strict=True))
 
@@ -31,7 +31,7 @@ def usable_rows(log: Log, used: dict[str, Array], max_gap_s: float) -> slice:
         missing = ~np.isfinite(values)
         if not missing.any():
             continue
-        for first, behind in runs(missing):
+        for first, behind in gaps(missing):
             left, right = time[max(first - 1, 0)], time[min(behind, n - 1)]
             if behind - first == n or right - left > max_gap_s:
                 _refuse(log, column, missing, first, behind, float(right - left), max_gap_s)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import SignalError
+from steelyard.errors import RobotError, SignalError, described
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
+from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
 from steelyard.signals.crosschecks import (
     beyond_limits,
@@ -20,6 +20,7 @@ from steelyard.signals.crosschecks import (
     velocity_factors,
 )
 from steelyard.signals.cutoff import CutoffChoice, automatic_cutoff
+from steelyard.signals.dead_band import leave_out_slow
 from steelyard.signals.derivatives import half_width
 from steelyard.signals.drives import joint_side
 from steelyard.signals.filters import settling_time_s
@@ -27,7 +28,8 @@ from steelyard.signals.kinematics import kinematics, smooth
 from steelyard.signals.matching import match_joints, moving_joints, needed_signals, unwrap
 from steelyard.signals.missing import usable_rows
 from steelyard.signals.motion import Measurements, Motion
-from steelyard.signals.processing import DeadBand, Processing
+from steelyard.signals.processing import Processing
+from steelyard.signals.run_record import RunRecord
 from steelyard.signals.timebase import TimeBase, missing_on_grid, onto_grid, time_base
 
 Array = NDArray[np.float64]
@@ -40,27 +42,36 @@ RATE_PER_CUTOFF = 10.0
 class Prepared:
     """Motion and torques on one time base, joints in the order of ``Robot.joint_names``.
 
-    record : what was found in the log and done to it, in plain values that JSON can hold.
+    measurements : the torques to use, NaN where they are missing or inside the dead band.
+    all_measurements : the same with the torques inside the dead band, to look at.
+    record : what was found in the log and done to it.
     findings : what the user should know about the log.
     """
 
     motion: Motion
     measurements: Measurements
-    record: Mapping[str, object]
+    all_measurements: Measurements
+    record: RunRecord
     findings: tuple[Finding, ...] = ()
 
 
-def prepare(log: Log, robot: Robot, processing: Processing | None = None) -> Prepared:
-    """Clean, filter and differentiate a log.
+def prepare(log: Log, model: Model | Robot, processing: Processing | None = None) -> Prepared:
+    """Clean, filter and differentiate a log, and leave out torques inside the dead band.
+
+    model : its Coulomb terms say to which speeds the dead band applies; a robot stands for
+        ``Model(robot)``, with the default terms.
 
     In this order: motors to joints, where the robot has a transmission; match joints and units;
     unwrap; bridge short gaps and bring the stamps to a uniform grid; low-pass; differentiate;
     trim; decimate; drop torque in the dead band.
     """
     processing = processing or Processing()
+    robot = _robot_of(model)
     content_hash = log.content_hash
     log, computed = joint_side(log, robot)
     joints, extra = match_joints(log, robot)
+    if not isinstance(model, Model):
+        model = Model(robot)
     needed = needed_signals(log, robot, processing)
     turning = {joint.name for joint in robot.free_joints if joint.kind != "prismatic"}
     jumps = {}
@@ -87,7 +98,7 @@ def prepare(log: Log, robot: Robot, processing: Processing | None = None) -> Pre
         for quantity in ("position", "torque")
     }
     cutoff, choice = _choose_cutoff(raw["position"][:, moving], base, processing, log.name)
-    q, v, a, origin = kinematics(joints, even, base, cutoff, processing, log.name)
+    moved = kinematics(joints, even, base, cutoff, processing, log.name)
     tau = raw["torque"]
     if processing.torque_filter == "same":
         tau = smooth(tau, base, cutoff, processing, log.name)
@@ -96,46 +107,57 @@ def prepare(log: Log, robot: Robot, processing: Processing | None = None) -> Pre
     first, behind = _trim(base, cutoff, processing, log.name)
     factor = _decimation(base, cutoff, processing)
     keep = slice(first, behind, factor)
-    motion = Motion(base.grid[keep], q[keep], v[keep], a[keep], log.name)
+    motion = Motion(base.grid[keep], moved.q[keep], moved.v[keep], moved.a[keep], log.name)
     tau = np.ascontiguousarray(tau[keep])
-    dead_band = _drop_slow(tau, motion.v, joints, processing)
     tau.setflags(write=False)
-    record: dict[str, object] = {
-        "log": log.name,
-        "source": log.source,
-        "content_sha256": content_hash,
-        "processing": processing.as_record(),
-        "samples_in": len(log),
-        "duration_s": log.duration_s,
-        "ignored_columns": list(log.ignored),
-        "ignored_joints": list(extra),
-        "computed_from_motors": computed,
-        "transmission": None if robot.transmission is None else robot.transmission.record(),
-        "time": base.record,
-        "rows_cut_at_ends": [rows.start, len(log) - rows.stop],
-        "samples_bridged": {
+    whole = Measurements(joints, tau)
+    used, dead_band = leave_out_slow(model, motion, whole, processing.dead_band)
+    record = RunRecord(
+        log=log.name,
+        processing=processing,
+        source=log.source,
+        content_sha256=content_hash,
+        samples_in=len(log),
+        duration_s=log.duration_s,
+        ignored_columns=log.ignored,
+        ignored_joints=extra,
+        computed_from_motors=computed,
+        motors=None if robot.transmission is None else robot.transmission.motors,
+        time=base.record,
+        rows_cut_at_ends=(rows.start, len(log) - rows.stop),
+        samples_bridged={
             f"{joint}.{quantity}": int(mask.sum())
             for (joint, quantity), mask in missing.items()
             if mask.any()
         },
-        "unwrapped_jumps": jumps,
-        "cutoff_hz": cutoff,
-        "cutoff_choice": None if choice is None else _plain(choice),
-        **origin,
-        "velocity_factors": factors,
-        "trimmed_s": [first / base.rate_hz, (len(base.grid) - behind) / base.rate_hz],
-        "decimation": factor,
-        "rate_out_hz": base.rate_hz / factor,
-        "samples_out": len(motion),
-        "dead_band": dead_band,
-        "torque_samples_missing": {
-            joint: int(count) for joint, count in zip(joints, np.isnan(tau).sum(axis=0))
+        unwrapped_jumps=jumps,
+        cutoff_hz=cutoff,
+        cutoff_choice=choice,
+        velocity_from=moved.velocity_from,
+        acceleration_from=moved.acceleration_from,
+        velocity_factors=factors,
+        trimmed_s=(first / base.rate_hz, (len(base.grid) - behind) / base.rate_hz),
+        decimation=factor,
+        rate_out_hz=base.rate_hz / factor,
+        samples_out=len(motion),
+        dead_band=dead_band,
+        torque_samples_missing={
+            joint: int(count) for joint, count in zip(joints, np.isnan(used.tau).sum(axis=0))
         },
-    }
+    )
     limits = beyond_limits(robot, {joint: even[joint, "position"] for joint in joints})
     stuck = constant_torques({joint: even[joint, "torque"] for joint in joints})
     findings = (*doubts, *limits, *stuck, *joints_that_should_rest(log, robot))
-    return Prepared(motion, Measurements(joints, tau), record, findings)
+    return Prepared(motion, used, whole, record, findings)
+
+
+def _robot_of(model: object) -> Robot:
+    """The robot of a model, or the robot itself; anything else is refused."""
+    if isinstance(model, Model):
+        return model.robot
+    if isinstance(model, Robot):
+        return model
+    raise RobotError(f"a model or a robot is needed, not {described(model)}")
 
 
 def _choose_cutoff(
@@ -179,49 +201,6 @@ def _decimation(base: TimeBase, cutoff: float | None, processing: Processing) ->
     return max(1, math.floor(base.rate_hz / (RATE_PER_CUTOFF * cutoff) + 1e-6))
 
 
-def _drop_slow(
-    tau: Array, v: Array, joints: tuple[str, ...], processing: Processing
-) -> dict[str, object]:
-    """Mark (in place) the torques of joints within their dead band; what and how many."""
-    asked = processing.dead_band
-    band = 0.0 if asked is None or asked == "auto" else asked
-    if isinstance(band, Mapping):
-        unknown = [joint for joint in band if joint not in joints]
-        if unknown:
-            raise SignalError(
-                f"dead_band names {', '.join(unknown)}, which the robot does not have; "
-                f"its joints are {', '.join(joints)}"
-            )
-    speeds = {
-        joint: float(band.get(joint, 0.0) if isinstance(band, Mapping) else band)
-        for joint in joints
-    }
-    slow = np.abs(v) < np.array(list(speeds.values()))
-    dropped = slow & ~np.isnan(tau)
-    tau[slow] = np.nan
-    return dead_band_record(processing.dead_band, speeds, joints, dropped.sum(axis=0))
-
-
-def dead_band_record(
-    asked: DeadBand,
-    speeds: Mapping[str, float],
-    channels: Sequence[str],
-    samples: NDArray[np.int64],
-) -> dict[str, object]:
-    """What was asked for, the speeds (rad/s or m/s) by name, and torques left out by channel."""
-    return {
-        "asked": dict(asked) if isinstance(asked, Mapping) else asked,
-        "speeds": {name: float(speed) for name, speed in speeds.items()},
-        "samples": {name: int(n) for name, n in zip(channels, samples, strict=True)},
-    }
-
-
 def _in_words(source: str | None) -> str:
     """What a computed signal is made of, behind its name."""
     return "" if source is None else f" (= {source})"
-
-
-def _plain(choice: CutoffChoice) -> dict[str, object]:
-    record: dict[str, object] = asdict(choice)
-    record["noise"] = [None if math.isnan(x) else x for x in choice.noise]
-    return record

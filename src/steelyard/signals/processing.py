@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Any, Literal
 
 from steelyard.errors import SignalError
 
@@ -47,12 +47,10 @@ class Processing:
         to settle.
     decimate : keep every so-many-th sample; ``"auto"`` keeps about ten samples per cutoff
         period.
-    dead_band : torques at speeds (rad/s or m/s) below this are not used; one number, or one
-        per name. :func:`steelyard.identify` knows which speeds Coulomb friction sees: there
-        names are those of joints and couplings with Coulomb friction, and ``"auto"`` is a
-        tenth of the root mean square of each one's speed. :func:`steelyard.prepare` alone
-        goes by the speed of each joint, and takes ``"auto"`` as none. None or 0 uses every
-        torque.
+    dead_band : a torque is not used while a Coulomb term that acts on it has a speed (rad/s or
+        m/s) below this; one number, or one per name of a joint or coupling with Coulomb friction.
+        ``"auto"`` is a tenth of the root mean square of the speed that each term sees. None or 0
+        uses every torque.
     still_joints : ``"refuse"`` a log in which a joint never moves, or ``"keep"`` it, which
         suits logs that serve for prediction only.
     """
@@ -144,6 +142,12 @@ class Processing:
                 value = dict(value)
             record[field.name] = list(value) if isinstance(value, tuple) else value
         return record
+
+    @staticmethod
+    def from_record(record: Mapping[str, Any]) -> Processing:
+        """Read :meth:`as_record` back; choices that this version does not know are passed over."""
+        known = {field.name for field in fields(Processing)}
+        return Processing(**{name: value for name, value in record.items() if name in known})
 
 
 def _check_number(name: str, value: object, positive: bool = False) -> None:

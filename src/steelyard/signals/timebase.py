@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import SignalError
 from steelyard.signals.processing import Processing
+from steelyard.signals.run_record import PeriodRecord, TimeBaseRecord
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -46,25 +47,20 @@ class TimeBase:
         return self.grid is not self.recorded
 
     @property
-    def record(self) -> dict[str, object]:
-        """What was found and done, in plain values."""
+    def record(self) -> TimeBaseRecord:
+        """What was found and done."""
         step = np.diff(self.recorded)
         period = float(np.median(step))
-        return {
-            "recorded_rate_hz": self.recorded_rate_hz,
-            "mean_rate_hz": float(1.0 / np.mean(step)),
-            "period_s": {
-                "min": float(step.min()),
-                "median": period,
-                "max": float(step.max()),
-                "std": float(step.std()),
-            },
-            "largest_deviation_periods": unevenness(self.recorded),
-            "resampled": self.resampled,
-            "rate_hz": self.rate_hz,
-            "holes": int(np.sum(step > HOLE_PERIODS * period)),
-            "samples_in_holes": int(self.in_hole.sum()),
-        }
+        return TimeBaseRecord(
+            recorded_rate_hz=self.recorded_rate_hz,
+            mean_rate_hz=float(1.0 / np.mean(step)),
+            period_s=PeriodRecord(float(step.min()), period, float(step.max()), float(step.std())),
+            largest_deviation_periods=unevenness(self.recorded),
+            resampled=self.resampled,
+            rate_hz=self.rate_hz,
+            holes=int(np.sum(step > HOLE_PERIODS * period)),
+            samples_in_holes=int(self.in_hole.sum()),
+        )
 
 
 def unevenness(time: Array) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,10 +15,10 @@ from steelyard.logs.log import Log
 from steelyard.logs.several import with_unique_names
 from steelyard.model.base_map import BaseMap
 from steelyard.model.model import Model
-from steelyard.signals.dead_band import leave_out_slow
 from steelyard.signals.motion import Measurements, Motion
 from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.processing import Processing
+from steelyard.signals.run_record import RunRecord
 from steelyard.validation.scores import Validation, predict_base, validate
 
 Array = NDArray[np.float64]
@@ -29,9 +29,9 @@ class HeldOut:
     """Errors on runs that should not have been used.
 
     runs : one validation per run. overall : over all of them as if they were one.
-    first, predicted : the first run with all of its torques, and those (n_samples, nv) that are
-        predicted for it; NaN where they are not held against the measured ones.
-    records : what was done to the signals of each run.
+    first, predicted : the first run, and the torques (n_samples, nv) that are predicted for it;
+        NaN where they are not held against the measured ones.
+    records : what was done to the log of each run.
     used : names of runs that the estimate was made from after all.
     findings : what the user should know about the runs.
     """
@@ -40,7 +40,7 @@ class HeldOut:
     overall: Validation
     first: Prepared
     predicted: Array
-    records: tuple[Mapping[str, Any], ...] = ()
+    records: tuple[RunRecord, ...]
     used: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 
@@ -55,16 +55,15 @@ class HeldOut:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
-        records = self.records or ({},) * len(self.runs)
         return {
             "overall": self.overall.to_dict(),
             "runs": [
                 {
                     **run.to_dict(),
                     "used_for_the_estimate": run.run in self.used,
-                    "record": dict(record),
+                    "record": record.as_json(),
                 }
-                for run, record in zip(self.runs, records, strict=True)
+                for run, record in zip(self.runs, self.records, strict=True)
             ],
             "findings": [vars(finding) for finding in self.findings],
         }
@@ -80,15 +79,14 @@ def validate_logs(
 ) -> HeldOut:
     """Predict the torques of each log from base parameters beta (n_base,), and compare.
 
-    used : content hashes of the logs that the estimate was made from; see :func:`used_hashes`.
+    used : content hashes of the logs that the estimate was made from: its ``log_hashes``.
 
     A joint that never moves is no reason to refuse a log here: its torque can be predicted.
     """
-    without = replace(processing, still_joints="keep", dead_band=None)
-    whole = [prepare(log, model.robot, without) for log in with_unique_names(logs)]
-    if not whole:
+    keeping = replace(processing, still_joints="keep")
+    prepared = [prepare(log, model, keeping) for log in with_unique_names(logs)]
+    if not prepared:
         raise LogError("there is no log to validate on; give at least one")
-    prepared = [leave_out_slow(model, run, processing.dead_band) for run in whole]
     predicted = [predict_base(model, base, beta, run.motion) for run in prepared]
     runs = tuple(
         validate(model, torques, run.motion, run.measurements)
@@ -98,11 +96,11 @@ def validate_logs(
     if len(runs) > 1:
         motion, measurements = one_run(prepared)
         overall = validate(model, np.concatenate(predicted), motion, measurements)
-    seen = tuple(run.motion.run for run in prepared if run.record["content_sha256"] in used)
+    seen = tuple(run.motion.run for run in prepared if run.record.content_sha256 in used)
     return HeldOut(
         runs,
         overall,
-        whole[0],
+        prepared[0],
         where_used(prepared[0], predicted[0]),
         tuple(run.record for run in prepared),
         seen,
