@@ -15,7 +15,7 @@ from steelyard.errors import EstimationError, LogError
 from steelyard.identification.drive_gains import identify_gains, with_open_gains
 from steelyard.identification.gain_factors import gain_factors, measured_in_order
 from steelyard.identification.gain_fit import fit_gains
-from steelyard.identification.identify import prepare_run
+from steelyard.identification.runs import prepare_run
 from steelyard.knowledge.overlay.toml_file import parse_overlay
 from steelyard.knowledge.payload import Payload
 from steelyard.logs.writer_csv import write_csv

@@ -13,7 +13,8 @@ from small_arm import URDF, arm_log, true_theta
 from steelyard.errors import EstimationError, LogError, ModelError, SignalError, SteelyardError
 from steelyard.estimators.least_squares import ols, wls
 from steelyard.excitation.fourier import multisine
-from steelyard.identification.identify import identify, prepare_run
+from steelyard.identification.identify import identify
+from steelyard.identification.runs import prepare_run
 from steelyard.knowledge.overlay.apply import apply_overlay
 from steelyard.knowledge.overlay.model import model_of
 from steelyard.knowledge.overlay.terms import terms_from_overlay

@@ -6,11 +6,9 @@ import argparse
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from steelyard.errors import ResultError, SignalError
+from steelyard.errors import SignalError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from steelyard.signals.processing import DeadBand, Processing
 
 PRESETS = ("sousa2014",)
@@ -88,25 +86,6 @@ def processing_from(arguments: argparse.Namespace, default: Processing) -> Proce
     if "trim_s" in given:
         given["trim_s"] = tuple(given["trim_s"])
     return replace(processing, **given)
-
-
-def recorded_processing(document: Mapping[str, Any]) -> Processing:
-    """The processing of the first run that a result records, with the cutoff that it got."""
-    from steelyard.signals.processing import Processing
-    from steelyard.signals.run_record import processing_as_used
-
-    known = {field.name for field in fields(Processing)}
-    try:
-        recorded = dict(document["record"]["runs"][0]["processing"])
-        if isinstance(recorded.get("trim_s"), list):
-            recorded["trim_s"] = tuple(recorded["trim_s"])
-        processing = Processing(**{k: value for k, value in recorded.items() if k in known})
-        return processing_as_used(processing, document["record"])
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as failure:
-        raise ResultError(
-            f"the result does not record how its signals were processed "
-            f"({type(failure).__name__}: {failure})"
-        ) from None
 
 
 def _number_or(*words: str) -> Any:
