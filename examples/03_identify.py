@@ -2,12 +2,12 @@
 
 A virtual robot stands in for the real one: it follows a sum of sines under computed-torque
 control, and its log (positions and torques, with noise) is all that identification sees. With a
-robot of your own, replace the middle part by ``log = read_log("run.csv")``.
+robot of your own, replace the middle part by ``train = read_log("run.csv")``, and ``test`` likewise
+by a log of another motion.
 """
 
-from steelyard import Model, Processing, Sensors, identify, multisine, prepare, simulate
+from steelyard import Model, Processing, Sensors, identify, multisine, simulate, write_outputs
 from steelyard.simulation.builtin_arm import builtin_arm, builtin_truth
-from steelyard.validation.scores import predict_base, validate
 
 robot = builtin_arm()
 model = Model(robot)
@@ -20,8 +20,7 @@ train, test = (
 
 # near standstill friction has no sign: torques at less than 0.05 rad/s are left out, in the place
 # of the automatic band, which is a tenth of each joint's speed
-processing = Processing(dead_band=0.05)
-found = identify(robot, [train], processing=processing)
+found = identify(robot, train, validate_on=test, processing=Processing(dead_band=0.05))
 estimate = found.estimate
 print(f"{estimate.base.rank} base parameters, condition number {estimate.condition:.0f}")
 for parameter in estimate.parameters()[:8]:
@@ -30,7 +29,7 @@ for parameter in estimate.parameters()[:8]:
         f"[{parameter.lower:9.4f}, {parameter.upper:9.4f}] {parameter.unit}"
     )
 
-held_out = prepare(test, robot, processing)
-predicted = predict_base(found.model, estimate.base, estimate.beta, held_out.motion)
-check = validate(found.model, predicted, held_out.motion, held_out.measurements)
+check = found.validation.overall
 print(f"held-out relative error: {100 * check.prediction.relative_error:.2f} %")
+for kind, path in write_outputs(found, "out").items():
+    print(f"{kind}: {path}")
