@@ -104,12 +104,12 @@ class Row:
         """The training recording, prepared as ``model`` needs, in factors of ``wide``."""
         from recorded import kuka_run
 
-        from steelyard.identification.identify import compressed
+        from steelyard.identification.runs import compressed
         from steelyard.regression.compress import compress
 
         if self.dataset == KUKA:
             return compress(wide, *kuka_run(1, KUKA_SKIPPED), threads=threads)
-        return compressed(model, wide, self._logs()[0], self._processing(), threads)[0]
+        return compressed(model, wide, self._logs()[0], self._processing(), threads).regression
 
     def held_out(self, model: Model) -> HeldOutRun:
         """The recording to predict, prepared in the same way."""

@@ -1,21 +1,12 @@
 """From a log to base parameters
 
 A virtual robot stands in for the real one: it follows a sum of sines under computed-torque
-control, and its log (positions and torques, with noise) is all that identification uses. With a
-robot of your own, replace the middle part by ``log = read_log("run.csv")``.
+control, and its log (positions and torques, with noise) is all that identification sees. With a
+robot of your own, replace the middle part by ``train = read_log("run.csv")``, and ``test`` likewise
+by a log of another motion.
 """
 
-from steelyard import (
-    Model,
-    Processing,
-    Sensors,
-    identify,
-    multisine,
-    predict_base,
-    prepare,
-    simulate,
-    validate,
-)
+from steelyard import Model, Processing, Sensors, identify, multisine, simulate, write_outputs
 from steelyard.simulation.builtin_arm import builtin_arm, builtin_truth
 
 robot = builtin_arm()
@@ -27,10 +18,9 @@ train, test = (
     for seed in (1, 2)
 )
 
-# near standstill Coulomb friction has no sign: torques below 0.05 rad/s are left out, instead of
-# below the automatic limit, which is a tenth of each joint's rms speed
-processing = Processing(dead_band=0.05)
-found = identify(robot, [train], processing=processing)
+# near standstill friction has no sign: torques at less than 0.05 rad/s are left out, in the place
+# of the automatic band, which is a tenth of each joint's speed
+found = identify(robot, train, validate_on=test, processing=Processing(dead_band=0.05))
 estimate = found.estimate
 print(f"{estimate.base.rank} base parameters, condition number {estimate.condition:.0f}")
 for parameter in estimate.parameters()[:8]:
@@ -39,7 +29,7 @@ for parameter in estimate.parameters()[:8]:
         f"[{parameter.lower:9.4f}, {parameter.upper:9.4f}] {parameter.unit}"
     )
 
-held_out = prepare(test, found.model, processing)
-predicted = predict_base(found.model, estimate.base, estimate.beta, held_out.motion)
-check = validate(found.model, predicted, held_out.motion, held_out.measurements)
+check = found.validation.overall
 print(f"held-out relative error: {100 * check.prediction.relative_error:.2f} %")
+for kind, path in write_outputs(found, "out").items():
+    print(f"{kind}: {path}")

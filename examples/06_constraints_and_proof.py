@@ -4,7 +4,16 @@ Masses, boxes and symmetry are stated by name. The estimate satisfies them exact
 that are written, and a certificate proves it without trust in the solver.
 """
 
-from steelyard import Box, Constraints, Model, identify, multisine, prove, simulate
+from steelyard import (
+    Box,
+    Constraints,
+    Model,
+    identify,
+    multisine,
+    simulate,
+    verify,
+    write_certificate,
+)
 from steelyard.simulation.builtin_arm import builtin_arm, builtin_truth
 
 robot = builtin_arm()
@@ -18,7 +27,10 @@ known = Constraints(
     bounds={"coulomb": (0.0, 20.0)},
 )
 found = identify(robot, log, method="feasible", constraints=known, n_resamples=20, ranges=False)
-proof, findings = prove(found.model, found.regression, found.fit)
 print(found.estimate.method, f"{found.estimate.relative_error:.2%}")
-print(proof.words if proof is not None else findings)
-print("verified in integer arithmetic:", proof is not None and proof.verdict.valid)
+if found.certificate is None:
+    print(found.findings)
+else:
+    print(found.certificate.words)
+    write_certificate("certificate.json", found.certificate.document)
+    print("checked with integers alone:", verify("certificate.json").valid)

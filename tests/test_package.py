@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -16,6 +17,39 @@ from project import ROOT
 import steelyard
 
 HEAVY = ("numba", "scipy", "matplotlib", "pinocchio", "mujoco", "jinja2", "rich")
+WHOLE_WAY = (
+    "read_robot",
+    "read_log",
+    "prepare",
+    "compress",
+    "identify",
+    "with_validation",
+    "with_certificate",
+    "ols",
+    "wls",
+    "prove",
+    "verify",
+    "read_certificate",
+    "write_certificate",
+    "validate_logs",
+    "validate_result",
+    "report_of",
+    "write_report",
+    "write_outputs",
+    "parameters_csv",
+    "standard_csv",
+    "result_document",
+    "read_result",
+    "write_result",
+    "nearest_urdf",
+    "write_nearest_urdf",
+    "write_inertials",
+    "base_feasibility",
+    "correct_base",
+    "proven_correction",
+    "identify_gains",
+    "simulate",
+)
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -45,6 +79,25 @@ def test_every_public_name_resolves_to_what_it_says():
     assert set(dir(steelyard)) == set(steelyard.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'weigh'"):
         _ = steelyard.weigh
+
+
+def test_type_checkers_see_the_same_names():
+    """What is imported for type checkers is the table of lazy names, each from the same module."""
+    tree = ast.parse(Path(steelyard.__file__).read_text(encoding="utf-8"))
+    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+    assert isinstance(guarded.test, ast.Name)
+    assert guarded.test.id == "TYPE_CHECKING"
+    imported = [
+        (alias.name, alias.asname, node.module) for node in guarded.body for alias in node.names
+    ]
+    assert sorted(imported) == sorted(
+        (name, name, f"steelyard.{home}") for name, home in steelyard._HOME.items()
+    )
+
+
+def test_the_whole_way_can_be_imported():
+    """From robot and logs to the files, a user needs nothing but names of the package."""
+    assert [name for name in WHOLE_WAY if name not in steelyard.__all__] == []
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
 """Steelyard: weigh the links of a robot from the torques its joints carry.
 
-    from steelyard import Robot, identify, read_log
+    from steelyard import Robot, identify, read_log, write_outputs
 
-    found = identify(Robot.from_urdf("arm.urdf"), [read_log("run.csv")])
+    found = identify(
+        Robot.from_urdf("arm.urdf"), read_log("run.csv"), validate_on=read_log("other.csv")
+    )
     for parameter in found.estimate.parameters():
         print(parameter.name, parameter.value, parameter.lower, parameter.upper)
+    write_outputs(found, "out")
 
 The names below load their modules when they are first used.
 """
@@ -17,27 +20,40 @@ from typing import TYPE_CHECKING, Any
 from steelyard._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from steelyard.certificates.base_correction import proven_correction as proven_correction
     from steelyard.certificates.base_feasibility import base_feasibility as base_feasibility
     from steelyard.certificates.base_feasibility import correct_base as correct_base
+    from steelyard.certificates.certificate import Certificate as Certificate
     from steelyard.certificates.certificate import prove as prove
+    from steelyard.certificates.document import read_certificate as read_certificate
     from steelyard.certificates.verify import verify as verify
     from steelyard.certificates.writing import write_certificate as write_certificate
     from steelyard.errors import SteelyardError as SteelyardError
+    from steelyard.estimators.bodies import body_estimates as body_estimates
     from steelyard.estimators.estimate import Estimate as Estimate
     from steelyard.estimators.least_squares import ols as ols
     from steelyard.estimators.least_squares import wls as wls
+    from steelyard.estimators.result_file import Result as Result
     from steelyard.estimators.result_file import read_result as read_result
     from steelyard.estimators.result_file import result_document as result_document
     from steelyard.estimators.result_file import write_result as write_result
     from steelyard.excitation.fourier import FourierTrajectory as FourierTrajectory
     from steelyard.excitation.fourier import multisine as multisine
     from steelyard.export.physical import nearest_urdf as nearest_urdf
+    from steelyard.export.physical import write_nearest_urdf as write_nearest_urdf
+    from steelyard.export.tables import parameters_csv as parameters_csv
+    from steelyard.export.tables import standard_csv as standard_csv
     from steelyard.export.urdf import rewrite_inertials as rewrite_inertials
     from steelyard.export.urdf import write_inertials as write_inertials
     from steelyard.findings import Finding as Finding
     from steelyard.identification.drive_gains import identify_gains as identify_gains
     from steelyard.identification.identify import Identification as Identification
     from steelyard.identification.identify import identify as identify
+    from steelyard.identification.identify import with_certificate as with_certificate
+    from steelyard.identification.identify import with_validation as with_validation
+    from steelyard.identification.outputs import document_of as document_of
+    from steelyard.identification.outputs import report_of as report_of
+    from steelyard.identification.outputs import write_outputs as write_outputs
     from steelyard.knowledge.constraints import Constraints as Constraints
     from steelyard.knowledge.constraints import MassSum as MassSum
     from steelyard.knowledge.constraints import Mirrored as Mirrored
@@ -77,6 +93,8 @@ if TYPE_CHECKING:
     from steelyard.regression.factor_file import write_regression as write_regression
     from steelyard.regression.regression import Regression as Regression
     from steelyard.regression.regression import merge as merge
+    from steelyard.report.content import Reference as Reference
+    from steelyard.report.content import Report as Report
     from steelyard.report.page import render_report as render_report
     from steelyard.report.page import write_report as write_report
     from steelyard.robot.nearest_body import nearest_physical as nearest_physical
@@ -94,13 +112,16 @@ if TYPE_CHECKING:
     from steelyard.simulation.sensors import Sensors as Sensors
     from steelyard.simulation.simulate import Controller as Controller
     from steelyard.simulation.simulate import simulate as simulate
+    from steelyard.validation.held_out import HeldOut as HeldOut
     from steelyard.validation.held_out import validate_logs as validate_logs
+    from steelyard.validation.saved_results import validate_result as validate_result
     from steelyard.validation.scores import predict_base as predict_base
     from steelyard.validation.scores import validate as validate
 
 _HOME = {
     "BaseMap": "model.base_map",
     "Box": "knowledge.regions",
+    "Certificate": "certificates.certificate",
     "Constraints": "knowledge.constraints",
     "Controller": "simulation.simulate",
     "Cylinder": "knowledge.regions",
@@ -108,6 +129,7 @@ _HOME = {
     "Estimate": "estimators.estimate",
     "Finding": "findings",
     "FourierTrajectory": "excitation.fourier",
+    "HeldOut": "validation.held_out",
     "Hull": "knowledge.regions",
     "Identification": "identification.identify",
     "Joint": "robot.parts",
@@ -125,7 +147,10 @@ _HOME = {
     "Prepared": "signals.prepare",
     "Prior": "knowledge.prior",
     "Processing": "signals.processing",
+    "Reference": "report.content",
     "Regression": "regression.regression",
+    "Report": "report.content",
+    "Result": "estimators.result_file",
     "Robot": "robot.robot",
     "Sensors": "simulation.sensors",
     "SteelyardError": "errors",
@@ -135,12 +160,14 @@ _HOME = {
     "base_feasibility": "certificates.base_feasibility",
     "base_map": "model.base_map",
     "bias_torque": "model.kernels",
+    "body_estimates": "estimators.bodies",
     "check_links": "robot.physical_links",
     "compress": "regression.compress",
     "compress_stream": "regression.compress",
     "correct_base": "certificates.base_feasibility",
     "coupled_terms": "model.terms",
     "default_terms": "model.terms",
+    "document_of": "identification.outputs",
     "identify": "identification.identify",
     "identify_gains": "identification.drive_gains",
     "joint_terms": "model.terms",
@@ -150,6 +177,7 @@ _HOME = {
     "nearest_physical": "robot.nearest_body",
     "nearest_urdf": "export.physical",
     "ols": "estimators.least_squares",
+    "parameters_csv": "export.tables",
     "predict_base": "validation.scores",
     "prepare": "signals.prepare",
     "prior_from_file": "knowledge.prior",
@@ -158,24 +186,33 @@ _HOME = {
     "prior_from_robot": "knowledge.prior",
     "prior_from_values": "knowledge.prior",
     "prove": "certificates.certificate",
+    "proven_correction": "certificates.base_correction",
+    "read_certificate": "certificates.document",
     "read_log": "logs.reading",
     "read_overlay": "knowledge.overlay.toml_file",
     "read_regression": "regression.factor_file",
     "read_result": "estimators.result_file",
     "read_robot": "knowledge.overlay.read_robot",
     "render_report": "report.page",
+    "report_of": "identification.outputs",
     "result_document": "estimators.result_file",
     "rewrite_inertials": "export.urdf",
     "simulate": "simulation.simulate",
+    "standard_csv": "export.tables",
     "torque": "model.kernels",
     "torque_regressor": "model.kernels",
     "validate": "validation.scores",
     "validate_logs": "validation.held_out",
+    "validate_result": "validation.saved_results",
     "verify": "certificates.verify",
+    "with_certificate": "identification.identify",
+    "with_validation": "identification.identify",
     "wls": "estimators.least_squares",
     "write_certificate": "certificates.writing",
     "write_csv": "logs.writer_csv",
     "write_inertials": "export.urdf",
+    "write_nearest_urdf": "export.physical",
+    "write_outputs": "identification.outputs",
     "write_regression": "regression.factor_file",
     "write_report": "report.page",
     "write_result": "estimators.result_file",

@@ -1,4 +1,4 @@
-"""The proof of an identification: on the digits that are written, or a reason why not."""
+"""The certificate of an identification: on the digits that are written, or a reason why not."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from small_arm import URDF, arm_log
 
-from steelyard.certificates import certificate as proofs
+from steelyard.certificates import certificate as certificates
 from steelyard.certificates.certificate import prove
 from steelyard.certificates.verify import verify
 from steelyard.certificates.writing import write_certificate
 from steelyard.cli import main
-from steelyard.cli.result_files import standard_csv
 from steelyard.errors import EstimationError
 from steelyard.estimators.result_file import result_document
+from steelyard.export.tables import standard_csv
 from steelyard.identification.identify import Identification, identify
 from steelyard.logs.writer_csv import write_csv
 from steelyard.robot.robot import Robot
@@ -35,71 +35,83 @@ def test_a_fit_that_a_prior_draws_is_proven_feasible():
     """Nothing is claimed of its distance from the best fit, which it does not aim at."""
     robot = Robot.from_urdf_text(URDF)
     drawn = identify(robot, [arm_log(robot, 1)], n_resamples=20, ranges=False)
-    proof, findings = prove(drawn.model, drawn.regression, drawn.fit)
-    assert proof is not None
+    certificate, findings = prove(drawn.model, drawn.regression, drawn.fit)
+    assert certificate is not None
     assert findings == ()
-    assert (proof.verdict.valid, proof.verdict.kind, proof.gap) == (True, "feasible", None)
-    assert "best fit" not in proof.words
+    assert (certificate.verdict.valid, certificate.verdict.kind, certificate.gap) == (
+        True,
+        "feasible",
+        None,
+    )
+    assert "best fit" not in certificate.words
 
 
-def test_the_proof_is_about_the_digits_of_the_result(found, tmp_path):
+def test_the_certificate_is_about_the_digits_of_the_result(found, tmp_path):
     """Parameters of certificate, result and table are the same decimals, and the file verifies."""
-    proof, findings = prove(found.model, found.regression, found.fit)
-    assert proof is not None
+    certificate, findings = prove(found.model, found.regression, found.fit)
+    assert certificate is not None
     assert findings == ()
-    write_certificate(tmp_path / "certificate.json", proof.document)
+    write_certificate(tmp_path / "certificate.json", certificate.document)
     verdict = verify(tmp_path / "certificate.json", model=found.model.hash)
     assert (verdict.valid, verdict.kind) == (True, "optimal")
-    document = result_document(found.model, found.estimate, certificate=proof.summary())
+    document = result_document(found.model, found.estimate, certificate=certificate.summary())
     text = json.dumps(document)
     written = json.loads(text, parse_float=Fraction)["standard"]["parameters"]
     certified = json.loads((tmp_path / "certificate.json").read_text())["numbers"]["theta"]
     assert [Fraction(x) for x in certified] == [Fraction(p["value"]) for p in written]
     table = {
-        row["name"]: row["value"] for row in csv.DictReader(io.StringIO(standard_csv(found, 0.95)))
+        row["name"]: row["value"]
+        for row in csv.DictReader(io.StringIO(standard_csv(found.model, found.estimate)))
     }
     assert [Fraction(table[p["name"]]) for p in written] == [Fraction(x) for x in certified]
 
 
 def test_the_gap_bounds_what_other_feasible_parameters_reach(found):
     """The stated value is that of the factors, and the robot file's bodies fit no better."""
-    proof, _ = prove(found.model, found.regression, found.fit)
-    assert proof is not None
+    certificate, _ = prove(found.model, found.regression, found.fit)
+    assert certificate is not None
     factor = found.regression.system(found.fit.weights) / found.fit.sigma
 
     def value(theta: np.ndarray) -> float:
         away = factor[:, -1] - factor[:, :-1] @ (found.estimate.base.K @ theta)
         return 0.5 * float(away @ away)
 
-    assert proof.value == pytest.approx(value(found.estimate.standard.theta), rel=1e-9)
-    assert proof.gap is not None
-    assert 0.0 <= proof.gap <= 1e-3 * proof.value
+    assert certificate.value == pytest.approx(value(found.estimate.standard.theta), rel=1e-9)
+    assert certificate.gap is not None
+    assert 0.0 <= certificate.gap <= 1e-3 * certificate.value
     rng = np.random.default_rng(0)
     theta = found.estimate.standard.theta
     for _ in range(200):  # towards another feasible point, all between is feasible
         other = found.model.prior_theta() * rng.uniform(0.5, 2.0)
-        assert value(theta + rng.uniform(0, 1e-3) * (other - theta)) >= proof.value - proof.gap
+        assert (
+            value(theta + rng.uniform(0, 1e-3) * (other - theta))
+            >= certificate.value - certificate.gap
+        )
 
 
 def test_conditions_are_counted_by_kind(found):
     """The kinds of conditions add up to all of them."""
-    proof, _ = prove(found.model, found.regression, found.fit)
-    assert proof is not None
+    certificate, _ = prove(found.model, found.regression, found.fit)
+    assert certificate is not None
     blocks = found.fit.blocks
-    assert {c.kind: c.n_conditions for c in proof.cones} == {
+    assert {c.kind: c.n_conditions for c in certificate.cones} == {
         kind: sum(b.kind == kind for b in blocks) for kind in {b.kind for b in blocks}
     }
-    assert f"all {len(blocks)} conditions" in proof.words
+    assert f"all {len(blocks)} conditions" in certificate.words
 
 
 def test_without_a_bound_there_is_a_feasible_certificate_and_a_warning(found, monkeypatch):
     """Where no gap can be proven, that is said, and feasibility is proven all the same."""
-    monkeypatch.setattr(proofs, "fit_certificate", lambda *_: None)
-    proof, findings = prove(found.model, found.regression, found.fit)
-    assert proof is not None
-    assert (proof.verdict.valid, proof.verdict.kind, proof.gap) == (True, "feasible", None)
+    monkeypatch.setattr(certificates, "fit_certificate", lambda *_: None)
+    certificate, findings = prove(found.model, found.regression, found.fit)
+    assert certificate is not None
+    assert (certificate.verdict.valid, certificate.verdict.kind, certificate.gap) == (
+        True,
+        "feasible",
+        None,
+    )
     assert [(f.level, f.code) for f in findings] == [("warning", "no-gap-proven")]
-    assert "not proven" in proof.words
+    assert "not proven" in certificate.words
 
 
 def test_a_reason_is_given_where_nothing_can_be_proven(found, monkeypatch):
@@ -108,22 +120,22 @@ def test_a_reason_is_given_where_nothing_can_be_proven(found, monkeypatch):
     def refuse(*_: object) -> None:
         raise EstimationError("numbers too long")
 
-    monkeypatch.setattr(proofs, "fit_certificate", refuse)
+    monkeypatch.setattr(certificates, "fit_certificate", refuse)
     theta = found.fit.theta.copy()
     theta[found.model.column_names.index("fore.m")] = -1.0
-    proof, findings = prove(found.model, found.regression, replace(found.fit, theta=theta))
-    assert proof is None
+    certificate, findings = prove(found.model, found.regression, replace(found.fit, theta=theta))
+    assert certificate is None
     assert [(f.level, f.code) for f in findings] == [("warning", "no-certificate")]
     assert "fore" in findings[0].words
 
 
 def test_other_methods_promise_nothing(found):
-    """Plain least squares has no proof, and no finding about that."""
+    """Plain least squares has no certificate, and no finding about that."""
     assert prove(found.model, found.regression, None) == (None, ())
 
 
 def test_the_command_line_proves_and_names_what_is_left_over(capsys, tmp_path):
-    """identify says what is proven, verify agrees, and a proof of something older is named."""
+    """identify says what is proven, verify agrees, and an older certificate is named."""
     robot = tmp_path / "arm.urdf"
     robot.write_text(URDF)
     write_csv(arm_log(Robot.from_urdf_text(URDF), 1), tmp_path / "log.csv")

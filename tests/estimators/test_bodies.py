@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from small_arm import URDF, arm_log
 
-from steelyard.cli.result_files import standard_csv
 from steelyard.estimators.bodies import all_parameters, body_estimates, term_estimates
+from steelyard.export.tables import standard_csv
 from steelyard.identification.identify import Identification, identify
 from steelyard.knowledge.constraints import Constraints
 from steelyard.report.standard import cell
@@ -77,7 +77,7 @@ def test_a_body_that_may_weigh_nothing_has_no_limit_on_its_centre():
 
 def test_the_table_has_every_number_once(found):
     """The table lists 22 numbers for each body and the terms of each joint, kinds in words."""
-    rows = list(csv.DictReader(io.StringIO(standard_csv(found, 0.95))))
+    rows = list(csv.DictReader(io.StringIO(standard_csv(found.model, found.estimate))))
     names = [row["name"] for row in rows]
     terms = term_estimates(found.model, found.estimate)
     n_terms = sum(len(own) for own in terms.values())

@@ -16,7 +16,7 @@ from steelyard.cli import main
 from steelyard.errors import EstimationError, LogError
 from steelyard.identification.drive_gains import compress_motors, identify_gains, with_open_gains
 from steelyard.identification.gain_fit import fit_gains
-from steelyard.identification.identify import compress_run
+from steelyard.identification.runs import compress_run
 from steelyard.knowledge.overlay.toml_file import parse_overlay
 from steelyard.knowledge.payload import Payload
 from steelyard.logs.writer_csv import write_csv

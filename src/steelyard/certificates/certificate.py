@@ -1,4 +1,4 @@
-"""The proof that comes with a constrained estimate, or why there is none."""
+"""The certificate of a constrained estimate, or why there is none."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ class ConeVerdict:
 
 
 @dataclass(frozen=True, eq=False)
-class Proof:
-    """A certificate and what checking it found.
+class Certificate:
+    """A proof about the parameters of an estimate, with the verdict of verifying it.
 
-    document : the certificate, as `steelyard.certificates.writing.write_certificate` writes it.
+    document : what :func:`steelyard.write_certificate` writes.
+    verdict : of :func:`steelyard.verify` on that document.
     drawn : whether a prior draws the parameters away from the best fit, on purpose.
     """
 
@@ -112,10 +113,11 @@ class Proof:
 
 def prove(
     model: Model, regression: Regression, fit: ConstrainedFit | None
-) -> tuple[Proof | None, tuple[Finding, ...]]:
-    """The best proof that can be made of a constrained fit, and what could not be proven.
+) -> tuple[Certificate | None, tuple[Finding, ...]]:
+    """The strongest certificate of a constrained fit, and findings on what could not be proven.
 
-    None, without a finding, for methods that promise nothing.
+    A bound on how much better any other feasible parameters could fit is proven where it can be,
+    otherwise feasibility alone. None, without a finding, where there is no constrained fit.
     """
     if fit is None:
         return None, ()
@@ -125,16 +127,16 @@ def prove(
     except (SteelyardError, np.linalg.LinAlgError) as failure:
         reason = str(failure)
     if document is not None:
-        return Proof(document, verify(document)), ()
+        return Certificate(document, verify(document)), ()
     try:
         document = feasible_certificate(model, fit.blocks, fit.theta)
     except SteelyardError as failure:
         words = f"there is no certificate: {failure}; the constraints hold as far as floats tell"
         return None, (Finding("warning", "no-certificate", words),)
     if fit.pull is not None:
-        return Proof(document, verify(document), drawn=True), ()
+        return Certificate(document, verify(document), drawn=True), ()
     words = (
         "the certificate proves that the parameters meet every condition, but not how close to "
         f"the best fit they are: {reason}"
     )
-    return Proof(document, verify(document)), (Finding("warning", "no-gap-proven", words),)
+    return Certificate(document, verify(document)), (Finding("warning", "no-gap-proven", words),)

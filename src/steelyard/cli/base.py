@@ -152,21 +152,15 @@ def correct(
     """The closest feasible base parameters, written so that their digits are feasible."""
     import numpy as np
 
-    from steelyard.certificates.base_feasibility import base_feasibility, correct_base
-    from steelyard.certificates.writing import feasible_certificate, provable_base
+    from steelyard.certificates.base_correction import proven_correction
+    from steelyard.certificates.writing import feasible_certificate
     from steelyard.knowledge.base_values import write_base_values
     from steelyard.model.typical_sizes import parameter_scale
 
-    scale = parameter_scale(model)
-    before = base_feasibility(base, beta, blocks, scale)
-    if before.witness is not None:
-        corrected, witness = beta, before.witness
-    else:
-        closest = correct_base(base, beta, blocks, scale)
-        corrected, witness = provable_base(base, closest.theta, blocks, scale)
-    distance = float(np.linalg.norm(corrected - beta))
+    found = proven_correction(base, beta, blocks, parameter_scale(model))
+    before, corrected, distance = found.before, found.beta, found.distance
     write_base_values(arguments.out, base.names, corrected)
-    certificate = feasible_certificate(model, blocks, witness, base=base, beta=corrected)
+    certificate = feasible_certificate(model, blocks, found.witness, base=base, beta=corrected)
     lines = [f"{arguments.file}: {WORDS[before.verdict]}"]
     lines.append(f"distance to the closest feasible ones: {distance:.4g}")
     changes = np.argsort(-np.abs(corrected - beta), kind="stable")

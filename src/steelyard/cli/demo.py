@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.cli.output import Output, progress
+from steelyard.cli.output import Output, output_folder, progress
 from steelyard.cli.processing import add_dead_band_argument, processing_from
 
 if TYPE_CHECKING:
@@ -44,21 +44,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Simulate, identify, validate, report."""
     from steelyard._files.access import write_text
-    from steelyard.cli import result_files, results
+    from steelyard.cli import results
     from steelyard.errors import RobotError
-    from steelyard.estimators.result_file import result_document
     from steelyard.excitation.fourier import multisine
     from steelyard.identification.identify import identify
+    from steelyard.identification.outputs import document_of, write_outputs
     from steelyard.logs.writer_csv import write_csv
     from steelyard.model.model import Model
     from steelyard.report.content import Reference
     from steelyard.signals.processing import Processing
     from steelyard.simulation.builtin_arm import arm_urdf, builtin_arm, builtin_truth
     from steelyard.simulation.simulate import Sensors, simulate
-    from steelyard.validation.held_out import validate_logs
 
     processing = processing_from(arguments, Processing())
-    folder = result_files.output_folder(arguments.out)
+    folder = output_folder(arguments.out)
     output = Output(arguments.json)
     # where the package is installed says nothing about the arm
     robot = replace(builtin_arm(), source=None)
@@ -93,42 +92,12 @@ def run(arguments: argparse.Namespace) -> int:
             inputs[log.name] = folder / f"{log.name}.csv"
             write_csv(log, inputs[log.name])
         shown.step("identifying")
-        found = identify(robot, logs[:1], processing=processing)
-        estimate = found.estimate
-        held_out = validate_logs(
-            found.model,
-            estimate.base,
-            estimate.beta,
-            logs[1:],
-            estimate.runs[0].processing_as_used,
-            estimate.log_hashes,
-        )
-        found = results.with_validation(found, held_out)
-        found, proof = results.with_proof(found, shown)
-        document = result_document(
-            found.model,
-            found.estimate,
-            level=LEVEL,
-            validation=held_out.to_dict(),
-            certificate=None if proof is None else proof.summary(),
-        )
+        found = identify(robot, logs[:1], validate_on=logs[1:], processing=processing, level=LEVEL)
         shown.step("writing the report")
-        true_beta = estimate.base.K @ truth
-        files = result_files.write_outputs(
-            folder,
-            found,
-            document,
-            level=LEVEL,
-            held_out=held_out,
-            reference=Reference("truth", true_beta),
-            proof=proof,
-        )
-    covered = coverage(estimate, true_beta)
-    results.show_estimate(output, found, LEVEL)
-    results.show_validation(output, held_out)
-    results.show_findings(output, found.estimate.findings)
-    if proof is not None:
-        results.show_proof(output, proof, files.get("certificate"))
+        true_beta = found.estimate.base.K @ truth
+        files = write_outputs(found, folder, reference=Reference("truth", true_beta))
+    covered = coverage(found.estimate, true_beta)
+    results.show_identification(output, found, files)
     output.line(
         f"{covered['inside']} of {covered['total']} true base parameters lie inside their "
         f"{100 * LEVEL:g} % intervals."
@@ -139,8 +108,8 @@ def run(arguments: argparse.Namespace) -> int:
     output.document(
         {
             "coverage": covered,
-            "files": {**files, **{kind: str(path) for kind, path in inputs.items()}},
-            "result": document,
+            "files": {kind: str(path) for kind, path in {**files, **inputs}.items()},
+            "result": document_of(found),
         }
     )
     return 0

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from steelyard._files.access import whole_file
 from steelyard._files.xml import read_file
 from steelyard.cli.output import Output
-from steelyard.errors import ModelError, RobotError, quoted_list, shown_path
-from steelyard.export.physical import LinkRepair, nearest_urdf, unphysical_links
+from steelyard.errors import RobotError, shown_path
+from steelyard.export.physical import LinkRepair, write_nearest_urdf
 from steelyard.knowledge.overlay.read_robot import first_element
 
 
@@ -32,13 +31,8 @@ def refuse_fix(files: list[str], out: str) -> None:
 
 
 def fix(output: Output, source: str, out: str, verbose: bool) -> dict[str, Any]:
-    """Write the nearest physical URDF, read it again, and describe it as plain data."""
-    nearest = nearest_urdf(source)
-    with whole_file(out, RobotError) as stream:
-        stream.write(nearest.data)
-    left = unphysical_links(out)
-    if set(left) != set(nearest.refused):
-        raise ModelError(f"{shown_path(out)}: links {quoted_list(left)} are not physical")
+    """Write the nearest physical URDF, and describe what changed as plain data."""
+    nearest = write_nearest_urdf(source, out)
     _show(output, out, nearest.repairs, dict(nearest.refused), verbose)
     return {
         "path": out,

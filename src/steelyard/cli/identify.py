@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard._files.access import refuse_overwriting
 from steelyard.cli.constraints import add_constraint_arguments, constraints_from
-from steelyard.cli.output import Output, progress
+from steelyard.cli.output import Output, output_folder, progress
 from steelyard.cli.prior import add_prior_arguments, gamma_from, prior_from
 from steelyard.cli.processing import (
     add_processing_arguments,
@@ -19,7 +20,6 @@ from steelyard.errors import EstimationError, ResultError
 
 if TYPE_CHECKING:
     from steelyard.knowledge.prior import Prior
-    from steelyard.logs.log import Log
     from steelyard.model.model import Model
 
 NAME = "identify"
@@ -28,13 +28,6 @@ METHODS = ("entropic", "pullback", "feasible", "essential", "cad", "cad-essentia
 WITH_PRIOR = ("entropic", "pullback")
 TAKE_PRIOR = (*WITH_PRIOR, "cad", "cad-essential")
 CONSTRAINED = (*WITH_PRIOR, "feasible")
-OUTPUTS = (
-    "result.json",
-    "report.html",
-    "parameters.csv",
-    "standard_parameters.csv",
-    "certificate.json",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,37 +93,34 @@ def run(arguments: argparse.Namespace) -> int:
 
     1 if the file's inertials predict the held-out logs better.
     """
-    from steelyard.cli import result_files, results
-    from steelyard.estimators.result_file import result_document
+    from steelyard.cli import results
     from steelyard.identification.identify import identify
+    from steelyard.identification.outputs import FILES, document_of, leftovers, write_outputs
     from steelyard.knowledge.overlay.constraints import constraints_from_overlay
     from steelyard.knowledge.overlay.model import model_of
     from steelyard.knowledge.overlay.read_robot import read_robot
     from steelyard.knowledge.overlay.terms import terms_from_overlay
     from steelyard.knowledge.overlay.toml_file import read_overlay
-    from steelyard.signals.prepare import prepare
     from steelyard.signals.processing import Processing
-    from steelyard.validation.held_out import validate_logs
 
     level = checked_level(arguments.level)
     processing = processing_from(arguments, Processing())
     overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
     robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
-    folder = None if arguments.out is None else result_files.output_folder(arguments.out)
+    folder = None if arguments.out is None else output_folder(arguments.out)
     if folder is not None:
         inputs = [arguments.robot, *arguments.logs, *arguments.validate_on]
         inputs += [path for path in (arguments.prior, arguments.overlay) if path is not None]
-        refuse_overwriting([folder / name for name in OUTPUTS], inputs, ResultError)
-    first: list[Log] = []
+        refuse_overwriting([folder / name for name in FILES.values()], inputs, ResultError)
     terms = terms_from_overlay(robot, overlay, torque=arguments.torque)
     stated, notes = constraints_from_overlay(model_of(robot, terms=terms), overlay)
     constraints = constraints_from(arguments, stated)
+    files: dict[str, Path] = {}
     with progress() as shown:
-        logs = results.read_logs(arguments.logs, shown)
         found = identify(
             robot,
-            # without held-out data the report shows the first run, which is otherwise forgotten
-            logs if folder is None or arguments.validate_on else keep_first(logs, first),
+            results.read_logs(arguments.logs, shown),
+            validate_on=results.read_logs(arguments.validate_on, shown),
             terms=terms,
             method=arguments.method,
             prior=checked_prior(arguments),
@@ -139,68 +129,23 @@ def run(arguments: argparse.Namespace) -> int:
             constraints=constraints,
             n_resamples=checked_resamples(arguments.resamples),
             ranges=not arguments.no_ranges,
+            level=level,
+            keep_first_run=folder is not None and not arguments.validate_on,
             progress=lambda what, done, total: shown.step(f"{what}: {done} of {total}"),
             processing=processing,
             threads=arguments.threads,
         )
-        held_out = None
-        if arguments.validate_on:
-            held_out = validate_logs(
-                found.model,
-                found.estimate.base,
-                found.estimate.beta,
-                results.read_logs(arguments.validate_on, shown),
-                found.estimate.runs[0].processing_as_used,
-                found.estimate.log_hashes,
-            )
-        found = results.with_validation(found, held_out)
-        found, proof = results.with_proof(found, shown)
-        document = result_document(
-            found.model,
-            found.estimate,
-            level=level,
-            validation=None if held_out is None else held_out.to_dict(),
-            certificate=None if proof is None else proof.summary(),
-        )
-        files = {}
         if folder is not None:
             shown.step("writing the report")
-            training = None
-            if first:
-                training = prepare(first[0], found.model, processing)
-            files = result_files.write_outputs(
-                folder,
-                found,
-                document,
-                level=level,
-                held_out=held_out,
-                training=training,
-                proof=proof,
-            )
+            files = write_outputs(found, folder)
     output = Output(arguments.json)
-    results.show_estimate(output, found, level)
-    results.show_consistency(output, found)
-    if held_out is not None:
-        results.show_validation(output, held_out)
-    results.show_findings(output, found.estimate.findings)
-    for note in notes:
-        output.line(f"note: {note}")
-    if proof is not None:
-        results.show_proof(output, proof, files.get("certificate"))
+    results.show_identification(output, found, files, notes)
     for path in files.values():
         output.line(f"wrote {path}")
-    for left in result_files.leftovers(folder, files):
+    for left in [] if folder is None else leftovers(folder, files.values()):
         output.line(f"note: {left} is from an earlier estimate, and does not belong to this one")
-    output.document(document)
-    return 0 if held_out is None or held_out.overall.beats_prior else 1
-
-
-def keep_first(logs: Iterable[Log], kept: list[Log]) -> Iterator[Log]:
-    """The logs, the first of them kept."""
-    for log in logs:
-        if not kept:
-            kept.append(log)
-        yield log
+    output.document(document_of(found))
+    return 0 if found.validation is None or found.validation.overall.beats_prior else 1
 
 
 def checked_prior(arguments: argparse.Namespace) -> Callable[[Model], Prior] | None:

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,6 +25,13 @@ def one_line(text: str) -> str:
     """``text`` on one line, everything that is not visible escaped."""
     joined = " ".join(text.split())
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in joined)
+
+
+def output_folder(path: str) -> Path:
+    """The folder, made if it is not there, before any long work."""
+    folder = Path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def print_document(document: Mapping[str, Any]) -> None:

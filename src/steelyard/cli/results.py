@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.cli.output import Output, Progress
@@ -11,7 +11,7 @@ from steelyard.report.numbers import percent, significant, with_half_width
 from steelyard.report.processing import covered
 
 if TYPE_CHECKING:
-    from steelyard.certificates.certificate import Proof
+    from steelyard.certificates.certificate import Certificate
     from steelyard.findings import Finding
     from steelyard.identification.identify import Identification
     from steelyard.logs.log import Log
@@ -35,49 +35,34 @@ def read_logs(paths: list[str], progress: Progress) -> Iterator[Log]:
         del log  # it must not live on while the next one is read
 
 
-def with_validation(found: Identification, held_out: HeldOut | None) -> Identification:
-    """The identification, with what its validation found: runs that the file predicts better."""
-    from steelyard.findings import Finding
+def show_identification(
+    output: Output, found: Identification, files: Mapping[str, Path], notes: Iterable[str] = ()
+) -> None:
+    """Everything that was found, and what the user should know about it.
 
-    if held_out is None:
-        return found
-    worse = tuple(
-        Finding(
-            "warning",
-            "worse-than-prior",
-            f"on run '{run.run}', which was not used, the estimate {run.verdict}; record motions "
-            "that are more alike or more varied, and look at the residuals before using it",
-        )
-        for run in held_out.runs
-        if not run.beats_prior and run.run not in held_out.used
-    )
-    known = found.estimate.findings
-    estimate = replace(found.estimate, findings=(*known, *held_out.findings, *worse))
-    return replace(found, estimate=estimate)
+    files : that were written, by kind. notes : on what the overlay states.
+    """
+    show_estimate(output, found)
+    show_consistency(output, found)
+    if found.validation is not None:
+        show_validation(output, found.validation)
+    show_findings(output, found.findings)
+    for note in notes:
+        output.line(f"note: {note}")
+    if found.certificate is not None:
+        show_certificate(output, found.certificate, files.get("certificate"))
 
 
-def with_proof(found: Identification, progress: Progress) -> tuple[Identification, Proof | None]:
-    """The identification with what could not be proven of it, and the proof."""
-    from steelyard.certificates.certificate import prove
-
-    if found.fit is None:
-        return found, None
-    progress.step("proving that the estimate is physical, and how good it is")
-    proof, findings = prove(found.model, found.regression, found.fit)
-    estimate = replace(found.estimate, findings=(*found.estimate.findings, *findings))
-    return replace(found, estimate=estimate), proof
-
-
-def show_proof(output: Output, proof: Proof, path: str | None) -> None:
-    """What is proven, and how to check it."""
-    output.line(f"Proven: {proof.words}.")
+def show_certificate(output: Output, certificate: Certificate, path: Path | None) -> None:
+    """What is proven, and how to verify it."""
+    output.line(f"Proven: {certificate.words}.")
     if path is not None:
         output.line(f"To check that without trusting this program: steelyard verify {path}")
 
 
-def show_estimate(output: Output, found: Identification, level: float) -> None:
-    """Base parameters, fit per joint, condition, findings."""
-    estimate = found.estimate
+def show_estimate(output: Output, found: Identification) -> None:
+    """Base parameters, fit per joint, condition."""
+    estimate, level = found.estimate, found.level
     wide = output.width >= TABLE_WIDTH
     rows, combinations = [], []
     for parameter in estimate.parameters(level):

@@ -10,7 +10,6 @@ from steelyard.cli.processing import (
     add_robot_arguments,
     processing_from,
 )
-from steelyard.errors import ResultError
 
 NAME = "validate"
 HELP = "errors of a result on logs that were not used"
@@ -30,23 +29,15 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.estimators.result_file import read_result
     from steelyard.knowledge.overlay.read_robot import read_robot
     from steelyard.knowledge.overlay.toml_file import read_overlay
-    from steelyard.model.base_map import base_map
-    from steelyard.validation.held_out import validate_logs
+    from steelyard.validation.saved_results import validate_result
 
     overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
     robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
     result = read_result(arguments.result)
-    model = result.model_for(robot)
     processing = processing_from(arguments, result.processing_as_used)
-    base = base_map(model)
-    if base.names != result.names:
-        raise ResultError(
-            f"'{arguments.result}': its {len(result.names)} base parameters are not the "
-            f"{base.rank} of this model; identify again with this version"
-        )
     with progress() as shown:
         logs = results.read_logs(arguments.logs, shown)
-        held_out = validate_logs(model, base, result.beta, logs, processing, result.log_hashes)
+        held_out = validate_result(robot, result, logs, processing=processing)
     output = Output(arguments.json)
     results.show_validation(output, held_out)
     results.show_findings(output, held_out.findings)

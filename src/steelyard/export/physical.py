@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard._files.access import whole_file
 from steelyard._files.xml import XmlElement, parse_xml, read_file
-from steelyard.errors import ModelError, quoted_list
+from steelyard.errors import ModelError, RobotError, quoted_list, shown_path
 from steelyard.export.digits import exactly_physical
 from steelyard.export.urdf import Change, WrittenBody, rewrite_inertials, stated_texts
 from steelyard.robot.formats.urdf import parse_urdf
@@ -81,6 +82,19 @@ def nearest_urdf(source: bytes | str | Path, *, floor: float = FLOOR) -> Nearest
         _repair(link, after[link.name], written.changes) for link in links if link.name in bodies
     )
     return NearestUrdf(written.data, repairs, refused)
+
+
+def write_nearest_urdf(
+    source: bytes | str | Path, path: str | Path, *, floor: float = FLOOR
+) -> NearestUrdf:
+    """Write :func:`nearest_urdf` of ``source``, whole or not at all, and check the file again."""
+    nearest = nearest_urdf(source, floor=floor)
+    with whole_file(path, RobotError) as stream:
+        stream.write(nearest.data)
+    left = unphysical_links(path)
+    if set(left) != set(nearest.refused):
+        raise ModelError(f"{shown_path(path)}: links {quoted_list(left)} are not physical")
+    return nearest
 
 
 def unphysical_links(source: bytes | str | Path) -> tuple[str, ...]:

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError, LogError, listed
 from steelyard.findings import Finding
+from steelyard.identification.arguments import check_level, check_robot
 from steelyard.identification.gain_fit import GainFit, fit_gains
-from steelyard.identification.identify import check_robot, compress_run
+from steelyard.identification.runs import compress_run
 from steelyard.knowledge.overlay.model import model_of
 from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.knowledge.payload import Payload
@@ -124,8 +125,7 @@ def identify_gains(
     they are found on the way and thrown away: identify again with the gains in the overlay.
     """
     check_robot(robot)
-    if not 0.0 < level < 1.0:
-        raise EstimationError(f"level is {level:g}; it must be between 0 and 1, such as 0.95")
+    check_level(level)
     stated = model_of(robot, terms=terms, overlay=overlay)
     model = Model(with_open_gains(stated.robot), stated.terms)
     base = base_map(model)

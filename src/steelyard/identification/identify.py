@@ -1,7 +1,7 @@
-"""From a robot and its logs to base parameters with error bars, in one call.
+"""From a robot and its logs to parameters with error bars, validation and certificate, in one call.
 
-A plain composition: prepare each log, compress, merge, estimate. Whoever needs something in
-between calls these functions directly.
+A plain composition: prepare each log, compress, merge, estimate, validate, certify. Whoever needs
+something in between calls these functions directly.
 
 The dead band is on by default (``Processing.dead_band`` is "auto");
 :mod:`steelyard.signals.dead_band` says why.
@@ -9,77 +9,90 @@ The dead band is on by default (``Processing.dead_band`` is "auto");
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import chain
 
-import numpy as np
-
-from steelyard.diagnosis.friction import smear_findings
+from steelyard.certificates.certificate import Certificate, prove
+from steelyard.diagnosis.fit_quality import poor_fit_findings, worse_than_file_findings
 from steelyard.diagnosis.sample_warnings import shortage_findings
-from steelyard.errors import EstimationError, LogError, RobotError, described
+from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.estimate import Estimate
 from steelyard.estimators.methods import (
     CONSTRAINED,
     DEFAULT,
-    TAKE_PRIOR,
     WITH_PRIOR,
     Method,
     Wishes,
     estimate_by,
 )
 from steelyard.estimators.parallel.threads import available_threads
-from steelyard.estimators.parallel.workers import Workers
 from steelyard.estimators.prior_weight import MIN_GROUPS, GammaRule
-from steelyard.estimators.term_choice import compare_terms as compare_terms_of
-from steelyard.estimators.term_choice import term_findings
 from steelyard.findings import Finding
+from steelyard.identification.arguments import (
+    check_level,
+    check_robot,
+    prior_for_method,
+    refuse_own_data,
+)
+from steelyard.identification.runs import compressed
+from steelyard.identification.term_comparison import with_term_comparison
 from steelyard.knowledge.constraints import Constraints
 from steelyard.knowledge.overlay.constraints import constraints_from_overlay
 from steelyard.knowledge.overlay.model import model_of
 from steelyard.knowledge.overlay.overlay import Overlay
-from steelyard.knowledge.prior import Prior, RepairRule, prior_from_robot
+from steelyard.knowledge.prior import Prior, RepairRule
 from steelyard.logs.log import Log
-from steelyard.logs.several import refuse_twins, with_unique_names
-from steelyard.model.base_map import BaseMap, base_map
+from steelyard.logs.several import check_logs, checked_logs
 from steelyard.model.model import Model
 from steelyard.model.terms import Side, Term
 from steelyard.model.wider import widest
-from steelyard.regression.compress import compress
-from steelyard.regression.extra_columns import ExtraColumns
 from steelyard.regression.fewer_terms import narrowed
-from steelyard.regression.regression import Regression, merge
-from steelyard.regression.row_mixing import RowMixing
+from steelyard.regression.regression import Regression
 from steelyard.robot.physical_links import file_findings
 from steelyard.robot.robot import Robot
-from steelyard.signals.prepare import Prepared, prepare
+from steelyard.signals.prepare import Prepared
 from steelyard.signals.processing import Processing
-
-POOR_FIT = 0.5
-"""Relative error above which a result warns that it explains little."""
+from steelyard.validation.held_out import HeldOut, validate_logs
 
 
 @dataclass(frozen=True, eq=False)
 class Identification:
     """What :func:`identify` found.
 
-    estimate : parameters with intervals; its ``runs`` say what was done to each log.
+    estimate : parameters with intervals, and all findings; its ``runs`` say what was done to each
+        log.
     regression : the compressed data, for another estimator or for merging with more runs.
-    fit : the constrained fit, of which :func:`steelyard.prove` makes a certificate; None for the
-        other methods.
+    fit : the constrained fit behind the estimate; None for the other methods.
+    validation : errors on the logs that were held out; None where there were none.
+    certificate : proof that the estimate meets its constraints; None for methods without
+        constraints, and where nothing could be proven, which a finding says.
+    first_run : the first run that the estimate was made from, for the report; None if it was not
+        to be kept.
+    level : of the intervals in the files that :func:`steelyard.write_outputs` writes.
     """
 
     model: Model
     estimate: Estimate
     regression: Regression
     fit: ConstrainedFit | None = None
+    validation: HeldOut | None = None
+    certificate: Certificate | None = None
+    first_run: Prepared | None = None
+    level: float = 0.95
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the user should know about logs, estimate, validation and certificate."""
+        return self.estimate.findings
 
 
 def identify(
     robot: Robot,
     logs: Log | Iterable[Log],
     *,
+    validate_on: Log | Iterable[Log] = (),
     terms: Iterable[Term] | None = None,
     overlay: Overlay | None = None,
     torque: Side | None = None,
@@ -91,6 +104,9 @@ def identify(
     compare_terms: bool = True,
     n_resamples: int = 200,
     ranges: bool = True,
+    certify: bool = True,
+    level: float = 0.95,
+    keep_first_run: bool = True,
     processing: Processing | None = None,
     threads: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
@@ -98,6 +114,8 @@ def identify(
     """Parameters of ``robot`` from logs of its motion and torques.
 
     logs : one or several, taken one at a time, and forgotten before the next; each only once.
+    validate_on : logs that are not used for the estimate, to test it on; taken when the estimate
+        is there.
     terms : what joint torque is made of besides the rigid bodies; by default drive inertia,
         viscous and Coulomb friction and an offset for each joint.
     overlay : changes the robot, names its terms and states constraints; see
@@ -119,11 +137,17 @@ def identify(
     compare_terms : with a prior, whether to try other sets of terms and say what the data ask for.
     n_resamples, ranges : how intervals of constrained estimates are found; see
         :func:`steelyard.estimators.intervals.with_intervals`.
+    certify : whether to prove that a constrained estimate meets its constraints.
+    level : of the intervals in the files that :func:`steelyard.write_outputs` writes.
+    keep_first_run : whether the first run stays in memory, to be shown by the report where no
+        log is held out.
     processing : how logs become motion and torques, dead band included; the same for all.
     threads : by default as many as the machine offers; the result does not depend on it.
     progress : called with what is being done and how many of how many problems are solved.
     """
     check_robot(robot)
+    check_level(level)
+    check_logs(validate_on)
     wishes = Wishes(method, gamma, n_resamples, ranges)
     threads = available_threads() if threads is None else threads
     if threads < 1:
@@ -135,18 +159,19 @@ def identify(
     with threadpool_limits(limits=1, user_api="blas"):
         model = model_of(robot, terms=terms, overlay=overlay, torque=torque)
         # what can be refused is refused before any log is read
-        known = _prior(model, wishes.method, prior, repair_prior)
+        known = prior_for_method(model, wishes.method, prior, repair_prior)
         findings: list[Finding] = []
         if constraints is None:
             constraints, notes = constraints_from_overlay(model, overlay)
             if method in CONSTRAINED:
                 findings += [Finding("info", "constraints", note) for note in notes]
+        processing = processing or Processing()
         compare = compare_terms and method in WITH_PRIOR
         wide = widest(model) if compare else model
-        data, of_logs = compressed(model, wide, logs, processing or Processing(), threads)
-        findings += of_logs
-        _refuse_own_data(known, data)
-        regression = narrowed(data, wide, model)
+        data = compressed(model, wide, logs, processing, threads, keep_first=keep_first_run)
+        findings += data.findings
+        refuse_own_data(known, data.regression)
+        regression = narrowed(data.regression, wide, model)
         estimate, fit = estimate_by(
             wishes,
             model,
@@ -157,165 +182,65 @@ def identify(
             progress=progress,
         )
         findings += poor_fit_findings(estimate)
-        if compare and fit is not None and len(data.keys) >= MIN_GROUPS:
-            estimate = _with_term_comparison(
-                estimate, fit, model, wide, data, constraints, threads, progress
+        if compare and fit is not None and len(data.regression.keys) >= MIN_GROUPS:
+            estimate = with_term_comparison(
+                estimate, fit, model, wide, data.regression, constraints, threads, progress
             )
         findings += [*shortage_findings(regression), *file_findings(model.robot)]
-        estimate = replace(estimate, findings=(*estimate.findings, *findings))
-        return Identification(model, estimate, regression, fit)
-
-
-def compressed(
-    model: Model, wide: Model, logs: Log | Iterable[Log], processing: Processing, threads: int
-) -> tuple[Regression, list[Finding]]:
-    """The factors of all logs for the model ``wide``, prepared as ``model`` needs it."""
-    base = base_map(wide)
-    parts: list[Regression] = []
-    findings: list[Finding] = []
-    seen: dict[str, str] = {}
-    for log in with_unique_names(logs):
-        refuse_twins(log, seen)
-        prepared = prepare(log, model, processing)
-        findings.extend((*prepared.findings, *smear_findings(model, prepared)))
-        parts.append(compress_run(wide, base, prepared, threads))
-    if not parts:
-        raise LogError("there is no log to identify from; give at least one")
-    return merge(parts), findings
-
-
-def _prior(
-    model: Model,
-    method: Method,
-    prior: Prior | Callable[[Model], Prior] | None,
-    repair: RepairRule | None,
-) -> Prior | None:
-    """The prior of the methods that take one."""
-    if repair is not None and (prior is not None or method not in TAKE_PRIOR):
-        why = "a prior is given, which is repaired where it is made"
-        raise EstimationError(
-            "repair_prior is given, but "
-            + (why if prior is not None else f"the method '{method}' takes no prior")
+        found = Identification(
+            model,
+            _with_findings(estimate, findings),
+            regression,
+            fit,
+            first_run=data.first,
+            level=level,
         )
-    if method in WITH_PRIOR:
-        if prior is None:
-            return prior_from_robot(model, repair=repair)
-        return _made(prior, model)
-    if method in ("cad", "cad-essential"):  # closeness needs values, not bodies
-        if prior is None and repair is not None:
-            return prior_from_robot(model, repair=repair)
-        if prior is None:
-            theta = model.prior_theta()
-            return Prior(theta, np.ones(len(model.first_column_of_body)), "the robot file")
-        return _made(prior, model)
-    if prior is not None:
-        raise EstimationError(f"a prior is given, but the method '{method}' takes none")
-    return None
+        held_out = _first_taken(validate_on)
+        if held_out is not None:
+            found = with_validation(found, held_out)
+        return with_certificate(found, progress) if certify else found
 
 
-def _made(prior: Prior | Callable[[Model], Prior], model: Model) -> Prior:
-    if not isinstance(prior, Prior) and not callable(prior):
-        raise EstimationError(
-            f"a prior is needed, not {described(prior)}; prior_from_mass(model, 12) makes one, or "
-            "pass functools.partial(prior_from_mass, total_mass=12)"
-        )
-    return prior if isinstance(prior, Prior) else prior(model)
+def with_validation(found: Identification, logs: Log | Iterable[Log]) -> Identification:
+    """``found`` with its errors on logs that it was not made from.
 
-
-def poor_fit_findings(estimate: Estimate) -> tuple[Finding, ...]:
-    """Say that an estimate explains little of the torques it was made from."""
-    if not estimate.relative_error > POOR_FIT:
-        return ()
-    return (
-        Finding(
-            "warning",
-            "poor-fit",
-            f"the estimate leaves {100 * estimate.relative_error:.3g} % of the torques that it was "
-            "made from unexplained: check units, signs and the order of joints, the masses of the "
-            "robot file if they count as a prior, and the log for outliers",
-        ),
-    )
-
-
-def _refuse_own_data(prior: Prior | None, data: Regression) -> None:
-    """Refuse a prior that was estimated from one of these logs."""
-    if prior is None or not prior.made_from:
-        return
-    for run in data.runs:
-        if run.content_sha256 in prior.made_from:
-            raise EstimationError(
-                f"the prior {prior.source} was estimated from the log '{run.log}' that is "
-                "given: the same data twice would only make the intervals look tighter; give "
-                "other logs, or another prior"
-            )
-
-
-def _with_term_comparison(
-    estimate: Estimate,
-    fit: ConstrainedFit,
-    model: Model,
-    wide: Model,
-    data: Regression,
-    constraints: Constraints,
-    threads: int,
-    progress: Callable[[str, int, int], None] | None,
-) -> Estimate:
-    """The estimate with what other sets of terms would give, as data and in its findings."""
-    assert fit.pull is not None
-    prior = fit.pull.prior
-    values = dict(zip(model.column_names, prior.theta, strict=True))
-    theta = np.array([values.get(name, 0.0) for name in wide.column_names])
-    with Workers(threads) as workers:
-        found = compare_terms_of(
-            wide,
-            data,
-            replace(prior, theta=theta),
-            constraints,
-            gamma=fit.pull.gamma,
-            metric=fit.pull.metric,
-            stated=[term.name for term in model.terms],
-            workers=workers,
-            progress=None if progress is None else partial(progress, "terms"),
-        )
-    return replace(
-        estimate,
-        findings=(*estimate.findings, *term_findings(found)),
-        term_comparison=found,
-    )
-
-
-def compress_run(
-    model: Model,
-    base: BaseMap,
-    prepared: Prepared,
-    threads: int,
-    *,
-    extra: ExtraColumns | None = None,
-    mixing: RowMixing | None = None,
-) -> Regression:
-    """The factors of one prepared run, with its record.
-
-    A low-pass filter makes neighbouring residuals alike: time blocks shorter than that would
-    not be independent, and their error bars too small.
+    Signals are processed as those of the estimate's first run, with the cutoff that it got, so
+    that the errors of fit and test are about the same torques.
     """
-    return compress(
-        model,
-        prepared.motion,
-        prepared.measurements,
-        base=base,
-        correlation_s=prepared.record.correlation_s,
-        threads=threads,
-        record=prepared.record,
-        extra=extra,
-        mixing=mixing,
+    estimate = found.estimate
+    held_out = validate_logs(
+        found.model,
+        estimate.base,
+        estimate.beta,
+        logs,
+        estimate.runs[0].processing_as_used,
+        estimate.log_hashes,
     )
+    findings = (*held_out.findings, *worse_than_file_findings(held_out))
+    return replace(found, validation=held_out, estimate=_with_findings(estimate, findings))
 
 
-def check_robot(robot: object) -> None:
-    """Refuse what is no robot, with what to pass."""
-    if isinstance(robot, Model):
-        raise RobotError("a robot is needed, not a model; pass model.robot, and terms=model.terms")
-    if not isinstance(robot, Robot):
-        raise RobotError(
-            f"a robot is needed, not {described(robot)}; Robot.from_urdf(path) reads one"
-        )
+def with_certificate(
+    found: Identification, progress: Callable[[str, int, int], None] | None = None
+) -> Identification:
+    """``found`` with the strongest certificate that can be made of its constrained fit."""
+    if found.fit is None:
+        return found
+    if progress is not None:
+        progress("certificate", 0, 1)
+    certificate, findings = prove(found.model, found.regression, found.fit)
+    if progress is not None:
+        progress("certificate", 1, 1)
+    estimate = _with_findings(found.estimate, findings)
+    return replace(found, certificate=certificate, estimate=estimate)
+
+
+def _with_findings(estimate: Estimate, findings: Iterable[Finding]) -> Estimate:
+    return replace(estimate, findings=(*estimate.findings, *findings))
+
+
+def _first_taken(logs: Log | Iterable[Log]) -> Iterator[Log] | None:
+    """The logs, or None where there are none; only the first is taken from an iterator."""
+    rest = checked_logs(logs)
+    first = next(rest, None)
+    return None if first is None else chain((first,), rest)

@@ -36,13 +36,15 @@ def with_unique_names(logs: Log | Iterable[Log]) -> Iterator[Log]:
 
 def checked_logs(logs: Log | Iterable[Log]) -> Iterator[Log]:
     """One log or several, one at a time; anything else is refused with what to pass."""
-    if isinstance(logs, Log):
-        yield logs
-        return
-    if isinstance(logs, str | bytes) or not isinstance(logs, Iterable):
-        raise LogError(f"logs are needed, not {described(logs)}; read_log(path) reads one")
-    for log in logs:
+    check_logs(logs)
+    for log in (logs,) if isinstance(logs, Log) else logs:
         if not isinstance(log, Log):
             raise LogError(f"a log is needed, not {described(log)}; read_log(path) reads one")
         yield log
         del log  # it must not live on while the next one is read
+
+
+def check_logs(logs: object) -> None:
+    """Refuse what cannot be logs, without taking any from an iterator."""
+    if isinstance(logs, str | bytes) or not isinstance(logs, Log | Iterable):
+        raise LogError(f"logs are needed, not {described(logs)}; read_log(path) reads one")

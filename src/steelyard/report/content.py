@@ -13,7 +13,7 @@ from steelyard.model.model import Model
 from steelyard.report.numbers import percent, significant, with_half_width
 
 if TYPE_CHECKING:
-    from steelyard.certificates.certificate import Proof
+    from steelyard.certificates.certificate import Certificate
 
 Array = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class Report:
     relative_error_held_out, relative_error_prior : over all channels of the held-out runs, which
         is that data.
     errors_cover : what was done to the torques of that data, in words.
-    proof : of a constrained estimate.
+    certificate : of a constrained estimate.
     """
 
     model: Model
@@ -77,7 +77,7 @@ class Report:
     relative_error_prior: float | None = None
     errors_cover: str = ""
     reference: Reference | None = None
-    proof: Proof | None = None
+    certificate: Certificate | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,56 @@
+"""The closest base parameters that a physical robot can have, with a witness of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.certificates.base_feasibility import (
+    BaseFeasibility,
+    base_feasibility,
+    correct_base,
+)
+from steelyard.certificates.writing import provable_base
+from steelyard.conic.blocks import Block
+from steelyard.model.base_map import BaseMap
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ProvenCorrection:
+    """The answer of :func:`proven_correction`.
+
+    before : whether the given base parameters are feasible.
+    beta : (n_base,) feasible ones, on their own digits; the given ones where these are feasible.
+    witness : exact standard parameters with K theta = beta, one Fraction per column.
+    distance : |beta - given|, Euclidean.
+    """
+
+    before: BaseFeasibility
+    beta: Array
+    witness: tuple[Fraction, ...]
+    distance: float
+
+
+def proven_correction(
+    base: BaseMap, beta: Array, blocks: Sequence[Block], scale: Array
+) -> ProvenCorrection:
+    """The feasible base parameters closest to beta (n_base,), and a witness of them.
+
+    :func:`steelyard.correct_base` finds the closest ones; where rounding puts their digits
+    outside, they are moved inside by the least amount that has a witness.
+
+    scale : (n_columns,) typical size of each standard parameter, such as
+        :func:`steelyard.model.typical_sizes.parameter_scale` gives.
+    """
+    before = base_feasibility(base, beta, blocks, scale)
+    if before.witness is not None:
+        return ProvenCorrection(before, beta, before.witness, 0.0)
+    closest = correct_base(base, beta, blocks, scale)
+    corrected, witness = provable_base(base, closest.theta, blocks, scale)
+    return ProvenCorrection(before, corrected, witness, float(np.linalg.norm(corrected - beta)))

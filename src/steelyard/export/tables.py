@@ -1,0 +1,53 @@
+"""Parameters as CSV tables that spreadsheets read; cells are empty where there is no number."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from steelyard._files.json_data import finite
+from steelyard.estimators.bodies import all_parameters
+from steelyard.estimators.estimate import Estimate
+from steelyard.model.model import Model
+
+BASE_COLUMNS = (
+    "name",
+    "value",
+    "unit",
+    "lower",
+    "upper",
+    "sigma",
+    "sigma_cluster",
+    "relative_sigma_percent",
+    "interval_kind",
+    "combination",
+)
+STANDARD_COLUMNS = ("name", "value", "unit", "lower", "upper", "interval_kind", "at_boundary")
+
+
+def parameters_csv(estimate: Estimate, level: float = 0.95) -> str:
+    """The base parameters with intervals of this level, one row each."""
+    return _table(BASE_COLUMNS, estimate.parameters(level))
+
+
+def standard_csv(model: Model, estimate: Estimate, level: float = 0.95) -> str:
+    """The standard parameters, one row each, and what follows from them for each body.
+
+    Only the columns' names where the method gives no standard parameters.
+    """
+    return _table(STANDARD_COLUMNS, all_parameters(model, estimate, level))
+
+
+def _table(columns: Sequence[str], parameters: Iterable[object]) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    for parameter in parameters:
+        writer.writerow([_cell(finite(getattr(parameter, name))) for name in columns])
+    return stream.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value

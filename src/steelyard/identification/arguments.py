@@ -1,0 +1,81 @@
+"""What `identify` is given, checked before any log is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from steelyard.errors import EstimationError, RobotError, described
+from steelyard.estimators.methods import TAKE_PRIOR, WITH_PRIOR, Method
+from steelyard.knowledge.prior import Prior, RepairRule, prior_from_robot
+from steelyard.model.model import Model
+from steelyard.regression.regression import Regression
+from steelyard.robot.robot import Robot
+
+
+def check_robot(robot: object) -> None:
+    """Refuse what is no robot, with what to pass."""
+    if isinstance(robot, Model):
+        raise RobotError("a robot is needed, not a model; pass model.robot, and terms=model.terms")
+    if not isinstance(robot, Robot):
+        raise RobotError(
+            f"a robot is needed, not {described(robot)}; Robot.from_urdf(path) reads one"
+        )
+
+
+def check_level(level: float) -> None:
+    """Refuse a level of intervals that is not between 0 and 1."""
+    if not 0.0 < level < 1.0:
+        raise EstimationError(f"level is {level:g}; it must be between 0 and 1, such as 0.95")
+
+
+def prior_for_method(
+    model: Model,
+    method: Method,
+    prior: Prior | Callable[[Model], Prior] | None,
+    repair: RepairRule | None,
+) -> Prior | None:
+    """The prior of a method that takes one, by default what the robot file states."""
+    if repair is not None and (prior is not None or method not in TAKE_PRIOR):
+        why = "a prior is given, which is repaired where it is made"
+        raise EstimationError(
+            "repair_prior is given, but "
+            + (why if prior is not None else f"the method '{method}' takes no prior")
+        )
+    if method in WITH_PRIOR:
+        if prior is None:
+            return prior_from_robot(model, repair=repair)
+        return _made(prior, model)
+    if method in ("cad", "cad-essential"):  # closeness needs values, not bodies
+        if prior is None and repair is not None:
+            return prior_from_robot(model, repair=repair)
+        if prior is None:
+            theta = model.prior_theta()
+            return Prior(theta, np.ones(len(model.first_column_of_body)), "the robot file")
+        return _made(prior, model)
+    if prior is not None:
+        raise EstimationError(f"a prior is given, but the method '{method}' takes none")
+    return None
+
+
+def _made(prior: Prior | Callable[[Model], Prior], model: Model) -> Prior:
+    if not isinstance(prior, Prior) and not callable(prior):
+        raise EstimationError(
+            f"a prior is needed, not {described(prior)}; prior_from_mass(model, 12) makes one, or "
+            "pass functools.partial(prior_from_mass, total_mass=12)"
+        )
+    return prior if isinstance(prior, Prior) else prior(model)
+
+
+def refuse_own_data(prior: Prior | None, data: Regression) -> None:
+    """Refuse a prior that was estimated from one of the logs behind ``data``."""
+    if prior is None or not prior.made_from:
+        return
+    for run in data.runs:
+        if run.content_sha256 in prior.made_from:
+            raise EstimationError(
+                f"the prior {prior.source} was estimated from the log '{run.log}' that is "
+                "given: the same data twice would only make the intervals look tighter; give "
+                "other logs, or another prior"
+            )

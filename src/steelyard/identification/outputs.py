@@ -1,0 +1,149 @@
+"""What an identification can be written as: result, tables, report and certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard._files.access import write_text
+from steelyard.certificates.writing import write_certificate
+from steelyard.errors import ResultError
+from steelyard.estimators.least_squares import channel_fits
+from steelyard.estimators.result_file import result_document, write_result
+from steelyard.export.tables import parameters_csv, standard_csv
+from steelyard.identification.identify import Identification
+from steelyard.report.content import JointError, Reference, Report, TorqueRun
+from steelyard.report.page import render_report
+from steelyard.report.processing import covered
+from steelyard.validation.held_out import HeldOut, where_used
+from steelyard.validation.scores import predict_base
+
+FILES = {
+    "result": "result.json",
+    "parameters": "parameters.csv",
+    "report": "report.html",
+    "standard_parameters": "standard_parameters.csv",
+    "certificate": "certificate.json",
+}
+"""Name of each file that :func:`write_outputs` may write."""
+NOT_ALWAYS = ("standard_parameters", "certificate")
+"""Those that only some methods give."""
+
+
+def write_outputs(
+    found: Identification, folder: str | Path, *, reference: Reference | None = None
+) -> dict[str, Path]:
+    """Write result, tables, report and certificate, as far as there are; paths by kind.
+
+    folder : is made if it is not there. reference : values that the report compares with.
+    """
+    folder = Path(folder)
+    # what can fail fails before anything is written
+    page = render_report(report_of(found, reference=reference))
+    document = document_of(found)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {kind: folder / name for kind, name in FILES.items() if kind not in NOT_ALWAYS}
+    write_result(paths["result"], document)
+    write_text(paths["parameters"], parameters_csv(found.estimate, found.level), ResultError)
+    if found.estimate.standard is not None:
+        paths["standard_parameters"] = folder / FILES["standard_parameters"]
+        table = standard_csv(found.model, found.estimate, found.level)
+        write_text(paths["standard_parameters"], table, ResultError)
+    if found.certificate is not None:
+        paths["certificate"] = folder / FILES["certificate"]
+        write_certificate(paths["certificate"], found.certificate.document)
+    write_text(paths["report"], page, ResultError)
+    return paths
+
+
+def leftovers(folder: str | Path, written: Collection[Path]) -> list[Path]:
+    """Files of an earlier identification in the folder that are not among those ``written``."""
+    sometimes = [Path(folder) / FILES[kind] for kind in NOT_ALWAYS]
+    return [path for path in sometimes if path.exists() and path not in written]
+
+
+def document_of(found: Identification) -> dict[str, Any]:
+    """The content of ``result.json``, as plain data."""
+    return result_document(
+        found.model,
+        found.estimate,
+        level=found.level,
+        validation=None if found.validation is None else found.validation.to_dict(),
+        certificate=None if found.certificate is None else found.certificate.summary(),
+    )
+
+
+def report_of(found: Identification, *, reference: Reference | None = None) -> Report:
+    """The content of the report: on held-out data where there is some, else on the first run.
+
+    reference : values to compare with, such as the truth of a virtual robot.
+    """
+    if found.validation is None:
+        return Report(
+            found.model,
+            found.estimate,
+            found.level,
+            run=_first_torques(found),
+            errors=training_errors(found),
+            reference=reference,
+            certificate=found.certificate,
+        )
+    overall = found.validation.overall
+    return Report(
+        found.model,
+        found.estimate,
+        found.level,
+        run=_held_out_torques(found.validation),
+        errors=tuple(
+            JointError(own.name, own.relative_error, prior.relative_error)
+            for own, prior in zip(overall.prediction.channels, overall.prior.channels, strict=True)
+        ),
+        errors_on=found.validation.data,
+        relative_error_held_out=overall.prediction.relative_error,
+        relative_error_prior=overall.prior.relative_error,
+        errors_cover=covered(found.validation.records),
+        reference=reference,
+        certificate=found.certificate,
+    )
+
+
+def training_errors(found: Identification) -> tuple[JointError, ...]:
+    """Errors on the data that was used, the file's inertials included, from the factors alone."""
+    prior_beta = found.estimate.base.K @ found.model.prior_theta()
+    priors = channel_fits(found.regression, prior_beta, np.ones(len(found.regression.groups)))
+    return tuple(
+        JointError(own.name, own.relative_error, prior.relative_error)
+        for own, prior in zip(found.estimate.channels, priors, strict=True)
+    )
+
+
+def _first_torques(found: Identification) -> TorqueRun | None:
+    """The torques of the first run, if it was kept, and those that the estimate predicts."""
+    run = found.first_run
+    if run is None:
+        return None
+    estimate = found.estimate
+    predicted = predict_base(found.model, estimate.base, estimate.beta, run.motion)
+    return TorqueRun(
+        run.motion.run,
+        False,
+        run.motion.time,
+        run.all_measurements.tau,
+        where_used(run, predicted),
+        run.record.torque_is_filtered,
+    )
+
+
+def _held_out_torques(held_out: HeldOut) -> TorqueRun:
+    first = held_out.first
+    return TorqueRun(
+        first.motion.run,
+        first.motion.run not in held_out.used,
+        first.motion.time,
+        first.all_measurements.tau,
+        held_out.predicted,
+        first.record.torque_is_filtered,
+    )

@@ -1,0 +1,91 @@
+"""The logs of one robot, prepared and compressed one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from steelyard.diagnosis.friction import smear_findings
+from steelyard.errors import LogError
+from steelyard.findings import Finding
+from steelyard.logs.log import Log
+from steelyard.logs.several import refuse_twins, with_unique_names
+from steelyard.model.base_map import BaseMap, base_map
+from steelyard.model.model import Model
+from steelyard.regression.compress import compress
+from steelyard.regression.extra_columns import ExtraColumns
+from steelyard.regression.regression import Regression, merge
+from steelyard.regression.row_mixing import RowMixing
+from steelyard.signals.prepare import Prepared, prepare
+from steelyard.signals.processing import Processing
+
+
+@dataclass(frozen=True, eq=False)
+class CompressedLogs:
+    """What is left of the logs.
+
+    regression : the factors of all of them; its ``runs`` say what was done to each log.
+    findings : what the user should know about the logs.
+    first : the first run, prepared; None if it was not to be kept.
+    """
+
+    regression: Regression
+    findings: tuple[Finding, ...]
+    first: Prepared | None = None
+
+
+def compressed(
+    model: Model,
+    wide: Model,
+    logs: Log | Iterable[Log],
+    processing: Processing,
+    threads: int,
+    *,
+    keep_first: bool = False,
+) -> CompressedLogs:
+    """The factors of all logs for the model ``wide``, prepared as ``model`` needs it.
+
+    Each log is forgotten before the next is asked for.
+    """
+    base = base_map(wide)
+    parts: list[Regression] = []
+    findings: list[Finding] = []
+    seen: dict[str, str] = {}
+    first = None
+    for log in with_unique_names(logs):
+        refuse_twins(log, seen)
+        prepared = prepare(log, model, processing)
+        if keep_first and not parts:
+            first = prepared
+        findings.extend((*prepared.findings, *smear_findings(model, prepared)))
+        parts.append(compress_run(wide, base, prepared, threads))
+    if not parts:
+        raise LogError("there is no log to identify from; give at least one")
+    return CompressedLogs(merge(parts), tuple(findings), first)
+
+
+def compress_run(
+    model: Model,
+    base: BaseMap,
+    prepared: Prepared,
+    threads: int,
+    *,
+    extra: ExtraColumns | None = None,
+    mixing: RowMixing | None = None,
+) -> Regression:
+    """The factors of one prepared run, with its record.
+
+    A low-pass filter makes neighbouring residuals alike: time blocks shorter than that would
+    not be independent, and their error bars too small.
+    """
+    return compress(
+        model,
+        prepared.motion,
+        prepared.measurements,
+        base=base,
+        correlation_s=prepared.record.correlation_s,
+        threads=threads,
+        record=prepared.record,
+        extra=extra,
+        mixing=mixing,
+    )

@@ -1,0 +1,54 @@
+"""Which terms of the joints the data ask for, said beside the estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from steelyard.estimators.constrained import ConstrainedFit
+from steelyard.estimators.estimate import Estimate
+from steelyard.estimators.parallel.workers import Workers
+from steelyard.estimators.term_choice import compare_terms, term_findings
+from steelyard.knowledge.constraints import Constraints
+from steelyard.model.model import Model
+from steelyard.regression.regression import Regression
+
+
+def with_term_comparison(
+    estimate: Estimate,
+    fit: ConstrainedFit,
+    model: Model,
+    wide: Model,
+    data: Regression,
+    constraints: Constraints,
+    threads: int,
+    progress: Callable[[str, int, int], None] | None,
+) -> Estimate:
+    """The estimate with what other sets of terms would give, as data and in its findings.
+
+    wide : the model with every term that is tried. data : the factors of that model.
+    """
+    assert fit.pull is not None
+    prior = fit.pull.prior
+    values = dict(zip(model.column_names, prior.theta, strict=True))
+    theta = np.array([values.get(name, 0.0) for name in wide.column_names])
+    with Workers(threads) as workers:
+        found = compare_terms(
+            wide,
+            data,
+            replace(prior, theta=theta),
+            constraints,
+            gamma=fit.pull.gamma,
+            metric=fit.pull.metric,
+            stated=[term.name for term in model.terms],
+            workers=workers,
+            progress=None if progress is None else partial(progress, "terms"),
+        )
+    return replace(
+        estimate,
+        findings=(*estimate.findings, *term_findings(found)),
+        term_comparison=found,
+    )

@@ -1,0 +1,37 @@
+"""Test a result that was saved, on logs that were not used for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from steelyard.errors import ResultError
+from steelyard.estimators.result_file import Result
+from steelyard.logs.log import Log
+from steelyard.model.base_map import base_map
+from steelyard.robot.robot import Robot
+from steelyard.signals.processing import Processing
+from steelyard.validation.held_out import HeldOut, validate_logs
+
+
+def validate_result(
+    robot: Robot,
+    result: Result,
+    logs: Log | Iterable[Log],
+    *,
+    processing: Processing | None = None,
+) -> HeldOut:
+    """Predict the torques of each log from a result that was read, and compare.
+
+    robot : of the same file and overlay that the result was obtained with.
+    processing : by default that of the result's first run.
+    """
+    model = result.model_for(robot)
+    if processing is None:
+        processing = result.processing_as_used
+    base = base_map(model)
+    if base.names != result.names:
+        raise ResultError(
+            f"the {len(result.names)} base parameters of the result are not the {base.rank} of "
+            "this model; identify again with this version"
+        )
+    return validate_logs(model, base, result.beta, logs, processing, result.log_hashes)

@@ -1,0 +1,25 @@
+"""The tables of parameters: one row each, empty cells where there is no number."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from small_arm import URDF, arm_log
+
+from steelyard.export.tables import BASE_COLUMNS, STANDARD_COLUMNS, parameters_csv, standard_csv
+from steelyard.identification.identify import identify
+from steelyard.robot.robot import Robot
+
+
+def test_base_parameters_are_written_digit_for_digit():
+    """Names, values and interval ends are those of the estimate at the level that is asked for."""
+    robot = Robot.from_urdf_text(URDF)
+    found = identify(robot, arm_log(robot, 1), method="wls")
+    rows = list(csv.DictReader(io.StringIO(parameters_csv(found.estimate, 0.8))))
+    assert tuple(rows[0]) == BASE_COLUMNS
+    for row, parameter in zip(rows, found.estimate.parameters(0.8), strict=True):
+        assert row["name"] == parameter.name
+        for key in ("value", "lower", "upper", "sigma"):
+            assert float(row[key]) == getattr(parameter, key)
+    assert standard_csv(found.model, found.estimate) == ",".join(STANDARD_COLUMNS) + "\n"

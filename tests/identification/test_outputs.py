@@ -1,0 +1,146 @@
+"""What `identify` returns in Python is what the command line writes to its files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_arm import URDF, arm_log
+
+from steelyard.cli import main
+from steelyard.errors import EstimationError, LogError
+from steelyard.identification import runs
+from steelyard.identification.identify import Identification, identify, with_certificate
+from steelyard.identification.outputs import (
+    FILES,
+    document_of,
+    leftovers,
+    report_of,
+    write_outputs,
+)
+from steelyard.logs.reading import read_log
+from steelyard.logs.writer_csv import write_csv
+from steelyard.robot.robot import Robot
+from steelyard.signals.prepare import prepare
+
+QUICK = {"n_resamples": 20, "ranges": False, "threads": 1}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A robot file, a log to learn from, a log to test on."""
+    folder = tmp_path_factory.mktemp("arm")
+    (folder / "arm.urdf").write_text(URDF, encoding="utf-8")
+    robot = Robot.from_urdf_text(URDF)
+    for name, seed in (("train", 1), ("test", 2)):
+        write_csv(arm_log(robot, seed, name=name), folder / f"{name}.csv")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(folder) -> Identification:
+    """The library's answer."""
+    robot, train, test = from_files(folder)
+    return identify(robot, train, validate_on=test, level=0.9, **QUICK)
+
+
+def from_files(folder: Path):
+    """Robot and logs, read anew."""
+    robot = Robot.from_urdf(folder / "arm.urdf")
+    return robot, read_log(folder / "train.csv"), read_log(folder / "test.csv")
+
+
+def test_the_library_gives_what_the_command_line_writes(folder, found, tmp_path):
+    """Validation, certificate and findings are those of result.json; every file is the same."""
+    robot, train, test = (folder / name for name in ("arm.urdf", "train.csv", "test.csv"))
+    argv = ["identify", str(robot), str(train), "--validate-on", str(test), "--level", "0.9"]
+    argv += ["-o", str(tmp_path / "cli"), "--resamples", "20", "--no-ranges", "--threads", "1"]
+    assert main(argv) == 0
+    result = json.loads((tmp_path / "cli" / "result.json").read_text())
+    assert found.validation is not None
+    assert found.certificate is not None
+    assert found.validation.to_dict() == result["validation"]
+    assert found.certificate.summary() == result["certificate"]
+    assert [vars(finding) for finding in found.findings] == result["findings"]
+    assert document_of(found) == result
+    written = write_outputs(found, tmp_path / "library")
+    assert {kind: path.name for kind, path in written.items()} == FILES
+    for path in written.values():
+        assert path.read_bytes() == (tmp_path / "cli" / path.name).read_bytes(), path.name
+
+
+def test_a_certificate_can_be_made_later(folder, found):
+    """Without certify there is none; with_certificate makes the same as identify."""
+    robot, train, test = from_files(folder)
+    bare = identify(robot, train, validate_on=test, certify=False, **QUICK)
+    assert bare.certificate is None
+    later = with_certificate(bare).certificate
+    assert later is not None
+    assert later.document == found.certificate.document
+
+
+def test_without_held_out_logs_the_report_shows_the_first_run(folder, monkeypatch, tmp_path):
+    """It is prepared once, with all of its torques; predictions are blank in the dead band."""
+    prepared = []
+
+    def counted(log, *how):
+        prepared.append(log.name)
+        return prepare(log, *how)
+
+    monkeypatch.setattr(runs, "prepare", counted)
+    robot, train, test = from_files(folder)
+    found = identify(robot, [train, test], method="wls")
+    run = report_of(found).run
+    assert found.validation is None
+    assert found.first_run is not None
+    assert run is not None
+    assert (run.name, run.held_out) == ("train", False)
+    used = found.first_run.used.measurements.tau
+    assert np.isfinite(run.measured).all()
+    assert np.isnan(used).any()
+    assert np.array_equal(np.isnan(run.predicted), np.isnan(used))
+    assert np.nanstd(run.predicted - run.measured) < 0.5 * np.nanstd(run.measured)
+    assert set(write_outputs(found, tmp_path)) == {"result", "parameters", "report"}
+    assert prepared == ["train", "test"]
+
+
+def test_the_first_run_need_not_be_kept(folder):
+    """Then the report has no torques to show, and its errors come from the factors."""
+    robot, train, _ = from_files(folder)
+    found = identify(robot, train, method="wls", keep_first_run=False)
+    assert found.first_run is None
+    report = report_of(found)
+    assert report.run is None
+    assert {error.name for error in report.errors} == {"shoulder", "elbow"}
+
+
+def test_no_held_out_log_is_no_validation(folder):
+    """An empty list or iterator of logs to validate on is the same as none."""
+    robot, train, _ = from_files(folder)
+    for none in ((), [], iter([])):
+        assert identify(robot, train, validate_on=none, method="wls").validation is None
+
+
+def test_bad_arguments_are_refused_before_any_log_is_read(folder):
+    """A level that is none, and held-out logs that are no logs, cost no long work."""
+    robot, _, _ = from_files(folder)
+
+    def unread():
+        raise AssertionError("a log was read")
+        yield
+
+    with pytest.raises(EstimationError, match=r"level is 95.*0\.95"):
+        identify(robot, unread(), level=95.0)
+    with pytest.raises(LogError, match=r"logs are needed, not .*; read_log"):
+        identify(robot, unread(), validate_on="test.csv")  # type: ignore[arg-type]
+
+
+def test_files_of_an_earlier_estimate_are_named(folder, found, tmp_path):
+    """A method without constraints leaves the certificate of an earlier one behind."""
+    write_outputs(found, tmp_path)
+    robot, train, _ = from_files(folder)
+    plain = identify(robot, train, method="wls")
+    left = leftovers(tmp_path, write_outputs(plain, tmp_path).values())
+    assert sorted(path.name for path in left) == ["certificate.json", "standard_parameters.csv"]
