@@ -17,6 +17,7 @@ from steelyard.cli.processing import (
     processing_from,
 )
 from steelyard.errors import EstimationError, ResultError
+from steelyard.model.term_kinds import SIDES
 
 if TYPE_CHECKING:
     from steelyard.knowledge.prior import Prior
@@ -44,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("logs", nargs="+", metavar="LOG", help="CSV or NPZ files")
     parser.add_argument(
         "--torque",
-        choices=("motor", "link"),
+        choices=SIDES,
         help="where torque is measured, which decides the terms of the joints: at the motors "
         "(default), or behind the gears at the links",
     )

@@ -44,7 +44,8 @@ from steelyard.logs.log import Log
 from steelyard.logs.several import refuse_twins, with_unique_names
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
-from steelyard.model.terms import Side, Term
+from steelyard.model.term_kinds import Side
+from steelyard.model.terms import Term
 from steelyard.model.wider import widest
 from steelyard.regression.fewer_terms import narrowed
 from steelyard.regression.regression import Regression, compress, merge
