@@ -27,7 +27,7 @@ IntArray = NDArray[np.int64]
 Side = Literal["motor", "link"]
 SIDES: tuple[Side, ...] = get_args(Side)
 """Where torque is measured: before the gears (motor currents) or behind them (link sensors)."""
-Response = Literal["inertia", "linear", "sign", "constant", "curve"]
+Response = Literal["inertia", "linear", "constant", "curve"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +77,8 @@ class TermKind:
     units : of the parameter, turning and sliding.
     law : what the parameter is multiplied with, (n_terms, n_samples).
     response : how the torque depends on the motion, for simulation and the mass matrix:
-        "inertia" (proportional to the acceleration), "linear" (to the speed), "sign" (of the
-        speed), "constant", or "curve" (any other function of the speed alone).
+        "inertia" (proportional to the acceleration), "linear" (to the speed), "constant", or
+        "curve" (any other function of the speed alone).
     jumps_at_zero_speed : whether its sign is undefined at rest, so that torques near standstill
         are left out (the dead band). A "curve" that jumps is an odd function of the speed.
     may_be_negative : whether physics allows a negative parameter.
@@ -107,7 +107,13 @@ class TermKind:
     @property
     def is_friction(self) -> bool:
         """Whether it depends on the speed."""
-        return self.response in ("linear", "sign", "curve")
+        return self.response in ("linear", "curve")
+
+    def law_at_speed(self, speed: Array) -> Array:
+        """The law (n,) at these speeds (n,), without acceleration."""
+        v = np.asarray(speed, dtype=float)[None]
+        rows, weights = np.zeros((1, 1), dtype=np.int64), np.ones((1, 1))
+        return self.law(MotionAlong(v, np.zeros_like(v), rows, weights))[0]
 
     def unit(self, *, slides: bool) -> str:
         """Unit of the parameter, along a slide or about an axis."""
@@ -149,7 +155,7 @@ TERM_KINDS = (
         formula=r"f_c\,\mathrm{sign}(s)",
         units=("N m", "N"),
         law=lambda motion: np.sign(motion.speed),
-        response="sign",
+        response="curve",
         jumps_at_zero_speed=True,
         default_sides=("motor", "link"),
     ),
