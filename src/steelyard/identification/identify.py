@@ -20,18 +20,11 @@ from steelyard.diagnosis.sample_warnings import shortage_findings
 from steelyard.errors import EstimationError, LogError, RobotError, described
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.estimate import Estimate
-from steelyard.estimators.methods import (
-    CONSTRAINED,
-    DEFAULT,
-    TAKE_PRIOR,
-    WITH_PRIOR,
-    Method,
-    Wishes,
-    estimate_by,
-)
+from steelyard.estimators.estimator import DEFAULT_METHOD, EstimationOptions, Estimator
 from steelyard.estimators.parallel.threads import available_threads
 from steelyard.estimators.parallel.workers import Workers
 from steelyard.estimators.prior_weight import MIN_GROUPS, Rule
+from steelyard.estimators.registry import estimate_by, estimator_named, refuse_needless_prior
 from steelyard.estimators.term_choice import compare_terms as compare_terms_of
 from steelyard.estimators.term_choice import term_findings
 from steelyard.findings import Finding
@@ -84,7 +77,7 @@ def identify(
     terms: Iterable[Term] | None = None,
     overlay: Overlay | None = None,
     torque: Side | None = None,
-    method: Method = DEFAULT,
+    method: str = DEFAULT_METHOD,
     prior: Prior | Callable[[Model], Prior] | None = None,
     repair_prior: Repair | None = None,
     gamma: float | Rule = "leave-blocks-out",
@@ -105,11 +98,9 @@ def identify(
         :mod:`steelyard.knowledge.overlay.overlay`.
     torque : where torque is measured, "motor" or "link", which decides the default terms; see
         :func:`steelyard.default_terms`. It goes before what the overlay says of all joints.
-    method : "entropic" (default) keeps to what is physically possible, weighs each joint by its
-        own noise, and is drawn to the prior as much as the data advise; "pullback" is the same
-        with the prior's second-order part; "feasible" has no prior but to place what the data
-        leave open; "essential", "cad" and "cad-essential" are those of paper 001; "wls" only
-        weighs, "ols" does not even that: these five may return what no robot has.
+    method : an estimator by name, see :mod:`steelyard.estimators.registry`. "entropic" (default)
+        keeps to what is physical, weights each joint by its own noise, and is drawn to the prior
+        as much as the data advise; not all others promise physical parameters.
     prior : for the methods that take one; or a function that makes it for the model, such as
         ``functools.partial(prior_from_mass, total_mass=18)``. By default what the robot file
         states. repair_prior : rule for a file that is not physical, see
@@ -125,7 +116,8 @@ def identify(
     progress : called with what is being done and how many of how many problems are solved.
     """
     check_robot(robot)
-    wishes = Wishes(method, gamma, n_resamples, ranges)
+    estimator = estimator_named(method)
+    options = EstimationOptions(method, gamma, n_resamples, ranges)
     threads = available_threads() if threads is None else threads
     if threads < 1:
         raise EstimationError(f"threads is {threads}; at least one is needed")
@@ -136,20 +128,20 @@ def identify(
     with threadpool_limits(limits=1, user_api="blas"):
         model = model_of(robot, terms=terms, overlay=overlay, torque=torque)
         # what can be refused is refused before any log is read
-        known = _prior(model, wishes.method, prior, repair_prior)
+        known = _prior(model, estimator, prior, repair_prior)
         findings: list[Finding] = []
         if constraints is None:
             constraints, notes = constraints_from_overlay(model, overlay)
-            if method in CONSTRAINED:
+            if "constraints" in estimator.options:
                 findings += [Finding("info", "constraints", note) for note in notes]
-        compare = compare_terms and method in WITH_PRIOR
+        compare = compare_terms and "compare_terms" in estimator.options
         wide = widest(model) if compare else model
         data, of_logs = compressed(model, wide, logs, processing or Processing(), threads)
         findings += of_logs
         _refuse_own_data(known, data)
         regression = narrowed(data, wide, model)
         estimate, fit = estimate_by(
-            wishes,
+            options,
             model,
             regression,
             prior=known,
@@ -188,31 +180,26 @@ def compressed(
 
 def _prior(
     model: Model,
-    method: Method,
+    estimator: Estimator,
     prior: Prior | Callable[[Model], Prior] | None,
     repair: Repair | None,
 ) -> Prior | None:
     """The prior of the methods that take one."""
-    if repair is not None and (prior is not None or method not in TAKE_PRIOR):
+    if repair is not None and (prior is not None or not estimator.takes_prior):
         why = "a prior is given, which is repaired where it is made"
         raise EstimationError(
             "repair_prior is given, but "
-            + (why if prior is not None else f"the method '{method}' takes no prior")
+            + (why if prior is not None else f"the method '{estimator.name}' takes no prior")
         )
-    if method in WITH_PRIOR:
-        if prior is None:
-            return prior_from_robot(model, repair=repair)
-        return _made(prior, model)
-    if method in ("cad", "cad-essential"):  # closeness needs values, not bodies
-        if prior is None and repair is not None:
-            return prior_from_robot(model, repair=repair)
-        if prior is None:
-            theta = model.prior_theta()
-            return Prior(theta, np.ones(len(model.first_column_of_body)), "the robot file")
-        return _made(prior, model)
+    refuse_needless_prior(estimator, prior)
+    if not estimator.takes_prior:
+        return None
     if prior is not None:
-        raise EstimationError(f"a prior is given, but the method '{method}' takes none")
-    return None
+        return _made(prior, model)
+    if estimator.prior == "bodies" or repair is not None:
+        return prior_from_robot(model, repair=repair)
+    theta = model.prior_theta()
+    return Prior(theta, np.ones(len(model.first_column_of_body)), "the robot file")
 
 
 def _made(prior: Prior | Callable[[Model], Prior], model: Model) -> Prior:

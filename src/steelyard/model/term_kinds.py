@@ -113,7 +113,7 @@ class TermKind:
         """The law (n,) at these speeds (n,), without acceleration."""
         v = np.asarray(speed, dtype=float)[None]
         rows, weights = np.zeros((1, 1), dtype=np.int64), np.ones((1, 1))
-        return self.law(MotionAlong(v, np.zeros_like(v), rows, weights))[0]
+        return np.asarray(self.law(MotionAlong(v, np.zeros_like(v), rows, weights))[0])
 
     def unit(self, *, slides: bool) -> str:
         """Unit of the parameter, along a slide or about an axis."""

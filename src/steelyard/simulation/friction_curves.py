@@ -38,5 +38,16 @@ def friction_pieces(kind: TermKind) -> Array:
     values = kind.law_at_speed(speeds.ravel()).reshape(speeds.shape)
     if kind.jumps_at_zero_speed:
         values = values * np.sign(speeds)
-    of_unit_piece = values @ np.linalg.inv(np.vander(_POINTS, increasing=True)).T
+    # Newton's form: differences of a constant are exactly zero, so that Coulomb friction is exact
+    first = values[:, 1] - values[:, 0]
+    second = values[:, 2] - 2.0 * values[:, 1] + values[:, 0]
+    third = values[:, 3] - 3.0 * values[:, 2] + 3.0 * values[:, 1] - values[:, 0]
+    of_unit_piece = np.column_stack(
+        [
+            values[:, 0],
+            3.0 * (first - second / 2.0 + third / 3.0),
+            4.5 * (second - third),
+            4.5 * third,
+        ]
+    )
     return np.asarray(of_unit_piece / (right - left) ** np.arange(4))
