@@ -136,16 +136,19 @@ def estimated(
     """The estimate by one method, without intervals."""
     import numpy as np
 
-    from steelyard.estimators.methods import WITH_PRIOR, Wishes, estimate_by
+    from steelyard.estimators.estimator import EstimationOptions
+    from steelyard.estimators.registry import estimate_by, estimator_named
     from steelyard.knowledge.prior import Prior
 
     method = COLUMNS[column]
-    if method in WITH_PRIOR:
+    use = estimator_named(method).prior
+    prior = None
+    if use == "bodies":
         prior = row.prior(model)
-    else:  # closeness needs values, not bodies
+    elif use == "values":
         prior = Prior(model.prior_theta(), np.ones(len(model.first_column_of_body)), "the file")
-    wishes = Wishes(method, n_resamples=0, ranges=False)
-    return estimate_by(wishes, model, regression, prior=prior, threads=threads)[0]
+    options = EstimationOptions(method, n_resamples=0, ranges=False)
+    return estimate_by(options, model, regression, prior=prior, threads=threads)[0]
 
 
 def compared(name: str, errors: dict[str, float], sigma: float) -> Figures:

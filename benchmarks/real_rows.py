@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from steelyard.knowledge.prior import Prior, RepairRule
     from steelyard.logs.log import Log
     from steelyard.model.model import Model
-    from steelyard.model.terms import Side, Term
+    from steelyard.model.term_kinds import Side
+    from steelyard.model.terms import Term
     from steelyard.regression.regression import Regression
     from steelyard.signals.motion import Motion
     from steelyard.signals.processing import Processing

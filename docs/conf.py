@@ -23,7 +23,7 @@ release = version = steelyard.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "generated"]
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 default_role = "code"
@@ -42,6 +42,7 @@ html_copy_source = False
 def setup(app: Sphinx) -> None:
     """Write the generated pages before Sphinx looks for sources; tidy docstrings."""
     generated_pages.write_examples(ROOT / "examples", DOCS / "examples")
+    generated_pages.write_registries(DOCS / "generated")
     generated_pages.write_api(
         ROOT / "src" / "steelyard",
         DOCS / "api",

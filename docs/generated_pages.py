@@ -140,6 +140,42 @@ def module_page(name: str) -> str:
     return f"# {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n```\n"
 
 
+def write_registries(pages: Path) -> None:
+    """Make the tables of terms and methods that pages include, from the registries."""
+    write_folder(pages, {"terms.md": terms_table(), "methods.md": methods_table()})
+
+
+def terms_table() -> str:
+    """MyST table of the kinds of terms."""
+    from steelyard.model.term_kinds import TERM_KINDS
+
+    lines = [
+        "| term | parameter | torque | unit, turning | unit, sliding | negative | default at |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| `{kind.name}` | `JOINT.{kind.symbol}` | ${kind.formula}$ | {kind.units[0]} | "
+        f"{kind.units[1]} | {'yes' if kind.may_be_negative else 'no'} | "
+        f"{', '.join(kind.default_sides) or 'nowhere: state it'} |"
+        for kind in TERM_KINDS
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def methods_table() -> str:
+    """MyST table of the estimators."""
+    from steelyard.estimators.estimator import DEFAULT_METHOD
+    from steelyard.estimators.registry import all_estimators
+
+    lines = ["| method | what it does | prior | physical |", "|---|---|---|---|"]
+    lines += [
+        f"| `{one.name}`{' (default)' if one.name == DEFAULT_METHOD else ''} | {one.description} | "
+        f"{'yes' if one.takes_prior else 'none'} | {'yes' if one.physical else 'not looked at'} |"
+        for one in all_estimators()
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def toctree(names: list[str]) -> str:
     """A table of contents with one line per page."""
     lines = "\n".join(names)

@@ -14,6 +14,7 @@ import io
 import re
 from dataclasses import dataclass, fields
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,11 @@ from project import DOCS
 
 from steelyard.cli.parser import build_parser
 from steelyard.errors import MissingDependencyError
+from steelyard.estimators.registry import method_names
 from steelyard.estimators.result_file import read_schema
-from steelyard.knowledge.overlay.overlay import LIMITS, TERMS
+from steelyard.knowledge.overlay.overlay import LIMITS
 from steelyard.knowledge.overlay.toml_file import COUPLING_KEYS, KEYS, parse_overlay
+from steelyard.model.term_kinds import TERM_NAMES
 from steelyard.signals.processing import Processing
 
 PAGES = sorted(DOCS.glob("*.md"))
@@ -136,10 +139,30 @@ def options(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def test_every_key_of_the_overlay_is_described():
-    """The page on overlays names every key and every term."""
+    """The page on overlays names every key and, by the table that it includes, every term."""
     text = (DOCS / "overlay.md").read_text(encoding="utf-8")
-    wanted = [*KEYS, *LIMITS, *TERMS, *COUPLING_KEYS]
+    assert "\n```{include} generated/terms.md\n```\n" in text
+    text += generated_pages().terms_table()
+    wanted = [*KEYS, *LIMITS, *TERM_NAMES, *COUPLING_KEYS]
     assert [key for key in wanted if not re.search(rf"`[\w.]*\b{key}\b[^`]*`", text)] == []
+
+
+def test_every_method_is_described():
+    """The page on the choice of a method includes the table of all of them."""
+    text = (DOCS / "how-to-choose.md").read_text(encoding="utf-8")
+    assert "\n```{include} generated/methods.md\n```\n" in text
+    table = generated_pages().methods_table()
+    assert [name for name in method_names() if f"| `{name}`" not in table] == []
+
+
+def generated_pages() -> Any:
+    """The module of the documentation that makes pages."""
+    spec = spec_from_file_location("generated_pages", DOCS / "generated_pages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_every_field_of_a_result_is_described():

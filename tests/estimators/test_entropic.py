@@ -14,7 +14,7 @@ from seeds import every
 
 from steelyard.conic.settle import failing
 from steelyard.errors import EstimationError
-from steelyard.estimators.entropic import PULL, SHARE_OF_TERMS
+from steelyard.estimators.entropic import PULL, TERM_PULL
 from steelyard.estimators.feasible import fit_feasible
 from steelyard.estimators.intervals import with_intervals
 from steelyard.estimators.parallel.workers import Workers
@@ -382,7 +382,7 @@ def test_weak_pulls_are_weak():
     """What the data determine does not feel them: friction of a still-standing joint is zero."""
     world, regression = noisy(2, noise=0.01, n_samples=2000)
     found = fit_with_prior(world.model, regression, prior_from_robot(world.model), gamma=1.0)
-    assert max(PULL, SHARE_OF_TERMS) <= 0.01
+    assert max(PULL, TERM_PULL) <= 0.01
     terms = [column.kind != "rigid_body" for column in world.model.columns]
     assert np.allclose(found.theta[terms], world.theta[terms], atol=0.02)
 

@@ -17,7 +17,8 @@ from recorded import (
 )
 
 from steelyard.errors import PriorError
-from steelyard.estimators.methods import Wishes, estimate_by
+from steelyard.estimators.estimator import EstimationOptions
+from steelyard.estimators.registry import estimate_by
 from steelyard.estimators.term_choice import compare_terms, term_findings
 from steelyard.identification.identify import Identification, identify
 from steelyard.knowledge.overlay.model import model_of
@@ -48,8 +49,8 @@ def test_kuka_run_3_is_predicted(kuka_data, torque):
     wide, data = kuka_data
     model = model_of(kuka_robot(), torque=torque)
     regression = narrowed(data, wide, model)
-    wishes = Wishes(n_resamples=0, ranges=False)
-    estimate, _ = estimate_by(wishes, model, regression, prior=prior_from_robot(model))
+    options = EstimationOptions(n_resamples=0, ranges=False)
+    estimate, _ = estimate_by(options, model, regression, prior=prior_from_robot(model))
     motion, measured = kuka_run(3, SKIPPED)
     found = validate(
         model, predict_base(model, regression.base, estimate.beta, motion), motion, measured

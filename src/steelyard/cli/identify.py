@@ -17,6 +17,9 @@ from steelyard.cli.processing import (
     processing_from,
 )
 from steelyard.errors import EstimationError, ResultError
+from steelyard.estimators.estimator import DEFAULT_METHOD
+from steelyard.estimators.registry import all_estimators, estimator_named, method_names
+from steelyard.model.term_kinds import SIDES
 
 if TYPE_CHECKING:
     from steelyard.knowledge.prior import Prior
@@ -24,10 +27,6 @@ if TYPE_CHECKING:
 
 NAME = "identify"
 HELP = "parameters with error bars, from a robot file and logs"
-METHODS = ("entropic", "pullback", "feasible", "essential", "cad", "cad-essential", "wls", "ols")
-WITH_PRIOR = ("entropic", "pullback")
-TAKE_PRIOR = (*WITH_PRIOR, "cad", "cad-essential")
-CONSTRAINED = (*WITH_PRIOR, "feasible")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("logs", nargs="+", metavar="LOG", help="CSV or NPZ files")
     parser.add_argument(
         "--torque",
-        choices=("motor", "link"),
+        choices=SIDES,
         help="where torque is measured, which decides the terms of the joints: at the motors "
         "(default), or behind the gears at the links",
     )
@@ -48,17 +47,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--method",
-        choices=METHODS,
-        default="entropic",
-        help="entropic (default) keeps to what is physical and near a prior, pullback likewise; "
-        "feasible has no prior; essential, cad and cad-essential are those of paper 001; wls and "
-        "ols are plain least squares",
+        choices=method_names(),
+        default=DEFAULT_METHOD,
+        help="; ".join(f"{one.name}: {one.description}" for one in all_estimators())
+        + f" (default: {DEFAULT_METHOD})",
     )
     add_prior_arguments(parser)
     parser.add_argument(
         "--no-term-comparison",
         action="store_true",
-        help="do not try which terms of the joints the data ask for (entropic, pullback)",
+        help="do not try which terms of the joints the data ask for "
+        f"({', '.join(one.name for one in all_estimators() if 'compare_terms' in one.options)})",
     )
     parser.add_argument(
         "--resamples",
@@ -150,21 +149,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 def checked_prior(arguments: argparse.Namespace) -> Callable[[Model], Prior] | None:
     """How to make the prior, for the methods that take one; the others refuse one."""
-    method = arguments.method
+    estimator = estimator_named(arguments.method)
     needless = {
-        "--prior": arguments.prior if method not in TAKE_PRIOR else None,
-        "--repair-prior": arguments.repair_prior if method not in TAKE_PRIOR else None,
-        "--gamma": arguments.gamma if method not in WITH_PRIOR else None,
+        "--prior": None if estimator.takes_prior else arguments.prior,
+        "--repair-prior": None if estimator.takes_prior else arguments.repair_prior,
+        "--gamma": None if "gamma" in estimator.options else arguments.gamma,
         **{
             f"--{name}": getattr(arguments, name.replace("-", "_")) or None
             for name in ("consistency", "total-mass", "mass")
-            if method not in CONSTRAINED
+            if "constraints" not in estimator.options
         },
     }
     for option, given in needless.items():
         if given is not None:
-            raise EstimationError(f"{option} is given, but the method '{method}' does not use it")
-    if method in WITH_PRIOR or arguments.prior or arguments.repair_prior:
+            raise EstimationError(
+                f"{option} is given, but the method '{estimator.name}' does not use it"
+            )
+    if estimator.prior == "bodies" or arguments.prior or arguments.repair_prior:
         return prior_from(arguments)
     return None
 

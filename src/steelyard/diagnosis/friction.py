@@ -32,7 +32,7 @@ def smear_findings(model: Model, prepared: Prepared) -> tuple[Finding, ...]:
     time, v, measurements = prepared.motion.time, prepared.motion.v, prepared.measurements
     shares = {}
     for term in model.terms:
-        if term.kind != "coulomb":
+        if not term.term_kind.jumps_at_zero_speed:
             continue
         speed = np.zeros(len(time))
         for joint, weight in term.direction:

@@ -65,8 +65,6 @@ COLUMN_CHOICES = ("all", "independent")
 RANK_TOLERANCE = 1e-9
 """Singular values below this share of the largest say that the data leave a direction open."""
 
-DRIVE_KINDS = ("drive_inertia", "viscous", "coulomb")
-
 
 @dataclass(frozen=True, eq=False)
 class Closest:
@@ -168,7 +166,8 @@ def drive_terms_from_fit(model: Model, regression: Regression, prior: ArrayLike)
     alone = {fate.name for fate in estimate.fates() if fate.kind == "alone"}
     for value, column in zip(estimate.beta, regression.base.independent, strict=True):
         stated = model.columns[column]
-        if stated.kind in DRIVE_KINDS and stated.name in alone:
+        kind = stated.term_kind
+        if kind is not None and not kind.may_be_negative and stated.name in alone:
             known[column] = max(float(value), 0.0)
     return known
 

@@ -42,7 +42,7 @@ METRICS = get_args(Metric)
 
 PULL = 1e-2
 """Weight, per typical size, of the pull that places bodies without a prior."""
-SHARE_OF_TERMS = 1e-3
+TERM_PULL = 1e-3
 """Trust in terms of typical size, beside one in bodies: friction, drive inertia and offsets are
 drawn to zero with this share of gamma."""
 LEAST_PULL = 1e-6
@@ -94,7 +94,7 @@ class PriorProblem:
         """Rows (n_pulled, n_u) and targets (n_pulled,) that draw terms to zero, and bodies without
         a prior to typical ones.
         """
-        root = np.sqrt(np.where(self.of_terms, max(0.5 * gamma * SHARE_OF_TERMS, LEAST_PULL), PULL))
+        root = np.sqrt(np.where(self.of_terms, max(0.5 * gamma * TERM_PULL, LEAST_PULL), PULL))
         return root[:, None] * self.anchor, root * self.wish
 
     def solve(self, F: Array, g: Array, gamma: float, metric: Metric = "entropic") -> Placed:

@@ -48,9 +48,9 @@ from steelyard.knowledge.constraints import Constraints
 from steelyard.knowledge.prior import Prior
 from steelyard.model.model import Model
 from steelyard.model.typical_sizes import (
-    OFFSET,
     frameless_scale,
     parameter_scale,
+    relative_sizes,
     typical_parameters,
 )
 from steelyard.regression.regression import Regression, triangle
@@ -294,11 +294,11 @@ def _sizes(model: Model, regression: Regression, prior: Prior) -> Array:
         column = np.sum((factor[:, :-1] @ regression.base.K[list(group.columns)]) ** 2, axis=0)
         torque += np.where(column > 0.0, np.sum(factor[:, -1] ** 2), 0.0)
         shown += column
-    terms = np.array([column.kind != "rigid_body" for column in model.columns])
-    offset = np.array([OFFSET if c.kind == "offset" else 1.0 for c in model.columns])
+    terms = np.array([column.term_kind is not None for column in model.columns])
+    relative = relative_sizes(model)
     known = terms & (shown > 0.0)
     least = np.zeros(len(sizes))
-    least[known] = LEAST_SHOWN * offset[known] * np.sqrt(torque[known] / shown[known])
+    least[known] = LEAST_SHOWN * relative[known] * np.sqrt(torque[known] / shown[known])
     return np.maximum(sizes, least)
 
 

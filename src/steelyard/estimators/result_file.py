@@ -20,7 +20,8 @@ from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, finite
 from steelyard.errors import ResultError
 from steelyard.estimators.estimate import Estimate
 from steelyard.model.model import Model
-from steelyard.model.terms import KINDS, Term
+from steelyard.model.term_kinds import TERM_NAMES
+from steelyard.model.terms import Term
 from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import (
@@ -195,7 +196,7 @@ def _parse(document: dict[str, Any], path: str) -> Result:
     model, estimate = document["model"], document["estimate"]
     terms = []
     for entry in model["terms"]:
-        if entry["kind"] not in KINDS:
+        if entry["kind"] not in TERM_NAMES:
             raise ValueError(f"there is no term '{entry['kind']}'")
         direction = tuple((str(j), float(w)) for j, w in entry["direction"].items())
         terms.append(Term(entry["kind"], str(entry["owner"]), direction))
@@ -215,8 +216,15 @@ def _parse(document: dict[str, Any], path: str) -> Result:
 
 
 def read_schema() -> dict[str, Any]:
-    """The published JSON schema of result files."""
+    """The published JSON schema of result files, with the kinds of terms that there are.
+
+    The file in the package leaves the kinds open: they stand in the registry,
+    `steelyard.model.term_kinds`.
+    """
     from importlib.resources import files
 
     text = files("steelyard").joinpath("estimators/result-1.schema.json").read_text("utf-8")
-    return json.loads(text)  # type: ignore[no-any-return]
+    schema: dict[str, Any] = json.loads(text)
+    term = schema["properties"]["model"]["properties"]["terms"]["items"]
+    term["properties"]["kind"]["enum"] = list(TERM_NAMES)
+    return schema

@@ -16,7 +16,7 @@ advice. Nothing is changed by it: the terms stay those of the model, and the res
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,16 +38,10 @@ from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
 from steelyard.knowledge.prior import Prior
 from steelyard.model.model import Model
-from steelyard.model.terms import KINDS, KINDS_AT
+from steelyard.model.term_kinds import TERM_KINDS, TERM_NAMES, default_kinds, term_kind
 from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
-WORDS = {
-    "drive_inertia": "drive inertia",
-    "viscous": "viscous friction",
-    "coulomb": "Coulomb friction",
-    "offset": "offsets",
-}
 
 
 def compare_terms(
@@ -95,7 +89,7 @@ def compare_terms(
     effective = max(regression.n_rows / dependence(regression, system), 2.0)
     trials = tuple(
         TermTrial(
-            kinds=tuple(kind for kind in KINDS if any(columns[name][1] == kind for name in kept)),
+            kinds=_kinds_of(columns[name][1] for name in kept),
             stated=kept == names,
             n_terms=len(kept),
             score=float(np.mean(score)),
@@ -116,18 +110,29 @@ def compare_terms(
 
 def _candidates(columns: dict[str, tuple[int, str]], stated: set[str]) -> list[set[str]]:
     """The model's own set; all; all without one kind; what a torque sensor at the link sees; and
-    friction, or offsets, alone.
+    friction, constant torques (offsets), or friction that jumps at zero speed, alone.
     """
-    present = [kind for kind in KINDS if any(kind == own for _, own in columns.values())]
+    present = _kinds_of(kind for _, kind in columns.values())
     kinds: list[Collection[str]] = [present]
     kinds += [[kind for kind in present if kind != gone] for gone in present]
-    kinds += [KINDS_AT["link"], ("viscous", "coulomb"), ("offset",), ("coulomb",)]
+    kinds += [
+        default_kinds("link"),
+        [kind.name for kind in TERM_KINDS if kind.is_friction],
+        [kind.name for kind in TERM_KINDS if kind.response == "constant"],
+        [kind.name for kind in TERM_KINDS if kind.jumps_at_zero_speed],
+    ]
     out = [stated]
     for chosen in kinds:
         names = {name for name, (_, kind) in columns.items() if kind in chosen}
         if names not in out:
             out.append(names)
     return out
+
+
+def _kinds_of(kinds: Iterable[str]) -> tuple[str, ...]:
+    """These kinds, each once, in the order of the registry."""
+    present = set(kinds)
+    return tuple(name for name in TERM_NAMES if name in present)
 
 
 def _left_out(dropped: Sequence[int]) -> tuple[Block, ...]:
@@ -142,8 +147,8 @@ def term_findings(found: TermComparison) -> tuple[Finding, ...]:
     stated, advised = found.stated, found.advised
     times = np.sqrt(advised.score / stated.score) if stated.score > 0 else 1.0
     error = f"the error on parts of the data that were left out is {times:.2f} times as large"
-    more = [WORDS[kind] for kind in advised.kinds if kind not in stated.kinds]
-    less = [WORDS[kind] for kind in stated.kinds if kind not in advised.kinds]
+    more = [term_kind(kind).description for kind in advised.kinds if kind not in stated.kinds]
+    less = [term_kind(kind).description for kind in stated.kinds if kind not in advised.kinds]
     if not stated.as_good and more:
         return (
             Finding(
@@ -155,7 +160,7 @@ def term_findings(found: TermComparison) -> tuple[Finding, ...]:
             ),
         )
     if less and not more:
-        behind = set(advised.kinds) <= set(KINDS_AT["link"])
+        behind = set(advised.kinds) <= set(default_kinds("link"))
         hint = "; if torque is measured behind the gears, say so (torque = 'link')"
         return (
             Finding(

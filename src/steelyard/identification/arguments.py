@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from steelyard.errors import EstimationError, RobotError, described
-from steelyard.estimators.methods import TAKE_PRIOR, WITH_PRIOR, Method
+from steelyard.estimators.estimator import Estimator
+from steelyard.estimators.registry import refuse_needless_prior
 from steelyard.knowledge.prior import Prior, RepairRule, prior_from_robot
 from steelyard.model.model import Model
 from steelyard.regression.regression import Regression
@@ -32,31 +33,26 @@ def check_level(level: float) -> None:
 
 def prior_for_method(
     model: Model,
-    method: Method,
+    estimator: Estimator,
     prior: Prior | Callable[[Model], Prior] | None,
     repair: RepairRule | None,
 ) -> Prior | None:
-    """The prior of a method that takes one, by default what the robot file states."""
-    if repair is not None and (prior is not None or method not in TAKE_PRIOR):
+    """The prior of an estimator that takes one, by default what the robot file states."""
+    if repair is not None and (prior is not None or not estimator.takes_prior):
         why = "a prior is given, which is repaired where it is made"
         raise EstimationError(
             "repair_prior is given, but "
-            + (why if prior is not None else f"the method '{method}' takes no prior")
+            + (why if prior is not None else f"the method '{estimator.name}' takes no prior")
         )
-    if method in WITH_PRIOR:
-        if prior is None:
-            return prior_from_robot(model, repair=repair)
-        return _made(prior, model)
-    if method in ("cad", "cad-essential"):  # closeness needs values, not bodies
-        if prior is None and repair is not None:
-            return prior_from_robot(model, repair=repair)
-        if prior is None:
-            theta = model.prior_theta()
-            return Prior(theta, np.ones(len(model.first_column_of_body)), "the robot file")
-        return _made(prior, model)
+    refuse_needless_prior(estimator, prior)
+    if not estimator.takes_prior:
+        return None
     if prior is not None:
-        raise EstimationError(f"a prior is given, but the method '{method}' takes none")
-    return None
+        return _made(prior, model)
+    if estimator.prior == "bodies" or repair is not None:
+        return prior_from_robot(model, repair=repair)
+    theta = model.prior_theta()
+    return Prior(theta, np.ones(len(model.first_column_of_body)), "the robot file")
 
 
 def _made(prior: Prior | Callable[[Model], Prior], model: Model) -> Prior:

@@ -19,16 +19,10 @@ from steelyard.diagnosis.sample_warnings import shortage_findings
 from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.estimate import Estimate
-from steelyard.estimators.methods import (
-    CONSTRAINED,
-    DEFAULT,
-    WITH_PRIOR,
-    Method,
-    Wishes,
-    estimate_by,
-)
+from steelyard.estimators.estimator import DEFAULT_METHOD, EstimationOptions
 from steelyard.estimators.parallel.threads import available_threads
 from steelyard.estimators.prior_weight import MIN_GROUPS, GammaRule
+from steelyard.estimators.registry import estimate_by, estimator_named
 from steelyard.findings import Finding
 from steelyard.identification.arguments import (
     check_level,
@@ -46,7 +40,8 @@ from steelyard.knowledge.prior import Prior, RepairRule
 from steelyard.logs.log import Log
 from steelyard.logs.several import check_logs, checked_logs
 from steelyard.model.model import Model
-from steelyard.model.terms import Side, Term
+from steelyard.model.term_kinds import Side
+from steelyard.model.terms import Term
 from steelyard.model.wider import widest
 from steelyard.regression.fewer_terms import narrowed
 from steelyard.regression.regression import Regression
@@ -96,7 +91,7 @@ def identify(
     terms: Iterable[Term] | None = None,
     overlay: Overlay | None = None,
     torque: Side | None = None,
-    method: Method = DEFAULT,
+    method: str = DEFAULT_METHOD,
     prior: Prior | Callable[[Model], Prior] | None = None,
     repair_prior: RepairRule | None = None,
     gamma: float | GammaRule = "leave-blocks-out",
@@ -122,11 +117,9 @@ def identify(
         :mod:`steelyard.knowledge.overlay.overlay`.
     torque : where torque is measured, "motor" or "link", which decides the default terms; see
         :func:`steelyard.default_terms`. It goes before what the overlay says of all joints.
-    method : "entropic" (default) keeps to what is physically possible, weighs each joint by its
-        own noise, and is drawn to the prior as much as the data advise; "pullback" is the same
-        with the prior's second-order part; "feasible" has no prior but to place what the data
-        leave open; "essential", "cad" and "cad-essential" are those of paper 001; "wls" only
-        weighs, "ols" does not even that: these five may return what no robot has.
+    method : an estimator by name, see :mod:`steelyard.estimators.registry`. "entropic" (default)
+        keeps to what is physical, weights each joint by its own noise, and is drawn to the prior
+        as much as the data advise; not all others promise physical parameters.
     prior : for the methods that take one; or a function that makes it for the model, such as
         ``functools.partial(prior_from_mass, total_mass=18)``. By default what the robot file
         states. repair_prior : rule for a file that is not physical, see
@@ -148,7 +141,8 @@ def identify(
     check_robot(robot)
     check_level(level)
     check_logs(validate_on)
-    wishes = Wishes(method, gamma, n_resamples, ranges)
+    estimator = estimator_named(method)
+    options = EstimationOptions(method, gamma, n_resamples, ranges)
     threads = available_threads() if threads is None else threads
     if threads < 1:
         raise EstimationError(f"threads is {threads}; at least one is needed")
@@ -159,21 +153,21 @@ def identify(
     with threadpool_limits(limits=1, user_api="blas"):
         model = model_of(robot, terms=terms, overlay=overlay, torque=torque)
         # what can be refused is refused before any log is read
-        known = prior_for_method(model, wishes.method, prior, repair_prior)
+        known = prior_for_method(model, estimator, prior, repair_prior)
         findings: list[Finding] = []
         if constraints is None:
             constraints, notes = constraints_from_overlay(model, overlay)
-            if method in CONSTRAINED:
+            if "constraints" in estimator.options:
                 findings += [Finding("info", "constraints", note) for note in notes]
         processing = processing or Processing()
-        compare = compare_terms and method in WITH_PRIOR
+        compare = compare_terms and "compare_terms" in estimator.options
         wide = widest(model) if compare else model
         data = compressed(model, wide, logs, processing, threads, keep_first=keep_first_run)
         findings += data.findings
         refuse_own_data(known, data.regression)
         regression = narrowed(data.regression, wide, model)
         estimate, fit = estimate_by(
-            wishes,
+            options,
             model,
             regression,
             prior=known,

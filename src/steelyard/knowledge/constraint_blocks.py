@@ -37,7 +37,6 @@ from steelyard.model.typical_sizes import generous_bound
 from steelyard.robot.inertia import pseudo_inertia, transform
 
 Array = NDArray[np.float64]
-NOT_NEGATIVE = ("drive_inertia", "viscous", "coulomb")
 
 
 def blocks(model: Model, constraints: Constraints) -> tuple[Block, ...]:
@@ -184,7 +183,7 @@ def moment_weights(length_m: float) -> Array:
 def _term_blocks(names: ColumnsByName, constraints: Constraints) -> Iterable[Block]:
     if constraints.nonnegative_terms:
         for i, column in enumerate(names.model.columns):
-            if column.kind in NOT_NEGATIVE:
+            if column.term_kind is not None and not column.term_kind.may_be_negative:
                 yield from _range(Parameter(column.name), [i], (constraints.margin, None))
     for name, limits in constraints.bounds.items():
         for i in names.parameters(name, "bounds"):

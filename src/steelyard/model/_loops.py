@@ -285,30 +285,16 @@ def add(value, weight, n, out, at, step):  # type: ignore[no-untyped-def]
 
 
 @jit
-def term_entry(kind, rows, weights, v, a, begin, n, value):  # type: ignore[no-untyped-def]
-    """What a term multiplies its parameter with, along its direction, for n lanes."""
-    for s in range(n):
-        value[s] = 1.0 if kind == 3 else 0.0
-    if kind == 3:
-        return
-    for e in range(rows.shape[0]):
-        for s in range(n):
-            value[s] += weights[e] * (a if kind == 0 else v)[begin + s, rows[e]]
-    if kind == 2:
-        for s in range(n):
-            value[s] = np.sign(value[s])
-
-
-@jit
 def fill_regressor(  # type: ignore[no-untyped-def]
     parent, kind, coordinate, scale, rest_R, rest_p, screw, centre, path, path_length, gravity,
-    first_column, term_column, term_kind, term_start, term_row, term_weight,
+    first_column, term_column, term_value, term_start, term_row, term_weight,
     q, v, a, slot, slot_stride, sample_stride, out,
 ):
     """Regressor of every sample into the flat array ``out`` (zero on entry).
 
     The entry of torque row r and column c of sample s is added at
     ``slot[r, c] * slot_stride + s * sample_stride``; a negative slot is left out.
+    term_value : (n_terms, n_samples) what each term multiplies its parameter with.
     """
     n_bodies = parent.shape[0]
     pose = np.empty((12, LANES))
@@ -331,12 +317,9 @@ def fill_regressor(  # type: ignore[no-untyped-def]
                         entry(c, joint, felt, n, value)
                         add(value, 1.0, n, out, where * slot_stride + at, sample_stride)
         for k in range(term_column.shape[0]):
-            first, last = term_start[k], term_start[k + 1]
-            term_entry(
-                term_kind[k], term_row[first:last], term_weight[first:last], v, a, begin, n,
-                value,
-            )
-            for e in range(first, last):
+            for s in range(n):
+                value[s] = term_value[k, begin + s]
+            for e in range(term_start[k], term_start[k + 1]):
                 where = slot[term_row[e], term_column[k]]
                 if where >= 0:
                     add(

@@ -55,7 +55,7 @@ def mass_matrix(model: Model, theta: ArrayLike, q: ArrayLike) -> Array:
     rest = np.zeros((len(q), nv))
     q, rest, _ = state_arrays(model, q, rest, rest)
     M = np.empty((len(q), nv, nv))
-    inertia = terms_of_kind(model, theta, "drive_inertia")
+    inertia = inertia_terms(model, theta)
     for k in range(nv):
         unit = np.zeros((len(q), nv))
         unit[:, k] = 1.0
@@ -70,30 +70,26 @@ def bias_torque(model: Model, theta: ArrayLike, q: ArrayLike, v: ArrayLike) -> A
 
 
 def term_torque(model: Model, theta: Array, v: Array, a: Array) -> Array:
-    """Torque (n_samples, nv) of drive inertia, friction and offsets."""
+    """Torque (n_samples, nv) of the terms: drive inertia, friction, offsets."""
     tau = np.zeros((len(v), model.nv))
     terms = model.term_arrays
+    if not theta[terms.column].any():
+        return tau
+    values = terms.values(v, a)
     for k, column in enumerate(terms.column):
         value = theta[column]
         if value == 0.0:
             continue
         entries = slice(terms.start[k], terms.start[k + 1])
         rows, weights = terms.row[entries], terms.weight[entries]
-        kind = model.terms[k].kind
-        if kind == "drive_inertia":
-            along = a[:, rows] @ weights
-        elif kind == "offset":
-            along = np.ones(len(v))
-        else:
-            along = v[:, rows] @ weights
-            along = np.sign(along) if kind == "coulomb" else along
-        tau[:, rows] += value * along[:, None] * weights
+        tau[:, rows] += value * values[k, :, None] * weights
     return tau
 
 
-def terms_of_kind(model: Model, theta: Array, kind: str) -> Array:
-    """theta with everything but the terms of this kind set to zero."""
-    keep = np.array([column.kind == kind for column in model.columns])
+def inertia_terms(model: Model, theta: Array) -> Array:
+    """theta with everything but drive inertia set to zero."""
+    kinds = [column.term_kind for column in model.columns]
+    keep = np.array([kind is not None and kind.is_inertia for kind in kinds])
     return np.where(keep, theta, 0.0)
 
 
@@ -131,7 +127,7 @@ def fill_regressor(
         *mechanism_arguments(model.mechanism),
         np.array(model.first_column_of_body, dtype=np.int64),
         terms.column,
-        terms.kind,
+        terms.values(v, a),
         terms.start,
         terms.row,
         terms.weight,

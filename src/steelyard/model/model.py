@@ -21,12 +21,15 @@ from numpy.typing import NDArray
 from steelyard.errors import ModelError, did_you_mean, listed, shown
 from steelyard.model import terms as _terms
 from steelyard.model.mechanism import Mechanism, mechanism_of
-from steelyard.model.terms import KINDS, Term
+from steelyard.model.term_arrays import TermArrays, term_arrays
+from steelyard.model.term_kinds import TermKind, term_kind
+from steelyard.model.terms import Term
 from steelyard.robot.inertia import PARAMETER_UNITS, PARAMETERS
 from steelyard.robot.robot import Robot
 
 Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+RIGID_BODY = "rigid_body"
+"""Kind of the columns that belong to bodies."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Column:
     """One parameter of the model.
 
     owner : the body (by the name of its link), joint or coupling it belongs to.
-    symbol : m, mx, ..., Izz, or Ia, fv, fc, fo.
+    symbol : m, mx, ..., Izz, or that of the kind of term, such as fv.
     kind : "rigid_body" or the kind of the term.
     """
 
@@ -44,20 +47,14 @@ class Column:
     kind: str
 
     @property
+    def term_kind(self) -> TermKind | None:
+        """What is particular to its kind of term; None for a parameter of a body."""
+        return None if self.kind == RIGID_BODY else term_kind(self.kind)
+
+    @property
     def name(self) -> str:
         """Unique name, such as ``forearm.Ixx`` or ``elbow.fv``."""
         return f"{self.owner}.{self.symbol}"
-
-
-@dataclass(frozen=True, eq=False)
-class TermArrays:
-    """The terms as the kernels read them: column, kind and sparse direction of each."""
-
-    column: IntArray
-    kind: IntArray
-    start: IntArray
-    row: IntArray
-    weight: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +117,7 @@ class Model:
         for body in self.mechanism.bodies:
             first_of_body.append(len(columns))
             columns.extend(
-                Column(body.name, symbol, unit, "rigid_body")
+                Column(body.name, symbol, unit, RIGID_BODY)
                 for symbol, unit in zip(PARAMETERS, PARAMETER_UNITS, strict=True)
             )
             for k in [k for k, term in waiting.items() if term.owner == body.joint]:
@@ -153,18 +150,7 @@ class Model:
     @cached_property
     def term_arrays(self) -> TermArrays:
         """The terms as arrays."""
-        rows = {name: row for row, name in enumerate(self.channels)}
-        entries = [
-            [(rows[joint], weight) for joint, weight in term.direction] for term in self.terms
-        ]
-        flat = [entry for term in entries for entry in term]
-        return TermArrays(
-            column=np.array(self._layout[2], dtype=np.int64),
-            kind=np.array([KINDS.index(term.kind) for term in self.terms], dtype=np.int64),
-            start=np.cumsum([0] + [len(term) for term in entries], dtype=np.int64),
-            row=np.array([row for row, _ in flat], dtype=np.int64),
-            weight=np.array([weight for _, weight in flat], dtype=float),
-        )
+        return term_arrays(self.terms, self.channels, self._layout[2])
 
     def prior_theta(self) -> Array:
         """theta (n_columns,) from the file's inertials, terms zero.

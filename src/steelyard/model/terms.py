@@ -2,12 +2,8 @@
 
 Each term acts along a direction ``d`` in joint space: it sees the speed ``d·v`` and pushes
 along ``dᵀ``. A term of a single joint is the case ``d = e_j``; drives that share a wrist
-(motor 6 turning with joints 5 and 6) have ``d = e_5 + e_6``. With ``s = d·v``:
-
-    drive_inertia  tau = d · Ia · (d·a)       kg m² (kg along a slide)
-    viscous        tau = d · fv · s           N m s/rad (N s/m)
-    coulomb        tau = d · fc · sign(s)     N m (N)
-    offset         tau = d · fo               N m (N)
+(motor 6 turning with joints 5 and 6) have ``d = e_5 + e_6``. The kinds of terms, with their laws
+and units, are in `steelyard.model.term_kinds`.
 
 Where torque is measured decides which of them there are. Motors (currents) carry their rotors
 and all friction; a sensor behind the gears sees neither, only what rubs between it and the link.
@@ -17,24 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from steelyard.errors import ModelError
+from steelyard.model.term_kinds import SIDES, TERM_NAMES, Side, TermKind, default_kinds, term_kind
 from steelyard.robot.robot import Robot
-
-KINDS = ("drive_inertia", "viscous", "coulomb", "offset")
-SYMBOLS = {"drive_inertia": "Ia", "viscous": "fv", "coulomb": "fc", "offset": "fo"}
-Side = Literal["motor", "link"]
-KINDS_AT: dict[Side, tuple[str, ...]] = {"motor": KINDS, "link": ("coulomb", "offset")}
-"""Terms of a joint by where its torque is measured, where nothing else is said."""
-_UNITS_TURNING = {
-    "drive_inertia": "kg m²",
-    "viscous": "N m s/rad",
-    "coulomb": "N m",
-    "offset": "N m",
-}
-_UNITS_SLIDING = {"drive_inertia": "kg", "viscous": "N s/m", "coulomb": "N", "offset": "N"}
-SLIDING_UNITS = frozenset(_UNITS_SLIDING.values())
 
 
 @dataclass(frozen=True)
@@ -50,9 +32,10 @@ class Term:
     direction: tuple[tuple[str, float], ...]
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
+        if self.kind not in TERM_NAMES:
             raise ModelError(
-                f"'{self.owner}': there is no term '{self.kind}'; the terms are {', '.join(KINDS)}"
+                f"'{self.owner}': there is no term '{self.kind}'; the terms are "
+                f"{', '.join(TERM_NAMES)}"
             )
         if not self.direction or any(weight == 0.0 for _, weight in self.direction):
             raise ModelError(f"term '{self.name}' needs a direction with non-zero weights")
@@ -64,9 +47,14 @@ class Term:
                 )
 
     @property
+    def term_kind(self) -> TermKind:
+        """What is particular to its kind: units, law, sign and so on."""
+        return term_kind(self.kind)
+
+    @property
     def symbol(self) -> str:
-        """Short name of the parameter: Ia, fv, fc or fo."""
-        return SYMBOLS[self.kind]
+        """Short name of the parameter, such as fv."""
+        return self.term_kind.symbol
 
     @property
     def name(self) -> str:
@@ -79,9 +67,12 @@ def joint_term(kind: str, joint: str) -> Term:
     return Term(kind, joint, ((joint, 1.0),))
 
 
-def joint_terms(joints: Iterable[str], kinds: Iterable[str] = KINDS) -> tuple[Term, ...]:
-    """Terms of these kinds for every joint named, joint by joint."""
-    kinds = tuple(kinds)
+def joint_terms(joints: Iterable[str], kinds: Iterable[str] | None = None) -> tuple[Term, ...]:
+    """Terms of these kinds for every joint named, joint by joint.
+
+    kinds : by default those of a joint whose torque is measured at its motor.
+    """
+    kinds = default_kinds("motor") if kinds is None else tuple(kinds)
     return tuple(joint_term(kind, joint) for joint in joints for kind in kinds)
 
 
@@ -113,7 +104,7 @@ def terms_of(
     """Terms of the joints, then of the motors.
 
     joint_kinds, motor_kinds : kinds of terms of those that are named.
-    usual : of the others; None for what ``KINDS_AT`` says of the side of their torque.
+    usual : of the others; None for the default ones of the side where their torque is measured.
     """
     for name in () if isinstance(torque, str) else torque:
         robot.joint(name)
@@ -121,11 +112,9 @@ def terms_of(
         joint: torque if isinstance(torque, str) else torque.get(joint, "motor")
         for joint in robot.joint_names
     }
-    unknown = [side for side in sides.values() if side not in KINDS_AT]
+    unknown = [side for side in sides.values() if side not in SIDES]
     if unknown:
-        raise ModelError(
-            f"torque is measured at '{unknown[0]}'; it can be at {' or '.join(KINDS_AT)}"
-        )
+        raise ModelError(f"torque is measured at '{unknown[0]}'; it can be at {' or '.join(SIDES)}")
     motors = () if robot.transmission is None else robot.transmission.motors
     own_drives = {motor.name for motor in motors} & set(sides)
     terms: list[Term] = []
@@ -134,7 +123,7 @@ def terms_of(
         if kinds is None and joint in own_drives:
             kinds = motor_kinds.get(joint)
         if kinds is None:
-            kinds = KINDS_AT[side] if usual is None else usual
+            kinds = default_kinds(side) if usual is None else usual
             if motors and side == "motor" and joint not in own_drives:
                 kinds = ()  # they are the motors'
         terms.extend(joint_terms([joint], kinds))
@@ -149,7 +138,8 @@ def terms_of(
                     f"motor '{motor.name}' drives {', '.join(motor.joints)}, whose torques are "
                     "measured on different sides of the gears; state the terms of this motor"
                 )
-            kinds = () if at == {"link"} else KINDS if usual is None else usual
+            stated = default_kinds("motor") if usual is None else usual
+            kinds = () if at == {"link"} else stated
         terms.extend(Term(kind, motor.name, motor.direction) for kind in kinds)
     return tuple(terms)
 
@@ -157,4 +147,4 @@ def terms_of(
 def term_unit(robot: Robot, term: Term) -> str:
     """Unit of a term's parameter; sliding where every joint it acts on slides."""
     slides = all(robot.joint(joint).kind == "prismatic" for joint, _ in term.direction)
-    return (_UNITS_SLIDING if slides else _UNITS_TURNING)[term.kind]
+    return term.term_kind.unit(slides=slides)

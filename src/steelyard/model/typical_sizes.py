@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.model.model import Model
-from steelyard.model.terms import SLIDING_UNITS
 from steelyard.robot.inertia import from_com, to_com
 
 Array = NDArray[np.float64]
@@ -28,11 +27,6 @@ def typical_mass_and_length(model: Model) -> tuple[float, float]:
     return mass, length
 
 
-OFFSET = 0.1
-"""Size of an offset beside that of friction, which every joint has: where a joint turns one way
-only, so that they cannot be told apart, friction takes what there is."""
-
-
 def parameter_scale(model: Model) -> Array:
     """Typical size (n_columns,) of each parameter."""
     mass, length = typical_mass_and_length(model)
@@ -41,24 +35,27 @@ def parameter_scale(model: Model) -> Array:
     for first in model.first_column_of_body:
         scale[first : first + 10] = body
     gravity = float(np.linalg.norm(model.mechanism.gravity)) or 1.0
-    sizes = {
-        "drive_inertia": mass * length**2,
-        "viscous": mass * gravity * length,
-        "coulomb": mass * gravity * length,
-        "offset": mass * gravity * length,
-    }
     for i, column in enumerate(model.columns):
-        if column.kind in sizes:
-            scale[i] = sizes[column.kind]
+        if column.term_kind is not None:
+            scale[i] = column.term_kind.typical_size(mass, length, mass * gravity)
     return scale
+
+
+def relative_sizes(model: Model) -> Array:
+    """Size (n_columns,) of each term as a share of that of friction; one for bodies.
+
+    `steelyard.model.term_kinds.TermKind` says why offsets are smaller.
+    """
+    kinds = [column.term_kind for column in model.columns]
+    return np.array([1.0 if kind is None else kind.relative_size for kind in kinds])
 
 
 def placing_weights(model: Model) -> Array:
     """How much more than others (n_columns,) each parameter is drawn to where it is known to be.
 
-    Offsets more than the rest, in the sense of `OFFSET`.
+    Small terms more than the rest, by their `relative_sizes`.
     """
-    return np.array([OFFSET**-2 if c.kind == "offset" else 1.0 for c in model.columns])
+    return np.array([size**-2 for size in relative_sizes(model).tolist()])
 
 
 def frameless_scale(model: Model, prior: Array, trust: Array) -> Array:
@@ -78,11 +75,10 @@ def frameless_scale(model: Model, prior: Array, trust: Array) -> Array:
     length = float(np.sqrt(0.5 * np.trace(inertias, axis1=1, axis2=2).sum() / masses.sum()))
     force = mass * (float(np.linalg.norm(model.mechanism.gravity)) or 10.0 * length)
     for i, column in enumerate(model.columns):
-        if column.kind != "rigid_body":
-            lever = 1.0 if column.unit in SLIDING_UNITS else length
-            scale[i] = mass * lever**2 if column.kind == "drive_inertia" else force * lever
-            if column.kind == "offset":
-                scale[i] *= OFFSET
+        kind = column.term_kind
+        if kind is not None:
+            lever = 1.0 if column.unit == kind.unit(slides=True) else length
+            scale[i] = kind.typical_size(mass, lever, force) * kind.relative_size
     return scale
 
 

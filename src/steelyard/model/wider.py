@@ -7,7 +7,7 @@ from steelyard.model.terms import joint_terms
 
 
 def widest(model: Model) -> Model:
-    """The model with all terms of every joint besides its own.
+    """The model with all terms that a joint has by default besides its own.
 
     A robot whose terms act along couplings or motors stays as it is: what drives its joints was
     stated.

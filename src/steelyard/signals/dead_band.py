@@ -42,7 +42,7 @@ def leave_out_slow(
 
 def dead_bands(model: Model, motion: Motion, dead_band: DeadBand) -> dict[str, float]:
     """Dead band (rad/s or m/s) of each joint or coupling with Coulomb friction."""
-    coulomb = [term for term in model.terms if term.kind == "coulomb"]
+    coulomb = [term for term in model.terms if term.term_kind.jumps_at_zero_speed]
     if isinstance(dead_band, Mapping):
         return {name: float(band) for name, band in dead_band.items()}
     if dead_band != "auto":
@@ -68,7 +68,7 @@ def apply_dead_band(
     dead_band : rad/s or m/s, for all or by the term's owner (a joint or a coupling); an owner
         that is not named has no band.
     """
-    coulomb = [term for term in model.terms if term.kind == "coulomb"]
+    coulomb = [term for term in model.terms if term.term_kind.jumps_at_zero_speed]
     owners = [term.owner for term in coulomb]
     if isinstance(dead_band, Mapping):
         unknown = [name for name in dead_band if name not in owners]

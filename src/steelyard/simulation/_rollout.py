@@ -2,18 +2,21 @@
 
 Between two ticks of the controller the drive torque is constant, and
 
-    (M(q) + Ia) a + b(q, v) + fo + V v + sum_k d_k fc_k tanh(d_k·v / slow) = tau
+    (M(q) + Ia) a + b(q, v) + fo + V v + sum_k d_k p_k law_k(d_k·v) = tau
 
-is stepped by the midpoint rule, M from lanes of unit accelerations. Friction is taken at the
-end of a step: viscous friction by the trapezoidal rule, Coulomb friction by the backward Euler
-rule, which is exact where it is saturated and does not chatter where a joint sticks. The step
-is thus of second order wherever no joint reverses, and stable however steep the tanh is.
+is stepped by the midpoint rule, M from lanes of unit accelerations. A law that jumps at zero
+speed is rounded off by tanh(d_k·v / slow). Friction is taken at the end of a step: smooth
+friction by the trapezoidal rule, friction that jumps by the backward Euler rule, which is exact
+where it is saturated and does not chatter where a joint sticks. The step is thus of second order
+wherever no joint reverses, and stable however steep the tanh is.
 
 Arguments that recur:
 
     phi     (n_bodies, 10) parameters of the bodies; believed ones are the controller's
-    work    what the joints add: Ia (nv, nv), V (nv, nv), fo (nv,), the directions of Coulomb
-            friction (n, nv) and fc (n,)
+    work    what the joints add: Ia (nv, nv), V (nv, nv) of friction that is linear in the speed,
+            fo (nv,); then of all other friction the directions d (n, nv), parameters p (n,),
+            whether it jumps at zero speed (n,), and its law: cubic pieces (n, n_knots - 1, 4)
+            between the knots (n_knots,), see `steelyard.simulation.friction_curves`
     control kind, Kp (nv,), Kd (nv,), believed phi and believed Ia
     target  q, v and a (nv,) of the reference at a tick
     lanes   (nv + 2, nv) states at which the kernel is asked in one go; see `collect`
@@ -70,22 +73,46 @@ def substitute(L, x):  # type: ignore[no-untyped-def]
 
 
 @jit
-def slope(A, rhs, work, span, slow, x, H, g):  # type: ignore[no-untyped-def]
-    """g = A x - rhs + impulse of Coulomb friction at speed x, and its Jacobian H."""
-    directions, coulomb = work[3], work[4]
+def law(work, k, x):  # type: ignore[no-untyped-def]
+    """Speed of friction term k at joint speeds x (nv,), and value and slope of its cubic."""
+    directions, pieces, knots = work[3], work[6], work[7]
+    along = 0.0
+    for i in range(x.shape[0]):
+        along += directions[k, i] * x[i]
+    low, high = 0, knots.shape[0] - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if along < knots[middle]:
+            high = middle
+        else:
+            low = middle
+    u = along - knots[low]
+    c1, c2, c3 = pieces[k, low, 1], pieces[k, low, 2], pieces[k, low, 3]
+    value = pieces[k, low, 0] + u * (c1 + u * (c2 + u * c3))
+    return along, value, c1 + u * (2.0 * c2 + u * 3.0 * c3)
+
+
+@jit
+def slope(A, rhs, work, half, span, slow, x, H, g):  # type: ignore[no-untyped-def]
+    """g = A x - rhs + impulse of friction at speed x, and its Jacobian H.
+
+    Smooth friction acts at this speed for ``half`` a step, and rhs has the other half; friction
+    that jumps at zero speed acts for the whole span.
+    """
+    directions, parameters, jumps = work[3], work[4], work[5]
     n = x.shape[0]
     for i in range(n):
         g[i] = -rhs[i]
         for j in range(n):
             g[i] += A[i, j] * x[j]
             H[i, j] = A[i, j]
-    for k in range(coulomb.shape[0]):
-        along = 0.0
-        for i in range(n):
-            along += directions[k, i] * x[i]
-        saturation = np.tanh(along / slow)
-        impulse = span * coulomb[k]
+    for k in range(parameters.shape[0]):
+        along, value, rise = law(work, k, x)
+        saturation = np.tanh(along / slow) if jumps[k] else 1.0
+        time = span if jumps[k] else half
+        impulse = time * parameters[k] * value
         steep = impulse * (1.0 - saturation * saturation) / slow
+        steep += time * parameters[k] * rise * saturation
         for i in range(n):
             g[i] += directions[k, i] * impulse * saturation
             for j in range(n):
@@ -93,14 +120,16 @@ def slope(A, rhs, work, span, slow, x, H, g):  # type: ignore[no-untyped-def]
 
 
 @jit
-def speed_after(A, rhs, work, span, slow, x, H, L, g, step):  # type: ignore[no-untyped-def]
-    """Solve A x + span sum_k d_k fc_k tanh(d_k·x / slow) = rhs from the guess x, in place.
+def speed_after(  # type: ignore[no-untyped-def]
+    A, rhs, work, half, span, slow, x, H, L, g, step
+):
+    """Solve A x + impulse of friction at speed x = rhs from the guess x, in place.
 
     This is the minimum of a convex function; a Newton step is halved while it ends, along its
     own line, on a rise that is more than a tenth of the fall it started with.
     """
     n = x.shape[0]
-    slope(A, rhs, work, span, slow, x, H, g)
+    slope(A, rhs, work, half, span, slow, x, H, g)
     for _ in range(NEWTON_STEPS):
         if factor(H, L) >= 0:
             return NOT_SOLVED
@@ -113,7 +142,7 @@ def speed_after(A, rhs, work, span, slow, x, H, L, g, step):  # type: ignore[no-
         for _ in range(60):
             for i in range(n):
                 x[i] += step[i]
-            slope(A, rhs, work, span, slow, x, H, g)
+            slope(A, rhs, work, half, span, slow, x, H, g)
             after = 0.0
             for i in range(n):
                 after += g[i] * step[i]
@@ -169,11 +198,11 @@ def answer(control, target, q, v, row_a, row_tau, tau):  # type: ignore[no-untyp
 
 @jit
 def collect(work, h, stage, lanes_tau, tau, v, M, A, rhs):  # type: ignore[no-untyped-def]
-    """M, and A and rhs of the equation A v_new + Coulomb = rhs of a stage, from the lanes.
+    """M, and A and rhs of the equation A v_new + friction = rhs of a stage, from the lanes.
 
     Lane k has acceleration e_k at rest, lane nv none, and lane nv + 1 the speed of the robot.
     """
-    Ia, V, offset, _, _ = work
+    Ia, V, offset = work[0], work[1], work[2]
     n = v.shape[0]
     span = 0.5 * h if stage == 0 else h
     for i in range(n):
@@ -183,6 +212,11 @@ def collect(work, h, stage, lanes_tau, tau, v, M, A, rhs):  # type: ignore[no-un
             A[i, k] = M[i, k] + 0.5 * h * V[i, k]
             drag = 0.0 if stage == 0 else 0.5 * h * V[i, k]
             rhs[i] += (M[i, k] - drag) * v[k]
+    for k in range(work[4].shape[0] if stage == 1 else 0):
+        if not work[5][k]:
+            _, value, _ = law(work, k, v)
+            for i in range(n):
+                rhs[i] -= 0.5 * h * work[4][k] * value * work[3][k, i]
 
 
 @jit
@@ -258,7 +292,7 @@ def rollout(  # type: ignore[no-untyped-def]
                 return (NOT_POSITIVE if finite else NOT_FINITE), tick, bad
             copy(v, v_new)
             span = 0.5 * h if stage == 0 else h
-            if speed_after(A, rhs, work, span, slow, v_new, H, L, g, step) != DONE:
+            if speed_after(A, rhs, work, 0.5 * h, span, slow, v_new, H, L, g, step) != DONE:
                 for i in range(n):
                     if not np.isfinite(rhs[i]):
                         return NOT_FINITE, tick, i

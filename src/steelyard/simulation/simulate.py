@@ -1,7 +1,7 @@
 """A virtual robot: friction, drives, a controller and sensors; it produces a log.
 
 The robot obeys (M(q) + Ia) a + b(q, v) + friction + offset = tau, all from a `Model` and its true
-parameters theta, Coulomb friction rounded off near zero speed to fc tanh(s / slow). How it is
+parameters theta; friction that jumps at zero speed is rounded off, as fc tanh(s / slow). How it is
 integrated: see `steelyard.simulation._rollout`. There are no end stops, no effort limits, and no
 delay or elasticity in the drives; the controller sees the true state, and sensor noise is on the
 record only.
@@ -10,7 +10,7 @@ record only.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,8 +26,10 @@ from steelyard.model.kernels import (
     torque,
 )
 from steelyard.model.model import Model
+from steelyard.model.term_kinds import TermKind
 from steelyard.robot.inertia import violations
 from steelyard.signals.motion import Motion
+from steelyard.simulation.friction_curves import KNOTS, friction_pieces
 from steelyard.simulation.sensors import PerJoint, Sensors, per_joint, positive, record
 
 __all__ = ["Controller", "Sensors", "Trajectory", "forward_dynamics", "simulate"]
@@ -220,26 +222,35 @@ def follow(
     )
 
 
-def joint_work(model: Model, theta: Array) -> tuple[Array, Array, Array, Array, Array]:
-    """Ia (nv, nv), V (nv, nv), fo (nv,), Coulomb directions (n, nv) and fc (n,) of the terms."""
+def joint_work(model: Model, theta: Array) -> tuple[Any, ...]:
+    """The terms as the compiled loop steps them, ``work`` of `steelyard.simulation._rollout`."""
     nv, arrays = model.nv, model.term_arrays
     inertia, viscous, offset = np.zeros((nv, nv)), np.zeros((nv, nv)), np.zeros(nv)
-    directions, coulomb = [], []
+    friction: list[tuple[Array, float, TermKind]] = []
     for k, term in enumerate(model.terms):
         entries = slice(arrays.start[k], arrays.start[k + 1])
         d = np.zeros(nv)
         np.add.at(d, arrays.row[entries], arrays.weight[entries])
         value = theta[arrays.column[k]]
-        if term.kind == "drive_inertia":
+        kind = term.term_kind
+        if kind.response == "inertia":
             inertia += value * np.outer(d, d)
-        elif term.kind == "viscous":
+        elif kind.response == "linear":
             viscous += value * np.outer(d, d)
-        elif term.kind == "offset":
+        elif kind.response == "constant":
             offset += value * d
-        elif term.kind == "coulomb" and value != 0.0:
-            directions.append(d)
-            coulomb.append(value)
-    return inertia, viscous, offset, np.array(directions).reshape(-1, nv), np.array(coulomb)
+        elif value != 0.0:
+            friction.append((d, value, kind))
+    return (
+        inertia,
+        viscous,
+        offset,
+        np.array([d for d, _, _ in friction]).reshape(-1, nv),
+        np.array([value for _, value, _ in friction]),
+        np.array([kind.jumps_at_zero_speed for _, _, kind in friction], dtype=np.bool_),
+        np.array([friction_pieces(kind) for _, _, kind in friction]).reshape(-1, len(KNOTS) - 1, 4),
+        KNOTS,
+    )
 
 
 def check_simulable(model: Model, theta: Array, kind: ControllerKind) -> None:
@@ -252,7 +263,9 @@ def check_simulable(model: Model, theta: Array, kind: ControllerKind) -> None:
     for column, value in zip(model.columns, theta, strict=True):
         if not np.isfinite(value):
             raise SimulationError(f"{column.name} is {value}; it must be a finite number")
-        if kind != "ideal" and column.kind in ("viscous", "coulomb") and value < 0.0:
+        term = column.term_kind
+        friction = term is not None and term.is_friction and not term.may_be_negative
+        if kind != "ideal" and friction and value < 0.0:
             raise SimulationError(
                 f"{column.name} is {value:g} {column.unit}: friction that pushes cannot be "
                 "simulated; it must not be negative"

@@ -19,7 +19,8 @@ from steelyard.knowledge.overlay.toml_file import parse_overlay
 from steelyard.model.base_map import base_map
 from steelyard.model.kernels import torque, torque_regressor
 from steelyard.model.model import Model
-from steelyard.model.terms import KINDS, default_terms
+from steelyard.model.term_kinds import default_kinds
+from steelyard.model.terms import default_terms
 from steelyard.robot.parts import Joint, Link, Mimic
 from steelyard.robot.robot import Robot
 from steelyard.robot.transmission import Motor, Transmission, transmission_fault
@@ -264,18 +265,19 @@ def test_motors_of_locked_joints_are_gone():
 def test_link_side_torque_has_neither_rotor_nor_motor_friction():
     """A torque at the link leaves Coulomb friction and an offset: of all joints, or of some."""
     robot = arm()
+    at_motor = default_kinds("motor")
     kinds = lambda terms, joint: tuple(t.kind for t in terms if t.owner == joint)  # noqa: E731
     assert default_terms(robot) == Model(robot).terms
     assert kinds(default_terms(robot, "link"), "j1") == ("coulomb", "offset")
     some = default_terms(robot, {"j2": "link"})
-    assert (kinds(some, "j1"), kinds(some, "j2")) == (KINDS, ("coulomb", "offset"))
+    assert (kinds(some, "j1"), kinds(some, "j2")) == (at_motor, ("coulomb", "offset"))
     overlay = parse_overlay('torque = "link"\n[joint.j1]\ntorque = "motor"')
     terms = terms_from_overlay(robot, overlay)
-    assert (kinds(terms, "j1"), kinds(terms, "slide")) == (KINDS, ("coulomb", "offset"))
-    assert kinds(terms_from_overlay(robot, overlay, torque="motor"), "slide") == KINDS
+    assert (kinds(terms, "j1"), kinds(terms, "slide")) == (at_motor, ("coulomb", "offset"))
+    assert kinds(terms_from_overlay(robot, overlay, torque="motor"), "slide") == at_motor
     only = parse_overlay('[joint.j1]\ntorque = "motor"')
     terms = model_of(robot, overlay=only, torque="link").terms
-    assert (kinds(terms, "j1"), kinds(terms, "j2")) == (KINDS, ("coulomb", "offset"))
+    assert (kinds(terms, "j1"), kinds(terms, "j2")) == (at_motor, ("coulomb", "offset"))
     stated = parse_overlay('torque = "link"\nterms = ["viscous"]\n[joint.j1]\nterms = ["offset"]')
     terms = terms_from_overlay(robot, stated)
     assert (kinds(terms, "j1"), kinds(terms, "j2")) == (("offset",), ("viscous",))

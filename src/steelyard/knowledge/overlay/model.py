@@ -9,7 +9,8 @@ from steelyard.knowledge.overlay.apply import apply_overlay
 from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.knowledge.overlay.terms import terms_from_overlay
 from steelyard.model.model import Model
-from steelyard.model.terms import Side, Term
+from steelyard.model.term_kinds import Side
+from steelyard.model.terms import Term
 from steelyard.robot.robot import Robot
 
 

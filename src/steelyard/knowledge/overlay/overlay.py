@@ -36,13 +36,11 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from steelyard.knowledge.constraints import Constraints
+from steelyard.model.term_kinds import Side
 from steelyard.robot.parts import Limits
 from steelyard.robot.transmission import Motor
 
-TERMS = ("drive_inertia", "viscous", "coulomb", "offset")
 LIMITS = tuple(entry.name for entry in fields(Limits))
-SIDES = ("motor", "link")
-Side = Literal["motor", "link"]
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -50,7 +48,7 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 class Coupling:
     """Terms that act along a direction in joint space: speed d·v, force along dᵀ.
 
-    direction : (joint, weight) pairs; terms : names out of ``TERMS``.
+    direction : (joint, weight) pairs; terms : names of `steelyard.model.term_kinds`.
     """
 
     name: str

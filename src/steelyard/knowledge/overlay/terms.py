@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from steelyard.knowledge.overlay.overlay import Overlay
-from steelyard.model.terms import Side, Term, coupled_terms, default_terms, terms_of
+from steelyard.model.term_kinds import Side
+from steelyard.model.terms import Term, coupled_terms, default_terms, terms_of
 from steelyard.robot.robot import Robot
 
 

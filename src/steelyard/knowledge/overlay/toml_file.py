@@ -29,7 +29,8 @@ from steelyard.knowledge.overlay._values import (
     one_of,
     table_of,
 )
-from steelyard.knowledge.overlay.overlay import LIMITS, SIDES, TERMS, Coupling, Overlay, Side
+from steelyard.knowledge.overlay.overlay import LIMITS, Coupling, Overlay
+from steelyard.model.term_kinds import SIDES, TERM_NAMES, Side
 from steelyard.robot.parts import Limits
 
 if TYPE_CHECKING:
@@ -149,17 +150,17 @@ def _gravity(value: object) -> tuple[float, float, float]:
 def _terms(value: object, path: str) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise OverlayError(
-            f"key {path} is {kind_of(value)}; it must be an array of {listed(TERMS)}"
+            f"key {path} is {kind_of(value)}; it must be an array of {listed(TERM_NAMES)}"
         )
     for i, term in enumerate(value):
         if not isinstance(term, str):
             raise OverlayError(
-                f"key {path}[{i}] is {kind_of(term)}; it must be one of {listed(TERMS)}"
+                f"key {path}[{i}] is {kind_of(term)}; it must be one of {listed(TERM_NAMES)}"
             )
-        if term not in TERMS:
+        if term not in TERM_NAMES:
             raise OverlayError(
                 f"key {path}[{i}] is {shown(term)}, which is no term"
-                f"{did_you_mean(term, TERMS)}; the terms are {listed(TERMS)}"
+                f"{did_you_mean(term, TERM_NAMES)}; the terms are {listed(TERM_NAMES)}"
             )
         if term in value[:i]:
             raise OverlayError(f"key {path} names {shown(term)} twice")
@@ -190,7 +191,9 @@ def _couplings(value: object) -> tuple[Coupling, ...]:
             raise OverlayError(f"key {path}.direction must give joints weights that are not 0")
         terms = _terms(values["terms"], f"{path}.terms")
         if not terms:
-            raise OverlayError(f"key {path}.terms is empty; name at least one of {listed(TERMS)}")
+            raise OverlayError(
+                f"key {path}.terms is empty; name at least one of {listed(TERM_NAMES)}"
+            )
         couplings.append(Coupling(name, direction, terms))
     return tuple(couplings)
 

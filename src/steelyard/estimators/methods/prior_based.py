@@ -1,0 +1,74 @@
+"""The default: weighted, physical, and drawn to a prior by as much as the data advise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steelyard.estimators.estimator import EstimationTask, Estimator, Option
+
+if TYPE_CHECKING:
+    from steelyard.estimators.constrained import ConstrainedFit
+    from steelyard.estimators.entropic import Metric
+    from steelyard.estimators.estimate import Estimate
+
+
+def _drawn_to_prior(task: EstimationTask, metric: Metric) -> tuple[Estimate, ConstrainedFit]:
+    from steelyard.estimators.intervals import with_intervals
+    from steelyard.estimators.parallel.workers import Workers
+    from steelyard.estimators.prior_fit import fit_with_prior
+    from steelyard.estimators.pull_report import with_pull
+
+    with Workers(task.threads) as workers:
+        fit = fit_with_prior(
+            task.model,
+            task.regression,
+            task.given_prior,
+            task.constraints,
+            gamma=task.options.gamma,
+            metric=metric,
+            workers=workers,
+            progress=task.progress_of("weight of the prior"),
+        )
+    estimate = with_intervals(
+        task.regression,
+        fit,
+        n_resamples=task.options.n_resamples,
+        ranges=task.options.ranges,
+        threads=task.threads,
+        progress=task.progress_of("intervals"),
+    )
+    return (estimate if fit.pull is None else with_pull(estimate, fit.pull)), fit
+
+
+def _entropic(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
+    return _drawn_to_prior(task, "entropic")
+
+
+def _pullback(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
+    return _drawn_to_prior(task, "pullback")
+
+
+OPTIONS: frozenset[Option] = frozenset(
+    {"gamma", "n_resamples", "ranges", "constraints", "compare_terms"}
+)
+ESTIMATORS = (
+    Estimator(
+        "entropic",
+        "weighted least squares within what is physical, drawn to a prior by as much as the data "
+        "advise",
+        _entropic,
+        prior="bodies",
+        options=OPTIONS,
+        gives_standard=True,
+        physical=True,
+    ),
+    Estimator(
+        "pullback",
+        "like entropic, with the second-order part of the divergence from the prior",
+        _pullback,
+        prior="bodies",
+        options=OPTIONS,
+        gives_standard=True,
+        physical=True,
+    ),
+)

@@ -1,0 +1,86 @@
+"""The estimators by name: found in `steelyard.estimators.methods`, each registered by its own file.
+
+The command line, `steelyard.identify`, the documentation and the contract test read this registry.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from steelyard.errors import EstimationError
+from steelyard.estimators import methods
+from steelyard.estimators.estimator import (
+    DEFAULT_METHOD,
+    EstimationOptions,
+    EstimationTask,
+    Estimator,
+)
+
+if TYPE_CHECKING:
+    from steelyard.estimators.constrained import ConstrainedFit
+    from steelyard.estimators.estimate import Estimate
+    from steelyard.knowledge.constraints import Constraints
+    from steelyard.knowledge.prior import Prior
+    from steelyard.model.model import Model
+    from steelyard.regression.regression import Regression
+
+
+@cache
+def all_estimators() -> tuple[Estimator, ...]:
+    """Every estimator: the default, then those with physical results, then the others."""
+    found: dict[str, Estimator] = {}
+    for module in pkgutil.iter_modules(methods.__path__):
+        if module.name.startswith("_"):
+            continue
+        for estimator in import_module(f"{methods.__name__}.{module.name}").ESTIMATORS:
+            if estimator.name in found:
+                raise EstimationError(f"two estimators are named '{estimator.name}'; rename one")
+            found[estimator.name] = estimator
+    order = sorted(found.values(), key=lambda e: (e.name != DEFAULT_METHOD, not e.physical, e.name))
+    return tuple(order)
+
+
+def method_names() -> tuple[str, ...]:
+    """Names of the estimators."""
+    return tuple(estimator.name for estimator in all_estimators())
+
+
+def estimator_named(name: str) -> Estimator:
+    """The estimator of this name."""
+    for estimator in all_estimators():
+        if estimator.name == name:
+            return estimator
+    raise EstimationError(f"there is no method '{name}'; there are {', '.join(method_names())}")
+
+
+def estimate_by(
+    options: EstimationOptions,
+    model: Model,
+    regression: Regression,
+    *,
+    prior: Prior | None = None,
+    constraints: Constraints | None = None,
+    threads: int = 1,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> tuple[Estimate, ConstrainedFit | None]:
+    """The estimate by a method, and the constrained fit behind it, if it has one.
+
+    prior : for the methods that take one, which need it; the others refuse it.
+    progress : called with what is done, and how many of how many problems are solved.
+    """
+    estimator = estimator_named(options.method)
+    if estimator.takes_prior and prior is None:
+        raise EstimationError(f"the method '{estimator.name}' needs a prior")
+    refuse_needless_prior(estimator, prior)
+    task = EstimationTask(model, regression, options, prior, constraints, threads, progress)
+    return estimator.run(task)
+
+
+def refuse_needless_prior(estimator: Estimator, prior: object) -> None:
+    """Refuse a prior for an estimator that takes none."""
+    if prior is not None and not estimator.takes_prior:
+        raise EstimationError(f"a prior is given, but the method '{estimator.name}' takes none")

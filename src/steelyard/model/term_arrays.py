@@ -1,0 +1,91 @@
+"""A model's terms as arrays, and the columns that they give the regressor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.model.term_kinds import TERM_KINDS, MotionAlong, TermKind
+from steelyard.model.terms import Term
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class TermGroup:
+    """The terms of one kind.
+
+    members : (n,) indices of the terms. rows, weights : (n, width) their directions, filled up
+    with weights of zero.
+    """
+
+    kind: TermKind
+    members: IntArray
+    rows: IntArray
+    weights: Array
+
+
+@dataclass(frozen=True, eq=False)
+class TermArrays:
+    """The terms as the kernels read them.
+
+    column : (n_terms,) where each one's parameter is in theta.
+    start : (n_terms + 1,), row, weight : (n_entries,) sparse directions: those of term k are
+        entries start[k] to start[k + 1].
+    groups : the terms by kind.
+    """
+
+    column: IntArray
+    start: IntArray
+    row: IntArray
+    weight: Array
+    groups: tuple[TermGroup, ...]
+
+    def values(self, v: Array, a: Array) -> Array:
+        """What each term multiplies its parameter with, (n_terms, n_samples).
+
+        v, a : (n_samples, nv) joint speeds and accelerations.
+        """
+        out = np.empty((len(self.column), len(v)))
+        speeds, accelerations = np.ascontiguousarray(v.T), np.ascontiguousarray(a.T)
+        for group in self.groups:
+            motion = MotionAlong(speeds, accelerations, group.rows, group.weights)
+            out[group.members] = group.kind.law(motion)
+        return out
+
+
+def term_arrays(
+    terms: Sequence[Term], channels: Sequence[str], columns: Sequence[int]
+) -> TermArrays:
+    """The arrays of these terms; ``columns`` says where their parameters are in theta."""
+    row_of = {name: row for row, name in enumerate(channels)}
+    entries = [[(row_of[joint], weight) for joint, weight in term.direction] for term in terms]
+    flat = [entry for term in entries for entry in term]
+    groups = []
+    for kind in TERM_KINDS:
+        members = [k for k, term in enumerate(terms) if term.kind == kind.name]
+        if not members:
+            continue
+        width = max(len(entries[k]) for k in members)
+        filled = [
+            entries[k] + [(entries[k][0][0], 0.0)] * (width - len(entries[k])) for k in members
+        ]
+        groups.append(
+            TermGroup(
+                kind,
+                np.array(members, dtype=np.int64),
+                np.array([[row for row, _ in term] for term in filled], dtype=np.int64),
+                np.array([[weight for _, weight in term] for term in filled], dtype=float),
+            )
+        )
+    return TermArrays(
+        column=np.array(columns, dtype=np.int64),
+        start=np.cumsum([0] + [len(term) for term in entries], dtype=np.int64),
+        row=np.array([row for row, _ in flat], dtype=np.int64),
+        weight=np.array([weight for _, weight in flat], dtype=float),
+        groups=tuple(groups),
+    )

@@ -1,0 +1,195 @@
+"""The kinds of terms that a joint torque can have besides the rigid bodies: the registry.
+
+Everything that is particular to a kind of term stands in its entry of `TERM_KINDS`: names, units,
+the law, the sign that its parameter may have, where it exists, how it is simulated. A new kind is
+one more entry. Models, kernels, constraints, overlays, result files and the documentation read
+the registry.
+
+A term acts along a direction ``d`` in joint space. With its speed ``s = d·v`` and acceleration
+``d·a`` it adds the torque
+
+    tau = d · parameter · law(s, d·a)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import ModelError, did_you_mean, listed, shown
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Side = Literal["motor", "link"]
+SIDES: tuple[Side, ...] = get_args(Side)
+"""Where torque is measured: before the gears (motor currents) or behind them (link sensors)."""
+Response = Literal["inertia", "linear", "constant", "curve"]
+
+
+@dataclass(frozen=True, eq=False)
+class MotionAlong:
+    """Motion along the directions of some terms; each part is computed when a law asks for it.
+
+    v, a : (nv, n_samples) joint speeds and accelerations.
+    rows, weights : (n_terms, width) the rows that a direction involves, and their weights; a
+        direction with fewer entries than others is filled up with weights of zero.
+    """
+
+    v: Array
+    a: Array
+    rows: IntArray
+    weights: Array
+
+    @property
+    def speed(self) -> Array:
+        """s = d·v (n_terms, n_samples), rad/s or m/s."""
+        return self._along(self.v)
+
+    @property
+    def acceleration(self) -> Array:
+        """d·a (n_terms, n_samples), rad/s² or m/s²."""
+        return self._along(self.a)
+
+    def _along(self, motion: Array) -> Array:
+        # entry by entry and not as a matrix product, whose last digits depend on the number of
+        # samples: factors must not depend on how samples are cut into chunks
+        total = self.weights[:, 0, None] * motion[self.rows[:, 0]]
+        for k in range(1, self.rows.shape[1]):
+            total += self.weights[:, k, None] * motion[self.rows[:, k]]
+        return total
+
+    @property
+    def ones(self) -> Array:
+        """One (n_terms, n_samples), for a law that does not depend on the motion."""
+        return np.ones((len(self.rows), self.v.shape[1]))
+
+
+@dataclass(frozen=True)
+class TermKind:
+    """What is particular to one kind of term.
+
+    name : in overlays, result files and messages. symbol : in the names of parameters.
+    description : in sentences. formula : the torque along d as LaTeX, with s for the speed.
+    units : of the parameter, turning and sliding.
+    law : what the parameter is multiplied with, (n_terms, n_samples).
+    response : how the torque depends on the motion, for simulation and the mass matrix:
+        "inertia" (proportional to the acceleration), "linear" (to the speed), "constant", or
+        "curve" (any other function of the speed alone).
+    jumps_at_zero_speed : whether its sign is undefined at rest, so that torques near standstill
+        are left out (the dead band). A "curve" that jumps is an odd function of the speed.
+    may_be_negative : whether physics allows a negative parameter.
+    default_sides : sides of the gears where a joint has this term if nothing else is stated.
+    relative_size : its typical size, as a share of that of friction; where a motion cannot tell
+        two terms apart, the larger one takes what there is.
+    """
+
+    name: str
+    symbol: str
+    description: str
+    formula: str
+    units: tuple[str, str]
+    law: Callable[[MotionAlong], Array]
+    response: Response
+    jumps_at_zero_speed: bool = False
+    may_be_negative: bool = False
+    default_sides: tuple[Side, ...] = ()
+    relative_size: float = 1.0
+
+    @property
+    def is_inertia(self) -> bool:
+        """Whether it belongs to the mass matrix."""
+        return self.response == "inertia"
+
+    @property
+    def is_friction(self) -> bool:
+        """Whether it depends on the speed."""
+        return self.response in ("linear", "curve")
+
+    def law_at_speed(self, speed: Array) -> Array:
+        """The law (n,) at these speeds (n,), without acceleration."""
+        v = np.asarray(speed, dtype=float)[None]
+        rows, weights = np.zeros((1, 1), dtype=np.int64), np.ones((1, 1))
+        return np.asarray(self.law(MotionAlong(v, np.zeros_like(v), rows, weights))[0])
+
+    def unit(self, *, slides: bool) -> str:
+        """Unit of the parameter, along a slide or about an axis."""
+        return self.units[1 if slides else 0]
+
+    def typical_size(self, mass: float, length: float, force: float) -> float:
+        """Typical size of the parameter for links of this mass (kg), length (m) and weight (N).
+
+        That of friction is its torque at a speed of one. Before ``relative_size``.
+        """
+        return mass * length**2 if self.is_inertia else force * length
+
+
+TERM_KINDS = (
+    TermKind(
+        name="drive_inertia",
+        symbol="Ia",
+        description="drive inertia",
+        formula=r"I_a \dot s",
+        units=("kg m²", "kg"),
+        law=lambda motion: motion.acceleration,
+        response="inertia",
+        default_sides=("motor",),
+    ),
+    TermKind(
+        name="viscous",
+        symbol="fv",
+        description="viscous friction",
+        formula="f_v s",
+        units=("N m s/rad", "N s/m"),
+        law=lambda motion: motion.speed,
+        response="linear",
+        default_sides=("motor",),
+    ),
+    TermKind(
+        name="coulomb",
+        symbol="fc",
+        description="Coulomb friction",
+        formula=r"f_c\,\mathrm{sign}(s)",
+        units=("N m", "N"),
+        law=lambda motion: np.sign(motion.speed),
+        response="curve",
+        jumps_at_zero_speed=True,
+        default_sides=("motor", "link"),
+    ),
+    TermKind(
+        name="offset",
+        symbol="fo",
+        description="offsets",
+        formula="f_o",
+        units=("N m", "N"),
+        law=lambda motion: motion.ones,
+        response="constant",
+        may_be_negative=True,
+        default_sides=("motor", "link"),
+        # every joint has friction: where a joint turns one way only, so that the two cannot be
+        # told apart, friction takes what there is
+        relative_size=0.1,
+    ),
+)
+"""Every kind of term, in the order in which a joint's terms are listed."""
+
+_BY_NAME = {kind.name: kind for kind in TERM_KINDS}
+TERM_NAMES = tuple(_BY_NAME)
+
+
+def term_kind(name: str) -> TermKind:
+    """The entry of this name."""
+    if name not in _BY_NAME:
+        raise ModelError(
+            f"there is no term {shown(name)}{did_you_mean(name, TERM_NAMES)}; the terms are "
+            f"{listed(TERM_NAMES)}"
+        )
+    return _BY_NAME[name]
+
+
+def default_kinds(side: Side) -> tuple[str, ...]:
+    """Terms that a joint has if nothing else is stated, by where its torque is measured."""
+    return tuple(kind.name for kind in TERM_KINDS if side in kind.default_sides)

@@ -1,0 +1,130 @@
+"""The registry of term kinds: what an entry says agrees with its law, and everybody reads it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from steelyard.errors import ModelError
+from steelyard.estimators.result_file import read_schema
+from steelyard.knowledge.constraint_blocks import blocks
+from steelyard.knowledge.constraints import Constraints
+from steelyard.knowledge.overlay.toml_file import parse_overlay
+from steelyard.model.kernels import bias_torque, mass_matrix, torque, torque_regressor
+from steelyard.model.model import Model
+from steelyard.model.random_states import random_states
+from steelyard.model.term_kinds import (
+    SIDES,
+    TERM_KINDS,
+    TERM_NAMES,
+    MotionAlong,
+    default_kinds,
+    term_kind,
+)
+from steelyard.model.terms import coupled_terms, default_terms, joint_terms
+from steelyard.model.typical_sizes import parameter_scale
+from steelyard.testing.random_robots import random_robot
+
+KINDS = pytest.mark.parametrize("kind", TERM_KINDS, ids=lambda kind: kind.name)
+
+
+def value(kind, speed: float, acceleration: float) -> float:
+    """The law of a kind at one speed and acceleration."""
+    v, a = np.array([[speed]]), np.array([[acceleration]])
+    motion = MotionAlong(v, a, np.zeros((1, 1), dtype=np.int64), np.ones((1, 1)))
+    return float(kind.law(motion)[0, 0])
+
+
+def test_names_and_symbols_are_unique():
+    """A column's name says which kind it is of."""
+    symbols = [kind.symbol for kind in TERM_KINDS]
+    assert len(set(TERM_NAMES)) == len(TERM_NAMES)
+    assert len(set(symbols)) == len(symbols)
+    assert "rigid_body" not in TERM_NAMES
+
+
+def test_the_default_terms_are_a_property_of_the_kinds():
+    """What a joint has by default does not follow from what there is to choose from."""
+    assert default_kinds("motor") == ("drive_inertia", "viscous", "coulomb", "offset")
+    assert default_kinds("link") == ("coulomb", "offset")
+    assert {side for kind in TERM_KINDS for side in kind.default_sides} <= set(SIDES)
+
+
+def test_an_unknown_kind_is_refused_by_name():
+    """The refusal names what there is, and what may have been meant."""
+    with pytest.raises(ModelError, match=r"no term 'viscos' \(did you mean 'viscous'\?\)"):
+        term_kind("viscos")
+
+
+@KINDS
+def test_the_response_is_that_of_the_law(kind):
+    """Inertia is proportional to the acceleration, the others depend on the speed or nothing."""
+    speeds = (-2.0, -0.5, 0.5, 2.0)
+    if kind.response == "inertia":
+        assert all(value(kind, s, a) == a for s in speeds for a in (-3.0, 4.0))
+    else:
+        assert all(value(kind, s, 5.0) == value(kind, s, 0.0) for s in speeds)
+    if kind.response == "linear":
+        assert all(value(kind, s, 0.0) == s for s in speeds)
+    if kind.response == "constant":
+        assert all(value(kind, s, 0.0) == 1.0 for s in speeds)
+    if kind.is_friction and not kind.may_be_negative:
+        assert all(s * value(kind, s, 0.0) > 0.0 for s in speeds), "friction takes energy"
+    jump = value(kind, 1e-9, 0.0) - value(kind, -1e-9, 0.0)
+    assert kind.jumps_at_zero_speed == (abs(jump) > 1e-3)
+    if kind.response == "curve" and kind.jumps_at_zero_speed:
+        assert all(value(kind, -s, 0.0) == -value(kind, s, 0.0) for s in speeds)
+
+
+@KINDS
+def test_a_term_acts_along_its_direction(kind):
+    """tau = d · parameter · law(d·v, d·a), in the regressor, the torque and the mass matrix."""
+    rng = np.random.default_rng(3)
+    robot = random_robot(rng, 4)
+    first, second = robot.joint_names[:2]
+    terms = coupled_terms("belt", {first: 1.5, second: -2.0}, [kind.name])
+    model = Model(robot, (*joint_terms([second], [kind.name]), *terms))
+    q, v, a = random_states(rng, robot, 20)
+    column = model.column_names.index(f"belt.{kind.symbol}")
+    d = np.zeros(model.nv)
+    d[[model.channels.index(first), model.channels.index(second)]] = 1.5, -2.0
+    along = np.array([value(kind, s, b) for s, b in zip(v @ d, a @ d, strict=True)])
+    expected = along[:, None] * d
+    W = torque_regressor(model, q, v, a)
+    np.testing.assert_allclose(W[:, :, column], expected, rtol=1e-12, atol=1e-12)
+    theta = np.zeros(len(model.columns))
+    theta[column] = 0.7
+    np.testing.assert_allclose(torque(model, theta, q, v, a), 0.7 * expected, rtol=1e-12)
+    M, b = mass_matrix(model, theta, q), bias_torque(model, theta, q, v)
+    sum_of_both = np.einsum("sij,sj->si", M, a) + b
+    np.testing.assert_allclose(sum_of_both, 0.7 * expected, rtol=1e-9, atol=1e-9)
+    assert (np.abs(M).max() > 0.0) == kind.is_inertia
+
+
+@KINDS
+def test_everybody_reads_the_registry(kind):
+    """Overlays, units, sizes, constraints and the schema of results know every kind."""
+    robot = random_robot(np.random.default_rng(5), 3)
+    overlay = parse_overlay(f'terms = ["{kind.name}"]')
+    assert overlay.default_terms == (kind.name,)
+    model = Model(robot, joint_terms(robot.joint_names, [kind.name]))
+    columns = [(i, c) for i, c in enumerate(model.columns) if c.kind == kind.name]
+    assert {c.unit for _, c in columns} <= set(kind.units)
+    assert all(parameter_scale(model)[i] > 0.0 for i, _ in columns)
+    owners = {i for block in blocks(model, Constraints()) for i in block.columns}
+    assert all((i in owners) != kind.may_be_negative for i, _ in columns)
+    terms = read_schema()["properties"]["model"]["properties"]["terms"]["items"]
+    assert kind.name in terms["properties"]["kind"]["enum"]
+
+
+def test_chunks_do_not_change_the_last_digit():
+    """Columns of coupled terms are the same bits for any number of samples at once."""
+    rng = np.random.default_rng(8)
+    robot = random_robot(rng, 3)
+    weights = {joint: 1.1 + 0.3 * k for k, joint in enumerate(robot.joint_names)}
+    model = Model(robot, (*default_terms(robot), *coupled_terms("belt", weights, TERM_NAMES)))
+    _, v, a = random_states(rng, robot, 40)
+    whole = model.term_arrays.values(v, a)
+    for n in (1, 3, 7):
+        parts = [model.term_arrays.values(v[k : k + n], a[k : k + n]) for k in range(0, 40, n)]
+        assert np.array_equal(whole, np.hstack(parts))
