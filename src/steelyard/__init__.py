@@ -73,10 +73,12 @@ if TYPE_CHECKING:
     from steelyard.model.terms import joint_terms as joint_terms
     from steelyard.regression.compress import compress as compress
     from steelyard.regression.compress import compress_stream as compress_stream
+    from steelyard.regression.extra_columns import ExtraColumns as ExtraColumns
     from steelyard.regression.factor_file import read_regression as read_regression
     from steelyard.regression.factor_file import write_regression as write_regression
     from steelyard.regression.regression import Regression as Regression
     from steelyard.regression.regression import merge as merge
+    from steelyard.regression.row_mixing import RowMixing as RowMixing
     from steelyard.report.page import render_report as render_report
     from steelyard.report.page import write_report as write_report
     from steelyard.robot.nearest_body import nearest_physical as nearest_physical
@@ -106,6 +108,7 @@ _HOME = {
     "Cylinder": "knowledge.regions",
     "Ellipsoid": "knowledge.regions",
     "Estimate": "estimators.estimate",
+    "ExtraColumns": "regression.extra_columns",
     "Finding": "findings",
     "FourierTrajectory": "excitation.fourier",
     "Hull": "knowledge.regions",
@@ -127,6 +130,7 @@ _HOME = {
     "Processing": "signals.processing",
     "Regression": "regression.regression",
     "Robot": "robot.robot",
+    "RowMixing": "regression.row_mixing",
     "Sensors": "simulation.sensors",
     "SteelyardError": "errors",
     "SymmetryPlane": "knowledge.regions",
