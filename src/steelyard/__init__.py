@@ -89,10 +89,12 @@ if TYPE_CHECKING:
     from steelyard.model.terms import joint_terms as joint_terms
     from steelyard.regression.compress import compress as compress
     from steelyard.regression.compress import compress_stream as compress_stream
+    from steelyard.regression.extra_columns import ExtraColumns as ExtraColumns
     from steelyard.regression.factor_file import read_regression as read_regression
     from steelyard.regression.factor_file import write_regression as write_regression
     from steelyard.regression.regression import Regression as Regression
     from steelyard.regression.regression import merge as merge
+    from steelyard.regression.row_mixing import RowMixing as RowMixing
     from steelyard.report.content import Reference as Reference
     from steelyard.report.content import Report as Report
     from steelyard.report.page import render_report as render_report
@@ -127,6 +129,7 @@ _HOME = {
     "Cylinder": "knowledge.regions",
     "Ellipsoid": "knowledge.regions",
     "Estimate": "estimators.estimate",
+    "ExtraColumns": "regression.extra_columns",
     "Finding": "findings",
     "FourierTrajectory": "excitation.fourier",
     "HeldOut": "validation.held_out",
@@ -152,6 +155,7 @@ _HOME = {
     "Report": "report.content",
     "Result": "estimators.result_file",
     "Robot": "robot.robot",
+    "RowMixing": "regression.row_mixing",
     "Sensors": "simulation.sensors",
     "SteelyardError": "errors",
     "SymmetryPlane": "knowledge.regions",
