@@ -413,8 +413,8 @@ def test_a_robot_stands_for_its_default_model(arm, logs):
     np.testing.assert_array_equal(one.measurements.tau, two.measurements.tau)
     assert np.isnan(one.measurements.tau).any()
     assert one.record == two.record
-    with pytest.raises(RobotError, match="a model or a robot is needed, not the str 'arm.urdf'"):
-        prepare(logs[0], "arm.urdf")
+    with pytest.raises(RobotError, match="a model or a robot is needed, not the str 'arm'"):
+        prepare(logs[0], "arm")
 
 
 def test_a_locked_joint_that_moves_is_found(arm, logs):
