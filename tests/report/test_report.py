@@ -25,7 +25,6 @@ from steelyard.report.content import (
     Reference,
     Report,
     TorqueRun,
-    channel_units,
     fate_table,
     parameter_row,
     strength,
@@ -254,7 +253,7 @@ def test_units_of_channels_follow_the_joints():
     """Sliding joints carry forces, turning ones torques, a floating base both."""
     rng = np.random.default_rng(3)
     robot = random_robot(rng, 6, prismatic=0.5, floating_base=True)
-    units = dict(zip(Model(robot).channels, channel_units(Model(robot)), strict=True))
+    units = dict(zip(Model(robot).channels, Model(robot).channel_units, strict=True))
     assert [units[f"base.{axis}"] for axis in ("fx", "fz", "nx", "nz")] == ["N", "N", "N m", "N m"]
     for joint in robot.free_joints:
         assert units[joint.name] == ("N" if joint.kind == "prismatic" else "N m")

@@ -107,6 +107,13 @@ class Model:
         """Names of the torque rows: base wrench axes, if any, then joints."""
         return self.mechanism.coordinates
 
+    @property
+    def channel_units(self) -> tuple[str, ...]:
+        """Unit of each torque row: N for forces of the base and of slides, else N m."""
+        base = ("N",) * 3 + ("N m",) * 3 if self.robot.floating_base else ()
+        joints = self.robot.free_joints
+        return (*base, *("N" if joint.kind == "prismatic" else "N m" for joint in joints))
+
     @cached_property
     def _layout(self) -> tuple[tuple[Column, ...], tuple[int, ...], tuple[int, ...]]:
         """Columns, first column of each body, column of each term."""

@@ -203,19 +203,6 @@ def fate_table(report: Report) -> tuple[list[str], list[tuple[str, list[dict[str
     ]
 
 
-def channel_units(model: Model) -> list[str]:
-    """Unit of each torque row."""
-    units = []
-    for name in model.channels:
-        if name.startswith("base.f"):
-            units.append("N")
-        elif name.startswith("base.n") or name not in model.robot.joint_names:
-            units.append("N m")
-        else:
-            units.append("N" if model.robot.joint(name).kind == "prismatic" else "N m")
-    return units
-
-
 def _x(relative: float) -> float:
     """Pixel of a value in units of the parameter, kept inside the small plot."""
     share = (relative - FOREST_LEFT) / (FOREST_RIGHT - FOREST_LEFT)

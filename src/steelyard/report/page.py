@@ -18,7 +18,6 @@ from steelyard.report import figures, standard
 from steelyard.report.content import (
     FOREST_WIDTH,
     Report,
-    channel_units,
     fate_table,
     parameter_groups,
     strengths,
@@ -96,7 +95,7 @@ def _context(report: Report) -> dict[str, Any]:
         "torque_figures": torque_figures(report),
         "error_figure": error_figure(report),
         "shown_s": shown_seconds(report),
-        "units": channel_units(model),
+        "units": model.channel_units,
         "baseline": BASELINE,
         "covered": covered(estimate.runs),
         "intervals_from": INTERVALS_FROM[estimate.spread.kind],
@@ -120,7 +119,7 @@ def torque_figures(report: Report) -> list[tuple[str, str]]:
         (name, data_uri(figures.torque_figure(name, unit, run.time, measured, predicted)))
         for name, unit, measured, predicted in zip(
             report.model.channels,
-            channel_units(report.model),
+            report.model.channel_units,
             run.measured.T,
             run.predicted.T,
             strict=True,
