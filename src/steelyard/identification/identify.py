@@ -125,8 +125,9 @@ def identify(
     method : "entropic" (default) keeps to what is physically possible, weighs each joint by its
         own noise, and is drawn to the prior as much as the data advise; "pullback" is the same
         with the prior's second-order part; "feasible" has no prior but to place what the data
-        leave open; "essential", "cad" and "cad-essential" are those of paper 001; "wls" only
-        weighs, "ols" does not even that: these five may return what no robot has.
+        leave open; "essential", "cad" and "cad-essential" are those of Gautier and Venture
+        (2013); "wls" weighs each joint by its noise, "ols" is unweighted: these five may return
+        parameters that no physical robot has.
     prior : for the methods that take one; or a function that makes it for the model, such as
         ``functools.partial(prior_from_mass, total_mass=18)``. By default what the robot file
         states. repair_prior : rule for a file that is not physical, see
