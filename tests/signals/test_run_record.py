@@ -6,13 +6,13 @@ import json
 from dataclasses import fields, replace
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_arm import URDF, arm_log
 
 from steelyard.errors import ResultError, SignalError
+from steelyard.report.processing import covered, processing_rows
 from steelyard.robot.robot import Robot
 from steelyard.robot.transmission import Motor
 from steelyard.signals.prepare import prepare
@@ -118,8 +118,10 @@ def test_strangers_records_do_no_harm(key: str, part: str, value: Any, pick: int
             record = RunRecord.from_json(given_record, "here", ResultError)
         except ResultError:
             continue
-        record.as_json()
-        assert np.isfinite(record.trimmed_share) or record.duration_s < 1.0
+        written = json.loads(json.dumps(record.as_json(), allow_nan=False))
+        assert str(RunRecord.from_json(written, "here", ResultError)) == str(record)
+        assert covered([record])
+        assert processing_rows(record)
 
 
 def test_the_processing_as_used_has_the_cutoff_that_was_chosen() -> None:
