@@ -59,6 +59,7 @@ def compressed(
             first = prepared
         findings.extend((*prepared.findings, *smear_findings(model, prepared)))
         parts.append(compress_run(wide, base, prepared, threads))
+        del log, prepared  # before the next log is read
     if not parts:
         raise LogError("there is no log to identify from; give at least one")
     return CompressedLogs(merge(parts), tuple(findings), first)
