@@ -1,13 +1,13 @@
-"""A solver's duals made exact: the one way in which proofs of this package come about.
+"""A solver's duals made exact; all exact proofs of this package use it.
 
 A solver finds u and duals z_k in the dual cones with
 
     sum_k A_kᵀ z_k = G u
 
-up to rounding. `make_exact` makes that an equation of rational numbers. Duals of most blocks are
-put inside their cones and stay; u is changed so that it meets exactly what no other dual could
-balance; and what is left goes into the duals of *absorbing* blocks, changed as little as possible.
-Whether all of them are then still in their cones is tested without tolerance (`in_cones`).
+up to rounding. `make_exact` turns that into an equation of rational numbers. The duals of most
+blocks are moved inside their cones and then kept; u is changed to balance exactly what no other
+dual can; the rest is added to the duals of *absorbing* blocks, changed as little as possible.
+`in_cones` then checks without tolerance that all duals are still in their cones.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class ExactMap:
 
 @dataclass(frozen=True, eq=False)
 class ExactDuals:
-    """Rational u and duals that balance.
+    """Rational u and duals with sum_k A_kᵀ z_k = G u exactly.
 
-    left : per column, G u less what the duals of blocks that do not absorb take.
+    left : per column, G u minus the sum over the blocks that do not absorb.
     """
 
     u: list[Fraction]
@@ -80,12 +80,12 @@ def make_exact(
 
     duals : rational numbers; those of blocks that do not absorb stay as they are.
     absorbing : for each block that absorbs, the entries of its dual that may change; the others
-        become zero. Where there is a G, these blocks have no columns in common.
-    later : columns that the caller balances. Columns without any block that absorbs are balanced
-        by u alone.
-    sizes : typical sizes of the entries, which a change is measured in.
+        become zero. If G is given, these blocks have no columns in common.
+    later : columns that the caller balances. Columns without an absorbing block are balanced by
+        u alone.
+    sizes : typical sizes of the entries, used as units of a change.
 
-    None where there is no such balance.
+    Returns None if the equations have no such solution.
     """
     z = [
         [x if k not in absorbing or at in set(absorbing[k]) else Fraction(0)
@@ -132,8 +132,8 @@ def balanced(
 ) -> list[list[Fraction]] | None:
     """Duals near ``z`` with sum A_kᵀ z_k = wanted exactly, changed on their free entries only.
 
-    wanted : per column. The change is the smallest in the metric of the pairing, or in units of
-    ``sizes``. None where the equations cannot be met.
+    wanted : per column. The change is the smallest in the norm of the inner product, or in units
+    of ``sizes``. Returns None if the equations have no solution.
     """
     used = sorted({column for block in blocks for column in block.columns})
     place = {column: row for row, column in enumerate(used)}
@@ -173,7 +173,7 @@ def _conditions_on_u(
     alone: Sequence[int],
     others: Sequence[Fraction],
 ) -> list[Equation]:
-    """Linear equations that u must meet exactly, so that the absorbing duals can balance G u."""
+    """Linear equations that u must satisfy exactly, so that the absorbing duals can balance G u."""
     directions: list[dict[int, Fraction]] = []
     for k, entries in absorbing.items():
         block, weights = blocks[k], exact_weights(blocks[k])
@@ -196,7 +196,7 @@ def _conditions_on_u(
 
 
 def meet(equations: Sequence[Equation], y: Sequence[Fraction]) -> list[Fraction]:
-    """y changed as little as elimination allows, so that it meets the equations exactly."""
+    """y with its pivot entries changed so that it satisfies the equations exactly."""
     out = list(y)
     solved: list[tuple[int, dict[int, Fraction], Fraction]] = []
     for coefficients, right in equations:
@@ -219,7 +219,7 @@ def meet(equations: Sequence[Equation], y: Sequence[Fraction]) -> list[Fraction]
 
 
 def in_cones(blocks: Sequence[Block], duals: Sequence[Sequence[Fraction]]) -> bool:
-    """Whether every dual is in its dual cone, exactly; those of equations are free."""
+    """Whether every dual is in its dual cone, exactly; duals of equations are unrestricted."""
     return all(
         block.kind == "zero" or exact.in_cone(block.kind, dual)
         for block, dual in zip(blocks, duals, strict=True)
@@ -245,7 +245,7 @@ def inside_cone(block: Block, dual: Array) -> list[Fraction]:
 
 
 def fractions_of(values: Array, digits: int | None = None) -> list[Fraction]:
-    """Floats as rational numbers, rounded to this many decimal digits if that is asked for."""
+    """Floats as rational numbers, first rounded to ``digits`` decimal digits if given."""
     if digits is None:
         return [Fraction(float(x)) for x in values]
     return [Fraction(float(f"{x:.{digits}g}")) for x in values]
@@ -267,7 +267,7 @@ def paired_with_constants(blocks: Sequence[Block], duals: Sequence[Sequence[Frac
 
 
 def exact_weights(block: Block) -> list[int]:
-    """How often each entry counts in a pairing: twice off the diagonal of a psd block."""
+    """Weight of each entry in the inner product: 2 off the diagonal of a psd block, else 1."""
     if block.kind != "psd":
         return [1] * len(block.b)
     return [1 if i == j else 2 for i, j in triangle_index(block.size)]
