@@ -93,11 +93,7 @@ class Certificate:
         n = self.verdict.details["conditions"]
         meets = f"the parameters meet all {n} conditions exactly"
         if self.gap is None:
-            return (
-                meets
-                if self.drawn
-                else f"{meets}; how close to the best fit they are is not proven"
-            )
+            return meets if self.drawn else f"{meets}; how close to the best fit is not proven"
         share = "" if self.relative_gap is None else f" ({100 * self.relative_gap:.1g} %)"
         return (
             f"{meets}, and their objective value of {self.value:.6g} is at most "

@@ -87,9 +87,7 @@ class Work:
         """Account for ``times`` operations on numbers of this length."""
         self.left -= times * ((bits >> 6) + 1) ** 2
         if self.left < 0:
-            raise CertificateError(
-                "the numbers are so long that verifying them would take too long"
-            )
+            raise CertificateError("verifying numbers this long would take too long")
 
     def total(self, start: Fraction, pairs: Iterable[tuple[Fraction, Fraction]]) -> Fraction:
         """start + the sum of the products, exactly."""
