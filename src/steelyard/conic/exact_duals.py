@@ -106,9 +106,9 @@ def make_exact(
         left = [a + b for a, b in zip(G.image(exact_u), left, strict=True)]
     if any(left[column] != 0 for column in alone):
         return None
-    who = list(absorbing)
-    for group in connected([blocks[k] for k in who]):
-        own = [who[i] for i in group]
+    absorbers = list(absorbing)
+    for group in connected([blocks[k] for k in absorbers]):
+        own = [absorbers[i] for i in group]
         found = balanced(
             [blocks[k] for k in own],
             [z[k] for k in own],
@@ -143,16 +143,18 @@ def balanced(
     for block, dual in zip(blocks, z, strict=True):
         for column, value in zip(block.columns, exact_adjoint(block, dual), strict=True):
             rest[place[column]] -= value
-    ease = []
+    inverse_weights = []
     for position, (k, at) in enumerate(entries):
         block, weight = blocks[k], exact_weights(blocks[k])[at]
         for j, column in enumerate(block.columns):
             if block.A[at, j] != 0.0:
                 rows[place[column]][position] += weight * Fraction(float(block.A[at, j]))
         size = None if sizes is None else 1.0 / sizes[k][at] ** 2
-        ease.append(Fraction(1, weight) if size is None else Fraction(float(f"{size:.3g}")))
+        inverse_weights.append(
+            Fraction(1, weight) if size is None else Fraction(float(f"{size:.3g}"))
+        )
     gram = [
-        [sum((e * a * b for e, a, b in zip(ease, one, other) if a and b), Fraction(0))
+        [sum((e * a * b for e, a, b in zip(inverse_weights, one, other) if a and b), Fraction(0))
          for other in rows]
         for one in rows
     ]  # fmt: skip
@@ -162,7 +164,7 @@ def balanced(
     out = [list(dual) for dual in z]
     for position, (k, at) in enumerate(entries):
         change = sum((f * row[position] for f, row in zip(factors, rows)), Fraction(0))
-        out[k][at] += ease[position] * change
+        out[k][at] += inverse_weights[position] * change
     return out
 
 

@@ -116,19 +116,19 @@ class Numbers:
 
     def aim(self, above: float, least: float = 0.0, correct: float = 0.0) -> None:
         """Set the wanted change of the products S Z; see `Matrices.aim`."""
-        wish = self.floor + np.where(self.kept, above, max(above, least)) - self.products
+        change = self.floor + np.where(self.kept, above, max(above, least)) - self.products
         if correct:
-            wish -= correct * self.second
-        self.wish = wish / self.lam
+            change -= correct * self.second
+        self.wanted_change = change / self.lam
 
     def add_pull(self, out: Array) -> None:
         """Add the wanted change and the violation to the Newton right-hand side."""
-        self._add(out, self.wish - self.away)
+        self._add(out, self.wanted_change - self.away)
 
     def follow(self, step: Array) -> None:
         """Set the scaled steps of S and Z that belong to a step of x."""
         self.dS = self._along(step) + self.away
-        self.dZ = self.wish - self.dS
+        self.dZ = self.wanted_change - self.dS
 
     def remember(self) -> None:
         """Store the second-order term dS dZ of the predictor, for the corrector."""
@@ -236,20 +236,20 @@ class Matrices:
         least : lower limit of that target for ordinary conditions.
         correct : share of the second-order term to subtract; see `remember`.
         """
-        wanted = self.floor + np.where(self.kept, above, max(above, least))
-        wish = (wanted[:, None] - self.products)[:, :, None] * self.unit
+        target = self.floor + np.where(self.kept, above, max(above, least))
+        change = (target[:, None] - self.products)[:, :, None] * self.unit
         if correct:
-            wish -= correct * self.second
-        self.wish = 2.0 * wish / (self.lam[:, :, None] + self.lam[:, None, :])
+            change -= correct * self.second
+        self.wanted_change = 2.0 * change / (self.lam[:, :, None] + self.lam[:, None, :])
 
     def add_pull(self, out: Array) -> None:
         """Add the wanted change and the violation to the Newton right-hand side."""
-        self._add(out, self.wish - self.away)
+        self._add(out, self.wanted_change - self.away)
 
     def follow(self, step: Array) -> None:
         """Set the scaled steps of S and Z that belong to a step of x."""
         self.dS = self._mapped(self.scaled, step) + self.away
-        self.dZ = self.wish - self.dS
+        self.dZ = self.wanted_change - self.dS
 
     def remember(self) -> None:
         """Store the second-order term dS dZ of the predictor, for the corrector."""
