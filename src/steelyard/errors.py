@@ -1,8 +1,8 @@
-"""What can go wrong, by name.
+"""The errors that Steelyard raises, and helpers for their messages.
 
 Every message says what is wrong, where (link, joint, row, time), by how much,
 and what to do about it. The command line prints the message as one line and
-exits with code 2; a traceback is a defect.
+exits with code 2; a traceback is a bug.
 """
 
 from collections.abc import Iterable
@@ -15,11 +15,11 @@ class SteelyardError(Exception):
 
 
 class RobotError(SteelyardError):
-    """A robot description cannot be read, or describes no robot."""
+    """A robot description cannot be read, or is not a valid robot."""
 
 
 class OverlayError(SteelyardError):
-    """A TOML overlay says something that does not fit the robot."""
+    """A TOML overlay cannot be read, or does not fit the robot."""
 
 
 class ModelError(SteelyardError):
@@ -39,15 +39,15 @@ class RegressionError(SteelyardError):
 
 
 class EstimationError(SteelyardError):
-    """An estimator cannot give what it was asked for."""
+    """An estimate cannot be computed from the given data and options."""
 
 
 class PriorError(SteelyardError):
-    """What is believed beforehand is not physical, or not complete."""
+    """The prior parameters are not physical, or not complete."""
 
 
 class SimulationError(SteelyardError):
-    """The virtual robot cannot follow, or left the numbers."""
+    """The simulated robot cannot follow the trajectory, or the simulation diverged."""
 
 
 class ResultError(SteelyardError):
@@ -55,7 +55,7 @@ class ResultError(SteelyardError):
 
 
 class MissingDependencyError(SteelyardError):
-    """An optional library is needed and absent."""
+    """An optional library is needed, but not installed."""
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
         self.library = library
@@ -92,18 +92,18 @@ def shown_path(path: object) -> str:
 
 
 def one_line(reason: object) -> str:
-    """Another library's message on one line, without what a terminal would obey."""
+    """Another library's message on one line, without terminal control characters."""
     text = "; ".join(line.strip() for line in str(reason).splitlines() if line.strip())
     return "".join(c if c.isprintable() else "?" for c in text[:LONGEST_REASON])
 
 
 def quoted_list(names: Iterable[str]) -> str:
-    """Pieces of a file in quotes with commas between them, cut like :func:`listed`."""
+    """Texts from a file in quotes, separated by commas and cut like :func:`listed`."""
     return listed(shown(name) for name in names)
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names with commas between them; a long list ends in how many more there are."""
+    """Names separated by commas; a long list is cut and ends with how many more there are."""
     names = list(names)
     if not names:
         return "none"
@@ -113,14 +113,14 @@ def listed(names: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, valid: Iterable[str]) -> str:
-    """``" (did you mean 'x'?)"`` for the closest valid name, or nothing."""
+    """``" (did you mean 'x'?)"`` with the closest valid name, or an empty text."""
     # Matching takes time per name, and a hostile file may have a million of them.
     close = get_close_matches(name[:LONGEST_TEXT], list(islice(valid, 1000)), n=1)
     return f" (did you mean '{close[0]}'?)" if close else ""
 
 
 def is_name(text: str) -> bool:
-    """Whether ``text`` can name a link or a joint: visible, on one line, not endless."""
+    """Whether ``text`` can name a link or joint: printable, one line, not too long."""
     return bool(text.strip()) and text.isprintable() and len(text) <= LONGEST_NAME
 
 
@@ -135,6 +135,6 @@ def size_words(n_bytes: int) -> str:
 
 
 def described(value: object) -> str:
-    """What a wrong argument is: "the str 'arm'" or "a list"."""
+    """A wrong argument, for a message: "the str 'arm'" or "a list"."""
     kind = type(value).__name__
     return f"the {kind} {shown(value)}" if isinstance(value, str) else f"a {kind}"

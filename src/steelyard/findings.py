@@ -1,4 +1,4 @@
-"""Warnings as data: what the user should know about a result."""
+"""Findings: warnings and notes about a result, as data."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Finding:
-    """Something worth knowing.
+    """A warning or note about a result.
 
     code : short and stable, for programs.
-    words : what, where, by how much, what to do.
+    words : the message: what, where, by how much, what to do.
     """
 
     level: Literal["info", "warning"]

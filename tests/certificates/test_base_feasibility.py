@@ -27,7 +27,7 @@ CORRECTED_T2 = np.array(
 
 @pytest.fixture(scope="module")
 def three_links():
-    """Model and base parameters of the three-link robot, whose third link is 1 m away."""
+    """Model and base map of the three-link robot of Table 1."""
     rows = [{}, {"alpha": -np.pi / 2}, {"a": 1.0}]
     model = Model(Robot.from_dh(rows, convention="modified"), ())
     return model, base_map(model)
@@ -79,7 +79,7 @@ def test_table_1_with_the_papers_condition(three_links):
 
 
 def test_table_1_correction(three_links):
-    """The printed column comes out at margin zero, at a distance of 1.65e-3."""
+    """The correction is the published column, at a distance of 1.65e-3."""
     model, base = three_links
     given = blocks(model, Constraints(consistency="sousa", second_moment=None))
     corrected = correct_base(base, BETA_T2, given, parameter_scale(model))
@@ -88,7 +88,7 @@ def test_table_1_correction(three_links):
 
 
 def test_table_1_with_full_consistency(three_links):
-    """What the 6×6 condition cannot see: even beta_t1 belongs to no body with a density."""
+    """With full consistency even beta_t1, feasible by the 6×6 condition, is infeasible."""
     model, base = three_links
     for beta, distance in ((BETA_T1, 1.9e-4), (BETA_T2, 5.6e-2)):
         found, given, _ = answer(three_links, beta, "full")
@@ -100,8 +100,8 @@ def test_table_1_with_full_consistency(three_links):
 
 @every("seed", range(20))
 def test_true_robots_are_feasible_and_broken_ones_are_not(seed):
-    """Base parameters of a physical robot have a witness; with a friction or an inertia driven
-    far below zero they have a proof.
+    """Base parameters of a physical robot have a witness; with a negative friction coefficient
+    they have duals that prove infeasibility.
     """
     rng = np.random.default_rng(seed)
     model = Model(random_robot(rng, int(rng.integers(1, 5))))
@@ -121,7 +121,7 @@ def test_true_robots_are_feasible_and_broken_ones_are_not(seed):
 
 
 def test_a_fixed_value_that_contradicts_beta_is_infeasible_not_a_failure():
-    """Equations that cannot hold with beta make it infeasible, with a proof."""
+    """Equations that contradict beta make it infeasible."""
     rng = np.random.default_rng(0)
     model = Model(random_robot(rng, 2, chain=True, fixed=0.0, prismatic=0.0))
     base = base_map(model)

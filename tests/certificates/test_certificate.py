@@ -1,4 +1,4 @@
-"""The certificate of an identification: on the digits that are written, or a reason why not."""
+"""The certificate of an identification holds for the written digits, or a finding says why not."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def found() -> Identification:
 
 
 def test_a_fit_that_a_prior_draws_is_proven_feasible():
-    """Nothing is claimed of its distance from the best fit, which it does not aim at."""
+    """The certificate claims feasibility only, not closeness to the best fit."""
     robot = Robot.from_urdf_text(URDF)
     drawn = identify(robot, [arm_log(robot, 1)], n_resamples=20, ranges=False)
     certificate, findings = prove(drawn.model, drawn.regression, drawn.fit)
@@ -81,7 +81,7 @@ def test_the_gap_bounds_what_other_feasible_parameters_reach(found):
     assert 0.0 <= certificate.gap <= 1e-3 * certificate.value
     rng = np.random.default_rng(0)
     theta = found.estimate.standard.theta
-    for _ in range(200):  # towards another feasible point, all between is feasible
+    for _ in range(200):  # feasible, since the feasible set is convex
         other = found.model.prior_theta() * rng.uniform(0.5, 2.0)
         assert (
             value(theta + rng.uniform(0, 1e-3) * (other - theta))
@@ -101,7 +101,7 @@ def test_conditions_are_counted_by_kind(found):
 
 
 def test_without_a_bound_there_is_a_feasible_certificate_and_a_warning(found, monkeypatch):
-    """Where no gap can be proven, that is said, and feasibility is proven all the same."""
+    """If no gap can be proven, feasibility still is, with a warning about the gap."""
     monkeypatch.setattr(certificates, "fit_certificate", lambda *_: None)
     certificate, findings = prove(found.model, found.regression, found.fit)
     assert certificate is not None
@@ -129,13 +129,13 @@ def test_a_reason_is_given_where_nothing_can_be_proven(found, monkeypatch):
     assert "fore" in findings[0].words
 
 
-def test_other_methods_promise_nothing(found):
+def test_unconstrained_methods_have_no_certificate(found):
     """Plain least squares has no certificate, and no finding about that."""
     assert prove(found.model, found.regression, None) == (None, ())
 
 
-def test_the_command_line_proves_and_names_what_is_left_over(capsys, tmp_path):
-    """identify says what is proven, verify agrees, and an older certificate is named."""
+def test_the_command_line_states_the_proof_and_warns_of_an_old_certificate(capsys, tmp_path):
+    """identify prints what is proven, verify agrees, and an outdated certificate is named."""
     robot = tmp_path / "arm.urdf"
     robot.write_text(URDF)
     write_csv(arm_log(Robot.from_urdf_text(URDF), 1), tmp_path / "log.csv")

@@ -1,4 +1,4 @@
-"""The WAM arm of Sousa and Cortesão (2014): published estimates against ours, on its own motion."""
+"""The WAM arm of Sousa and Cortesão (2014): our estimates against theirs, on their motion."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def world():
     """Model, motion, published base parameters, and the regression of the OLS torques."""
     path = BESIDE / "papers" / "wam_table6.tsv"
     if not path.is_file():
-        pytest.skip("the published table is not at hand")
+        pytest.skip(f"the published table is missing: {path}")
     model = Model(wam())
     base = base_map(model)
     rows = [line.split("\t") for line in path.read_text().splitlines()[1:]]
@@ -111,7 +111,7 @@ def test_feasible_estimates_order_as_in_table_8(world):
 
 
 def test_mass_matrix_is_positive_definite_only_with_the_feasible_estimate(world):
-    """At 10,000 random positions; with the OLS values it is not."""
+    """At 10,000 random positions it is; with the OLS values it is not."""
     model, base, *_, published, regression = world
     boxed = fit_feasible(model, regression, known(boxes=True), weighting="ols", pull=1e-6)
     q = np.random.default_rng(0).uniform(-np.pi, np.pi, size=(10_000, 7))
@@ -122,7 +122,7 @@ def test_mass_matrix_is_positive_definite_only_with_the_feasible_estimate(world)
 
 
 def test_published_least_squares_is_proven_infeasible(world):
-    """The published OLS solution belongs to no robot; the published feasible one does, with the
+    """The published OLS solution is infeasible; the published feasible one is feasible by the
     paper's condition, up to its printed digits.
     """
     model, base, _, _, published, _ = world
@@ -134,7 +134,7 @@ def test_published_least_squares_is_proven_infeasible(world):
 
 
 def test_torque_of_the_estimate_needs_no_regressor(world):
-    """theta and beta of a fit predict the same torques."""
+    """theta by inverse dynamics and beta by the regressor predict the same torques."""
     model, _, motion, W, _, regression = world
     fit = fit_feasible(model, regression, weighting="ols")
     tau = torque(model, fit.theta, motion.q, motion.v, motion.a)

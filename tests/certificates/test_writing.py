@@ -1,4 +1,4 @@
-"""Certificates: honest ones hold, damaged ones do not, and a stranger's file does no harm."""
+"""Certificates: valid ones verify, damaged ones do not, and hostile files are refused."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ from steelyard.model.typical_sizes import parameter_scale
 from steelyard.regression.compress import compress
 
 PAGE = DOCS / "certificates.md"
-OUTSIDE = ("robot", "steelyard")  # no part of any claim
+OUTSIDE = ("robot", "steelyard")  # not part of any claim
 
 
 @pytest.fixture(scope="module")
 def samples() -> list[tuple[dict, dict]]:
-    """Honest certificates, each with an earlier one."""
+    """Valid certificates, each with an earlier one."""
     return list(islice(with_others(0), 60))
 
 
@@ -79,7 +79,7 @@ def one_of_each() -> dict[str, dict]:
 
 
 def accepts(document: dict) -> bool:
-    """Whether the checker calls it valid; what it cannot read is not."""
+    """Whether verify calls it valid; an unreadable one is invalid."""
     try:
         return verify(document).valid
     except CertificateError:
@@ -87,18 +87,18 @@ def accepts(document: dict) -> bool:
 
 
 def second_opinion(document: dict) -> bool:
-    """Whether the other implementation does; numbers that make no sense are not valid."""
+    """Whether the independent implementation calls it valid; malformed numbers are invalid."""
     try:
         return is_valid(document)
     except (ValueError, ZeroDivisionError, IndexError):
         return False
 
 
-# --- honest and damaged ---------------------------------------------------------------------
+# --- valid and damaged ----------------------------------------------------------------------
 
 
-def test_honest_certificates_are_accepted_by_both(samples):
-    """Every kind is there, follows the published schema, and both checkers accept it."""
+def test_valid_certificates_are_accepted_by_both(samples):
+    """Every kind occurs, follows the published schema, and both implementations accept it."""
     validator = jsonschema.Draft202012Validator(read_schema())
     for document, _ in samples:
         validator.validate(document)
@@ -109,7 +109,7 @@ def test_honest_certificates_are_accepted_by_both(samples):
 
 
 def test_mutants_are_judged_as_by_the_second_implementation(samples):
-    """Pushed by 1e-9 to 1e-3, swapped, stale, edited: accepted if and only if still true."""
+    """Perturbed by 1e-9 to 1e-3, swapped, outdated, edited: accepted only if still true."""
     rng = np.random.default_rng(2)
     verdicts = {True: 0, False: 0}
     for k in range(300):
@@ -117,11 +117,11 @@ def test_mutants_are_judged_as_by_the_second_implementation(samples):
         way, damaged = mutant(document, other, rng)
         assert accepts(damaged) == second_opinion(damaged), way
         verdicts[accepts(damaged)] += 1
-    assert min(verdicts.values()) > 30  # both answers were really asked for
+    assert min(verdicts.values()) > 30  # both verdicts occur
 
 
 def test_hash_mismatches_are_reported_by_name(samples):
-    """What was changed without new hashes is named, true or not."""
+    """A part changed without a new hash is named, even if its claim still holds."""
     rng = np.random.default_rng(3)
     named = {"constraints": 0, "digits": 0}
     for document, _ in samples:
@@ -161,15 +161,15 @@ def test_invalid_certificates_say_what_is_wrong(one_of_each):
     assert "the duals do not balance at" in words
     document = copy.deepcopy(one_of_each["optimal"])
     document["numbers"]["lower_bound"] = document["numbers"]["value"]
-    assert "below what is stated" in verify(resealed(document)).words
+    assert "below the stated one" in verify(resealed(document)).words
     document = copy.deepcopy(one_of_each["feasible"])
     block = document["constraints"][0]
     block["b"][0] = "-1e9"
     assert f'the condition "{block["name"]}" does not hold' in verify(resealed(document)).words
 
 
-def test_boundaries_are_told_from_the_inside():
-    """A point of mass is physical, with equality; ever so little less inertia is not."""
+def test_equality_is_distinguished_from_strict_feasibility():
+    """A point mass is physical with equality; with 1e-40 less inertia it is not."""
     model = Model(Robot.from_dh([{}], convention="modified"), ())
     given_blocks = blocks(model, Constraints())
     point = [2, 1, 0, 0, 0, 0, Fraction(1, 2), 0, 0, Fraction(1, 2)]
@@ -182,7 +182,7 @@ def test_boundaries_are_told_from_the_inside():
         feasible_certificate(model, given_blocks, [Fraction(x) for x in point])
     ball = np.array([1, 0, 0, 0, 0.1, 0, 0.1, 0, 0, 0.1])
     document = feasible_certificate(model, given_blocks, ball)
-    assert document["numbers"]["theta"][4] == "0.1"  # the decimals as written are inside
+    assert document["numbers"]["theta"][4] == "0.1"  # the decimals as written are feasible
     assert verify(document).details["strict"] is True
 
 
@@ -219,8 +219,8 @@ def test_table_1_of_sousa_and_cortesao(tmp_path, consistency, beta, kind):
 
 
 @every("seed", range(6))
-def test_a_proof_of_infeasibility_proves_nothing_of_a_feasible_robot(seed):
-    """The duals that exclude a negative friction do not exclude base parameters of a robot."""
+def test_duals_of_infeasibility_are_no_proof_for_a_feasible_robot(seed):
+    """Duals that exclude a negative friction do not exclude feasible base parameters."""
     it = problem(seed)
     broken = it.inner.copy()
     viscous = next(k for k, column in enumerate(it.model.columns) if column.kind == "viscous")
@@ -232,11 +232,11 @@ def test_a_proof_of_infeasibility_proves_nothing_of_a_feasible_robot(seed):
     numbers = document["numbers"] | {"beta": [number_text(x) for x in it.base.K @ it.inner]}
     verdict = verify(resealed({**document, "numbers": numbers}))
     assert not verdict.valid
-    assert "the duals prove nothing" in verdict.words
+    assert "the duals are no proof" in verdict.words
 
 
-def test_corrected_base_parameters_have_digits_that_are_feasible():
-    """On the very edge, the written numbers are inside, next to the closest ones."""
+def test_corrected_base_parameters_are_feasible_as_written():
+    """On the boundary, the written decimals are feasible and near the closest point."""
     model = three_links()
     base = base_map(model)
     given_blocks = blocks(model, Constraints(second_moment=None))
@@ -250,7 +250,7 @@ def test_corrected_base_parameters_have_digits_that_are_feasible():
 
 
 def fitted(seed: int, n_joints: int, noise: float, pull: float, consistency: str):
-    """A constrained fit, and the data it was made from: R, z and the rest."""
+    """A constrained fit and its data: R, z and the rest of the squared residuals."""
     world = chain_experiment(seed, n_joints, n_samples=500)
     rng = np.random.default_rng(seed)
     measured = world.measured(noise * rng.normal(size=world.tau.shape))
@@ -265,14 +265,14 @@ def fitted(seed: int, n_joints: int, noise: float, pull: float, consistency: str
 @pytest.mark.parametrize(("pull", "largest"), [(1e-2, 1e-3), (1e-9, 1e-6)])
 @pytest.mark.parametrize(("seed", "n_joints", "noise"), [(0, 2, 0.5), (1, 3, 20.0), (2, 3, 40.0)])
 def test_the_gap_of_a_fit_is_small_and_true(seed, n_joints, noise, pull, largest, consistency):
-    """The proven gap is not below the real one, found by a solver without pull, and small."""
+    """The proven gap is small, and at least the true one, found by a solver without pull."""
     model, base, R, z, rest, fit = fitted(seed, n_joints, noise, pull, consistency)
     scale = parameter_scale(model)
     duals = fit.solution.duals
     proof = prove_gap(base, R, z, fit.theta, fit.blocks, duals, scale, rest=rest)
     best = solve(conic_problem(len(scale), fit.blocks, scale, F=R @ base.K, g=z))
     value = 0.5 * (np.sum((z - R @ base.K @ fit.theta) ** 2) + rest)
-    # the solver's answer lies outside by its tolerance, where squares can be smaller
+    # the solver's answer may be slightly infeasible, where the sum of squares can be smaller
     inside = settle(best.theta, fit.blocks, scale).theta
     least = 0.5 * (np.sum((z - R @ base.K @ inside) ** 2) + rest)
     assert float(proof.value) == pytest.approx(value, rel=1e-12)
@@ -284,11 +284,11 @@ def test_the_gap_of_a_fit_is_small_and_true(seed, n_joints, noise, pull, largest
 
 
 def test_random_feasible_points_are_never_below_the_bound():
-    """What a certificate excludes is not there: 200 random feasible parameters."""
+    """None of 200 random feasible parameters has a value below the proven bound."""
     model, base, R, z, rest, fit = fitted(4, 2, 50.0, 1e-9, "full")
     scale = parameter_scale(model)
     proof = prove_gap(base, R, z, fit.theta, fit.blocks, None, scale, rest=rest)
-    assert proof.lower_bound > rest / 2 * (1 + 1e-9)  # the conditions matter here
+    assert proof.lower_bound > rest / 2 * (1 + 1e-9)  # the conditions are active here
     rng = np.random.default_rng(0)
     terms = [column.kind != "rigid_body" for column in model.columns]
     n_inside = 0
@@ -305,7 +305,7 @@ def test_random_feasible_points_are_never_below_the_bound():
 
 
 def test_a_fit_has_a_certificate():
-    """From the factors and the fit alone, with the data in the file."""
+    """A fit and its factors give a valid certificate of optimality."""
     world = chain_experiment(5, 2, n_samples=300)
     noise = 5.0 * np.random.default_rng(5).normal(size=world.tau.shape)
     regression = compress(world.model, world.motion, world.measured(noise))
@@ -332,14 +332,14 @@ def test_no_gap_is_proven_for_parameters_outside():
 @given(st.floats(allow_nan=False, allow_infinity=False))
 @settings(max_examples=300)
 def test_floats_are_written_exactly(x):
-    """A float's text names that float and no other number."""
+    """A float's text reads back as exactly that float."""
     assert number(number_text(x)) == Fraction(x)
 
 
 @given(st.fractions())
 @settings(max_examples=200)
 def test_fractions_are_written_exactly_and_rounded_to_the_safe_side(x):
-    """Rational texts are exact; rounded ones are on the right side and near."""
+    """Rational texts are exact; rounded ones are close and on the safe side."""
     assert number(number_text(x)) == x
     down, up = number(rounded_down(x)), number(rounded_up(x))
     assert down <= x <= up
@@ -347,7 +347,7 @@ def test_fractions_are_written_exactly_and_rounded_to_the_safe_side(x):
 
 
 def test_long_numbers_are_read_and_written():
-    """Beyond the 4,300 digits at which Python stops, up to the limit."""
+    """Numbers beyond Python's 4,300 digits are read and written, up to our limit."""
     x = Fraction(7 ** (MAX_DIGITS), 1)
     assert number(number_text(x / 11**400)) == x / 11**400
     with pytest.raises(CertificateError, match="more than 10000 digits"):
@@ -360,13 +360,13 @@ def test_long_numbers_are_read_and_written():
                                   "1/2/3", " 1", "1\n", "٣", "0x", "0x1", "--1", "1e999999",
                                   "1e99999", "0x1p99999", None, 1, 1.5, True, []])  # fmt: skip
 def test_what_is_no_number_is_refused(text):
-    """Only exact numbers in quotes count."""
+    """Only exact numbers in quotes are accepted."""
     with pytest.raises(CertificateError):
         number(text)
 
 
 def test_the_second_implementation_is_right_about_eigenvalues():
-    """Its characteristic polynomial is NumPy's, so that the comparison means something."""
+    """The independent implementation's characteristic polynomial agrees with NumPy's."""
     rng = np.random.default_rng(0)
     for _ in range(50):
         n = int(rng.integers(1, 7))
@@ -376,7 +376,7 @@ def test_the_second_implementation_is_right_about_eigenvalues():
         assert np.allclose(coefficients(M.tolist()), expected, rtol=1e-9, atol=1e-6)
 
 
-# --- strangers' files -----------------------------------------------------------------------
+# --- hostile files --------------------------------------------------------------------------
 
 
 def refusal(tmp_path: Path, content: bytes) -> str:
@@ -396,24 +396,24 @@ def refusal(tmp_path: Path, content: bytes) -> str:
         (b"", "is not JSON"),
         (b"\xff\xfe\x00", "is not JSON"),
         (b"[" * 100_000, "is not JSON"),
-        (b"[]", "holds no certificate"),
+        (b"[]", "holds a list, not a certificate"),
         (b"{}", "its schema is nothing"),
         (b'{"schema": "steelyard.result/1"}', "its schema is 'steelyard.result/1'"),
         (b'{"a": 1, "a": 2}', "names a key twice"),
-        (b'{"a": 1.5}', "stands outside quotes"),
-        (b'{"a": NaN}', "stands outside quotes"),
+        (b'{"a": 1.5}', "is not in quotes"),
+        (b'{"a": NaN}', "is not in quotes"),
         (b'{"schema": "steelyard.certificate/1", "kind": "magic"}', "the kind is 'magic'"),
         (b'{"schema": "steelyard.certificate/1", "kind": []}', "the kind is list"),
         (b'{"schema": "steelyard.certificate/1", "kind": "feasible"}', "has no parameters"),
     ],
 )
 def test_files_that_are_no_certificates(tmp_path, content, words):
-    """One clear line each."""
+    """Each is refused with a one-line message."""
     assert words in refusal(tmp_path, content)
 
 
 def test_missing_files_and_folders(tmp_path):
-    """One clear line each."""
+    """Each is refused with a one-line message."""
     with pytest.raises(CertificateError, match="there is no such file"):
         verify(tmp_path / "none.json")
     with pytest.raises(CertificateError, match="is a folder"):
@@ -421,13 +421,13 @@ def test_missing_files_and_folders(tmp_path):
 
 
 def test_large_files_are_refused(tmp_path, monkeypatch):
-    """By size, before they are read."""
+    """A file above the size limit is refused before it is parsed."""
     monkeypatch.setattr("steelyard.certificates.document.MAX_BYTES", 1000)
     assert "larger than" in refusal(tmp_path, b" " * 1001)
 
 
-def test_any_piece_can_be_anything(one_of_each):
-    """Every piece replaced by junk gives a verdict or a refusal, never a traceback."""
+def test_junk_in_any_place_never_raises_other_errors(one_of_each):
+    """Any entry replaced by junk gives a verdict or a CertificateError."""
     junk = [None, True, 3, -1, 10**30, "x", "1", "", [], [[]], ["1"], {}, {"a": 1}, "9" * 20_000]
     rng = np.random.default_rng(0)
     for document in one_of_each.values():
@@ -448,8 +448,8 @@ def test_any_piece_can_be_anything(one_of_each):
 
 
 @pytest.mark.parametrize("size", [4, 20])
-def test_numbers_that_would_take_for_ever_are_refused(one_of_each, size):
-    """Thousands of digits everywhere, each with its own denominator: refused soon."""
+def test_numbers_that_take_too_long_are_refused(one_of_each, size):
+    """Numbers of thousands of digits with different denominators are refused early."""
     document = copy.deepcopy(one_of_each["feasible"])
     document["constraints"] = []
     n = len(document["parameters"])
@@ -463,12 +463,12 @@ def test_numbers_that_would_take_for_ever_are_refused(one_of_each, size):
     block |= {"A": [[long()] for _ in range(n_entries)], "b": [long() for _ in range(n_entries)]}
     document["constraints"] = [block] * 20
     document["numbers"] = {"theta": [long() for _ in range(n)]}
-    with pytest.raises(CertificateError, match="take too much"):
+    with pytest.raises(CertificateError, match="would take too long"):
         verify(resealed(document))
 
 
-def test_checking_needs_nothing_but_python(one_of_each, tmp_path):
-    """Neither NumPy nor any other library is loaded to check a certificate."""
+def test_verifying_needs_only_the_standard_library(one_of_each, tmp_path):
+    """Verifying a certificate imports neither NumPy nor any other library."""
     path = tmp_path / "certificate.json"
     write_certificate(path, one_of_each["optimal"])
     code = (
@@ -490,8 +490,8 @@ def test_checking_needs_nothing_but_python(one_of_each, tmp_path):
     assert done.stdout.strip() == f"['steelyard'] {[f'steelyard.{name}' for name in ours]}"
 
 
-def test_the_few_lines_in_the_docs_check_a_certificate(one_of_each, tmp_path, capsys):
-    """The page's own checker accepts an infeasible certificate and rejects a damaged one."""
+def test_the_verifier_in_the_docs_works(one_of_each, tmp_path, capsys):
+    """The page's verifier accepts a certificate of infeasibility and rejects a damaged one."""
     code = re.search(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL).group(1)
     document = one_of_each["infeasible"]
     damaged = copy.deepcopy(document)
@@ -503,8 +503,8 @@ def test_the_few_lines_in_the_docs_check_a_certificate(one_of_each, tmp_path, ca
         assert capsys.readouterr().out.strip() == str(valid)
 
 
-def test_makers_give_their_kind():
-    """The cases are what their names say."""
+def test_case_makers_return_their_kind():
+    """The helpers `plain` and `optimal` make certificates of their kind."""
     rng = np.random.default_rng(0)
     assert plain(problem(0), rng)["kind"] == "feasible"
     assert optimal(problem(0), rng)["kind"] == "optimal"

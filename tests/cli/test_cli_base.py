@@ -224,5 +224,5 @@ def test_verify_says_what_is_wrong(capsys, tmp_path, arm):
     assert "the hash of the digits does not match" in text
     assert "do not balance" in text
     proof.write_text("{}")
-    assert "this is no certificate" in refused(capsys, "verify", proof)
+    assert "this is not a certificate" in refused(capsys, "verify", proof)
     assert "there is no such file" in refused(capsys, "verify", tmp_path / "none.json")

@@ -1,4 +1,4 @@
-"""The two forms in which the solver sees a problem, and when the quick one is not taken."""
+"""The two forms of a problem for the solver, and when the faster one is not used."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from steelyard.knowledge.physical_blocks import full_consistency
 
 
 def bodies(rng, n_bodies, *, noise=1.0):
-    """Noisy linear data on several bodies, of which some end on the boundary.
+    """A fit of several bodies to noisy linear data; some end on the boundary.
 
-    Between the best and the worst determined direction are two decades.
+    The singular values of F (scaled) span two decades.
     """
     n = 10 * n_bodies
     scale = np.tile([2.0, *[0.3] * 3, *[0.05] * 6], n_bodies)
@@ -35,7 +35,7 @@ def bodies(rng, n_bodies, *, noise=1.0):
 
 
 def answers(problem, accuracy=1e-9):
-    """What the solver says to each form."""
+    """The solver's answer to each form."""
     centred = _forms.centred_form(problem)
     plain = _forms.residual_form(problem)
     return [solver._attempt(problem, form, accuracy, 200) for form in (centred, plain)]
@@ -43,7 +43,7 @@ def answers(problem, accuracy=1e-9):
 
 @every("seed", range(10))
 def test_both_forms_have_the_same_optimum(seed):
-    """Objectives agree far better than the accuracy that is promised, and so do the points."""
+    """Both forms give the same objective and the same point."""
     centred, plain = answers(bodies(np.random.default_rng(seed), 4, noise=5.0))
     assert centred.form == "centred"
     assert plain.form == "residual"
@@ -53,12 +53,12 @@ def test_both_forms_have_the_same_optimum(seed):
     )
     assert centred.stationarity < 1e-6
     assert abs(centred.gap) < 1e-6 * (1.0 + centred.value)
-    assert plain.worst_margin < 1e-7  # the conditions matter
+    assert plain.worst_margin < 1e-7  # some conditions are active
 
 
 @every("seed", range(10))
 def test_cones_of_every_kind_are_read_back_in_their_order(seed):
-    """Duals of either form balance the gradient, block by block."""
+    """The duals of either form balance the gradient."""
     rng = np.random.default_rng(50 + seed)
     problem = random_problem(rng)
     problem = replace(problem, F=rng.normal(size=(3, len(problem.c))) / problem.scale, g=np.ones(3))
@@ -70,27 +70,27 @@ def test_cones_of_every_kind_are_read_back_in_their_order(seed):
 
 @every("seed", range(10))
 def test_what_an_imbalance_costs_is_bounded(seed):
-    """A point with duals is no farther above the optimum than gap and imbalance say."""
+    """A point with duals is at most gap + imbalance_cost above the optimum."""
     rng = np.random.default_rng(100 + seed)
     problem = bodies(rng, 2)
     best = solve(problem, accuracy=1e-11)
     for away in 10.0 ** rng.uniform(-6, -1, size=5):
         ball = problem.towards
-        theta = best.theta + away * (ball - best.theta)  # inside: the cones are convex
+        theta = best.theta + away * (ball - best.theta)  # feasible, since the cones are convex
         moved = replace(best, theta=theta)
         assert moved.value - best.value <= moved.gap + moved.imbalance_cost + 1e-8
     assert moved.value > best.value
 
 
 def stacked(problem, n_times):
-    """The same data over and over."""
+    """The same data, repeated."""
     return replace(
         problem, F=np.vstack([problem.F] * n_times), g=np.concatenate([problem.g] * n_times)
     )
 
 
 def test_the_quick_form_of_a_large_fit_is_centred():
-    """From many rows on the Gram matrix is formed, where a pull bounds its condition number."""
+    """With many rows the Gram matrix is formed, if a pull bounds its condition number."""
     problem = bodies(np.random.default_rng(0), 2)
     assert _forms.quick_form(problem) is None
     form = _forms.quick_form(stacked(problem, 10))
@@ -107,8 +107,8 @@ def test_the_quick_form_of_a_large_fit_is_centred():
     assert _forms.quick_form(replace(tall, pull=0.0 * tall.pull)) is None
 
 
-def test_an_answer_that_lost_digits_is_asked_for_again(monkeypatch):
-    """A Gram matrix with wrong digits gives an answer that the residuals from F refuse."""
+def test_an_inaccurate_quick_answer_is_solved_again(monkeypatch):
+    """Residuals computed from F reject the answer of a perturbed Gram matrix."""
     problem = bodies(np.random.default_rng(1), 3, noise=5.0)
     right = solve(problem)
     form = _forms.centred_form(problem)
@@ -121,11 +121,11 @@ def test_an_answer_that_lost_digits_is_asked_for_again(monkeypatch):
 
 
 class Panic(BaseException):
-    """As a panic of the solver comes: no Exception."""
+    """Stands for a Rust panic, which is not an Exception."""
 
 
 def breaking(monkeypatch, n_times):
-    """Let the solver break down so many times."""
+    """Make the solver break down this many times."""
     import clarabel
 
     real, calls = clarabel.DefaultSolver, []
@@ -141,8 +141,8 @@ def breaking(monkeypatch, n_times):
 
 
 @pytest.mark.parametrize("n_times", [1, 2, 3])
-def test_a_solver_that_breaks_down_is_asked_again(monkeypatch, n_times):
-    """A panic costs an attempt, not the answer."""
+def test_a_solver_that_breaks_down_is_called_again(monkeypatch, n_times):
+    """After a panic the next attempt gives the answer."""
     problem = bodies(np.random.default_rng(3), 3, noise=5.0)
     right = solve(problem)
     breaking(monkeypatch, n_times)
@@ -152,16 +152,16 @@ def test_a_solver_that_breaks_down_is_asked_again(monkeypatch, n_times):
     assert found.value == pytest.approx(right.value, rel=1e-6)
 
 
-def test_a_solver_that_always_breaks_down_is_an_error_of_ours(monkeypatch):
-    """When nothing helps, the error says what the solver said."""
+def test_a_solver_that_always_breaks_down_raises_estimation_error(monkeypatch):
+    """If every attempt breaks down, the error quotes the solver's message."""
     calls = breaking(monkeypatch, 100)
-    with pytest.raises(EstimationError, match=r"refused the problem .*Eigval error"):
+    with pytest.raises(EstimationError, match=r"broke down .*Eigval error"):
         solve(bodies(np.random.default_rng(4), 2))
     assert len(calls) < 10
 
 
-def test_an_interruption_is_no_breakdown(monkeypatch):
-    """A user who stops the program stops it."""
+def test_keyboard_interrupt_is_not_caught(monkeypatch):
+    """A KeyboardInterrupt in the solver is passed on."""
     import clarabel
 
     def solver(*_):

@@ -32,7 +32,7 @@ def both(block, theta):
 
 @pytest.mark.parametrize("kind", ["zero", "nonnegative", "second_order", "psd"])
 def test_the_entries_are_those_of_fractions_times_a_power_of_two(kind):
-    """All entries of the affine map have one and the same positive factor."""
+    """All entries of the affine map have the same positive factor."""
     for seed in range(100):
         rng = np.random.default_rng(seed)
         block = random_block(rng, kind)
@@ -51,7 +51,7 @@ def test_the_entries_are_those_of_fractions_times_a_power_of_two(kind):
 
 @pytest.mark.parametrize("kind", ["zero", "nonnegative", "second_order", "psd"])
 def test_verdicts_agree_on_the_boundary_and_a_last_bit_away(kind):
-    """Points on the boundary, and the floats next to them, are judged as by fractions."""
+    """On the boundary, and one float away, integers and fractions give the same verdict."""
     seen = set()
     for seed in range(300):
         rng = np.random.default_rng(seed)
@@ -76,7 +76,7 @@ def test_verdicts_agree_on_the_boundary_and_a_last_bit_away(kind):
 
 @every("seed", range(50))
 def test_verdicts_agree_on_random_matrices(seed):
-    """Random symmetric matrices, shifted until some are positive definite and some are not."""
+    """Random symmetric matrices, shifted to just above or below semidefiniteness."""
     rng = np.random.default_rng(1000 + seed)
     size = int(rng.integers(1, 7))
     M = rng.normal(size=(size, size))

@@ -1,4 +1,4 @@
-"""Points that are moved inside, exactly, and no farther than they must."""
+"""`settle` makes points exactly feasible, and moves them no farther than needed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCALE = np.array([1.0] + [0.2] * 3 + [0.04] * 6)
 
 
 def thin_body(rng):
-    """A body of few points: its pseudo-inertia has eigenvalues zero, to rounding."""
+    """A body of one to three points: its pseudo-inertia is singular, up to rounding."""
     points = rng.normal(size=(int(rng.integers(1, 4)), 3)) * 0.3
     phi = np.zeros(10)
     for x in points:
@@ -30,14 +30,14 @@ def thin_body(rng):
 
 
 def by_fractions(block, theta):
-    """The verdict of the other exact implementation."""
+    """The verdict of the implementation with fractions."""
     x = [Fraction(float(theta[i])) for i in block.columns]
     return exact.in_cone(block.kind, exact.affine(block.A.tolist(), block.b.tolist(), x))
 
 
 @every("seed", range(20))
-def test_settled_bodies_hold_by_the_other_arithmetic_too(seed):
-    """Bodies on the boundary are moved by next to nothing, and then hold in fractions."""
+def test_settled_bodies_are_feasible_in_fractions_too(seed):
+    """Bodies on the boundary are moved by less than 1e-8, and are then feasible in fractions."""
     rng = np.random.default_rng(seed)
     theta = np.concatenate([thin_body(rng) for _ in range(3)])
     blocks = [full_consistency(Said(f"body {k}"), 10 * k) for k in range(3)]
@@ -49,7 +49,7 @@ def test_settled_bodies_hold_by_the_other_arithmetic_too(seed):
 
 
 def test_only_what_fails_is_moved():
-    """A body outside is moved; a body inside, and one tied to neither, keep their digits."""
+    """The infeasible body is moved; the feasible ones keep their digits."""
     rng = np.random.default_rng(0)
     solid = np.array([1.0, 0.0, 0.0, 0.0, 0.1, 0.0, 0.1, 0.0, 0.0, 0.1])
     outside = thin_body(rng)
@@ -65,8 +65,8 @@ def test_only_what_fails_is_moved():
     assert np.linalg.eigvalsh(pseudo_inertia(settled.theta[10:20]))[0] > -1e-15
 
 
-def test_what_is_tied_to_a_failing_condition_moves_with_it():
-    """Where a sum of masses ties two bodies, both may move, and the sum still holds."""
+def test_parameters_that_share_a_condition_move_together():
+    """If a limit on a mass sum couples two bodies, both may move, and the limit holds."""
     rng = np.random.default_rng(1)
     theta = np.concatenate([thin_body(rng), thin_body(rng)])
     blocks = [full_consistency(Said(f"body {k}"), 10 * k) for k in range(2)]
@@ -77,8 +77,8 @@ def test_what_is_tied_to_a_failing_condition_moves_with_it():
     assert settled.moved < 1e-8
 
 
-def test_a_given_inner_point_is_the_one_that_is_used():
-    """The change points towards the inner point, by the share that is stated."""
+def test_a_given_inner_point_is_used():
+    """The point moves towards the inner point by the stated share."""
     rng = np.random.default_rng(2)
     blocks = [full_consistency(Said("body"), 0)]
     theta = thin_body(rng)
@@ -89,8 +89,8 @@ def test_a_given_inner_point_is_the_one_that_is_used():
     assert np.allclose(step, settled.share * (inner - theta), atol=1e-10)
 
 
-def test_conditions_without_room_are_refused_by_name():
-    """An interval of one point that no decimal meets leaves no room, and is named."""
+def test_conditions_without_interior_are_named():
+    """Limits that leave no interval are named in the error."""
     third = 1.0 / 3.0
     blocks = [
         full_consistency(Said("body"), 0),

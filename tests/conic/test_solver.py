@@ -1,4 +1,4 @@
-"""The conic layer against CVXPY with two solvers, and its own account of its answers."""
+"""The conic solver against CVXPY with two solvers, and its recomputed residuals."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_same_optimum_as_cvxpy(seed):
 
 
 @every("seed", range(25))
-def test_a_solution_recomputes_how_good_it_is(seed):
+def test_a_solution_recomputes_its_residuals(seed):
     """Margins, stationarity and gap are near zero at the optimum, and not elsewhere."""
     rng = np.random.default_rng(100 + seed)
     problem = random_problem(rng)
@@ -78,7 +78,7 @@ def test_a_solution_recomputes_how_good_it_is(seed):
 
 @every("seed", range(10))
 def test_gradient_and_adjoint(seed):
-    """The gradient is the objective's slope, and A* is the adjoint of A in the pairing."""
+    """The gradient is the objective's slope, and A* is the adjoint of A."""
     rng = np.random.default_rng(200 + seed)
     problem = random_problem(rng)
     theta, step = rng.normal(size=(2, len(problem.c))) * problem.scale
@@ -96,12 +96,12 @@ def test_gradient_and_adjoint(seed):
 
 @every("seed", range(20))
 def test_duals_prove_infeasibility(seed):
-    """For conditions that cannot hold the duals balance and pair with b to less than zero."""
+    """For contradictory conditions sum A* z = 0, and the inner product of z and b is negative."""
     rng = np.random.default_rng(300 + seed)
     problem = random_problem(rng)
     k = int(rng.integers(len(problem.blocks)))
     block = problem.blocks[k]
-    # the opposite of the block, pushed away from it: both cannot hold
+    # the opposite of the block, shifted: both cannot hold
     unit = np.zeros(len(block.b))
     if block.kind == "psd":
         unit = entries_of(np.eye(block.size))
@@ -131,14 +131,14 @@ def test_duals_prove_infeasibility(seed):
     assert np.max(np.abs(balance * problem.scale)) < 1e-6 * abs(value)
 
 
-def test_unbounded_problems_say_so():
-    """A linear objective without a floor is unbounded."""
+def test_unbounded_problems_have_that_status():
+    """A linear objective without a lower bound is unbounded."""
     block = Block("nonnegative", (0,), np.eye(1), np.zeros(1))
     assert solve(conic_problem(1, [block], np.ones(1), c=np.array([-1.0]))).status == "unbounded"
 
 
 def test_a_problem_without_conditions_is_least_squares():
-    """Without blocks the answer is that of least squares, also from poorly scaled columns."""
+    """Without blocks the answer is least squares, also with poorly scaled columns."""
     rng = np.random.default_rng(0)
     scale = 10.0 ** np.array([-5.0, -2.0, 0.0, 1.0, 3.0])
     F, g = rng.normal(size=(9, 5)) / scale, rng.normal(size=9)
@@ -148,8 +148,8 @@ def test_a_problem_without_conditions_is_least_squares():
     assert found.worst_margin == np.inf
 
 
-def test_numbers_that_are_none_are_refused():
-    """NaN in a problem is refused by an error of ours, not by a crash of the solver."""
+def test_nan_is_refused():
+    """NaN in a problem gives an EstimationError or a failed status, not a crash."""
     block = Block("nonnegative", (0,), np.array([[np.nan]]), np.zeros(1))
     try:
         status = solve(conic_problem(1, [block], np.ones(1), c=np.ones(1))).status

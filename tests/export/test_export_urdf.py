@@ -1,4 +1,4 @@
-"""The URDF writer: only the numbers of inertials change, and they are physical as written."""
+"""The URDF writer changes only the numbers of inertials, and they are physical as written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BODY = from_com(2.0, [0.1, -0.2, 0.3], [[0.3, 0.01, 0.02], [0.01, 0.4, -0.03], [
 
 
 def inertial_spans(data: bytes) -> dict[str, tuple[int, int]]:
-    """Byte range of the first <inertial> of every link, told by expat's own positions."""
+    """Byte range of the first <inertial> of every link, from expat's positions."""
     spans: dict[str, tuple[int, int]] = {}
     path: list[str] = []
     link, start = "", 0
@@ -62,7 +62,7 @@ def outside(data: bytes, links: set[str]) -> list[bytes]:
 
 
 def exact_violators(data: bytes) -> set[str]:
-    """Links whose digits no body has: a negative principal minor of tr(I)/2 1 - I."""
+    """Links that are not physical as written: tr(I)/2 1 - I has a negative principal minor."""
     found = set()
     for link in ElementTree.fromstring(data).findall("link"):
         inertial = link.find("inertial")
@@ -87,13 +87,13 @@ def exact_violators(data: bytes) -> set[str]:
 
 
 def readable_urdfs() -> list[Path]:
-    """The files of example-robot-data with a robot in them (one has no links)."""
+    """The files of example-robot-data that have links (one has none)."""
     return [path for path in example_urdfs() if b"<link" in path.read_bytes()]
 
 
 @cache
 def fixed(path: Path) -> NearestUrdf:
-    """The nearest physical file, found once for all tests."""
+    """The repaired file, computed once for all tests."""
     return nearest_urdf(path)
 
 
@@ -109,8 +109,7 @@ def inertial_of(data: bytes, link: str = "upper") -> np.ndarray:
 def test_real_files_are_fixed_and_the_rest_stays():
     """Every broken file of example-robot-data becomes physical, the rest of it byte for byte.
 
-    Links without a mass are refused by name and stay as they are; files in which nothing is
-    wrong come back as they are.
+    Unphysical links without a mass are refused by name and stay unchanged, as do physical files.
     """
     n_fixed = 0
     for path in readable_urdfs():
@@ -153,8 +152,7 @@ def test_pinocchio_accepts_what_was_fixed(tmp_path):
 def test_mujoco_accepts_what_was_fixed():
     """MuJoCo, which refuses a broken triangle inequality, compiles the fixed files.
 
-    Meshes are left out, since they are not read; balanceinertia, with which MuJoCo would hide
-    the fault, stays off.
+    Meshes are left out, and balanceinertia is off, since MuJoCo would hide the fault with it.
     """
     mujoco = pytest.importorskip("mujoco")
     n_cured = 0
@@ -165,8 +163,8 @@ def test_mujoco_accepts_what_was_fixed():
         before, after = (compiles(mujoco, x) for x in (path.read_bytes(), nearest.data))
         assert "A + B >= C" not in after
         if after:
-            # a link that moves without any inertial; or, in iCub, one whose stated inertia is
-            # rounding, below what MuJoCo calls zero
+            # a moving link without an inertial; or, in iCub, one whose stated inertia is rounding
+            # noise, below MuJoCo's smallest inertia
             (name,) = re.findall(r"Element name '(.*?)'", after)
             repaired = name in {repair.link for repair in nearest.repairs}
             assert not repaired or np.abs(inertia_com(path, name)).max() < 1e-15
@@ -197,8 +195,8 @@ def compiles(mujoco, data: bytes) -> str:
     return ""
 
 
-def test_last_digits_outside_are_moved_by_rounding_only():
-    """A plate that misses the set in its 17th digit is moved by about as much, not to the floor."""
+def test_links_unphysical_in_the_last_digit_change_by_rounding_only():
+    """A plate that is unphysical in its 17th digit is changed there only, not to the floor."""
     plate = 'ixx="0.1" ixy="0" ixz="0" iyy="0.7" iyz="0" izz="0.80000000000000016"'
     data = re.sub(r'ixx="[^/]*', plate, URDF, count=1).encode()
     assert unphysical_links(data) == ("upper",)
@@ -212,7 +210,7 @@ def test_last_digits_outside_are_moved_by_rounding_only():
 
 
 def test_a_number_too_small_for_any_float_is_refused():
-    """1e-999999999 would take forever in exact arithmetic; it is refused by its link."""
+    """1e-999999999 would take forever in exact arithmetic; it is refused, with its link."""
     data = URDF.replace('ixz="0"', 'ixz="-1e-999999999"', 1).encode()
     with pytest.raises(ModelError, match=r"link 'upper'.*'-1e-999999999', too small"):
         nearest_urdf(data)
@@ -258,8 +256,8 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_layouts_survive(layout):
-    """Whatever a file looks like, the body arrives and the bytes around it stay."""
+def test_layouts_are_kept(layout):
+    """In every layout the new body is written and the bytes around it stay."""
     data = LAYOUTS[layout](URDF)
     assert write_inertials(data, {}) == data
     unchanged = {name: inertial_of(data, name) for name in ("upper",)}
@@ -277,8 +275,8 @@ def test_layouts_survive(layout):
     np.testing.assert_allclose(inertial_of(back), inertial_of(data), rtol=1e-11, atol=1e-13)
 
 
-def test_a_file_that_cannot_be_located_is_refused():
-    """A scanner that does not see what the parser sees refuses instead of writing."""
+def test_a_file_whose_elements_cannot_be_located_is_refused():
+    """If the scanner and the parser find different elements, nothing is written."""
     text = '<?xml version="1.0" encoding="cp500"?>'
     data = text.encode("ascii") + URDF.encode("cp500")
     with pytest.raises(RobotError):
@@ -303,7 +301,7 @@ def test_numbers_that_mean_the_same_keep_their_text():
 
 
 def test_only_some_numbers_of_a_triple_change_in_their_spacing():
-    """The text of x stays when y moves, and so does the space between them."""
+    """If only y changes, the text of x and z and the spacing stay."""
     data = URDF.replace("0.1 0.02 0.03", " 0.10\t0.02   0.030 ", 1).encode()
     mass, com, inertia = to_com(inertial_of(data))
     out = write_inertials(
@@ -316,7 +314,7 @@ def test_only_some_numbers_of_a_triple_change_in_their_spacing():
 
 
 def test_stated_axes_are_kept():
-    """With rpy the inertia is expressed in the file's axes, and reads back in the link's."""
+    """With rpy the inertia is written in the file's axes, and reads back in the link frame."""
     rng = np.random.default_rng(5)
     for _ in range(30):
         rpy = " ".join(f"{x:.6g}" for x in rng.uniform(-3, 3, 3))
@@ -328,8 +326,8 @@ def test_stated_axes_are_kept():
         np.testing.assert_allclose(inertial_of(out), BODY, rtol=1e-10, atol=1e-12)
 
 
-def test_quarter_turns_leave_no_dust():
-    """A diagonal inertia behind a right angle is written with plain zeros."""
+def test_right_angles_give_exact_zeros():
+    """A diagonal inertia, rotated by a right angle, is written with exact zeros."""
     origin = '<origin xyz="0 0 0" rpy="1.5707963267948966 0 0"/>'
     data = URDF.replace('<origin xyz="0.1 0.02 0.03"/>', origin, 1).encode()
     out = write_inertials(data, {"upper": from_com(1.0, np.zeros(3), np.diag([0.1, 0.2, 0.25]))})
@@ -338,7 +336,7 @@ def test_quarter_turns_leave_no_dust():
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_a_missing_origin_is_added_in_the_style_of_the_file(line_end):
-    """An <origin> goes in front of the first child, indented like it, if the centre needs it."""
+    """An <origin> is added before the first child, indented like it, if the centre is not zero."""
     inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
     text = (
         '<robot name="r">\n  <link name="a">\n    <inertial>\n      <mass value="1"/>\n'
@@ -403,7 +401,7 @@ def test_a_missing_inertial_in_a_file_of_one_line():
 
 
 def test_massless_links_are_written_as_zeros():
-    """Ten zeros make mass and inertia zero; the centre of mass, which is none, stays as it is."""
+    """Ten zeros make mass and inertia zero; the stated centre of mass stays."""
     out = write_inertials(URDF.encode(), {"upper": np.zeros(10)})
     assert not inertial_of(out).any()
     assert outside(out, {"upper"}) == outside(URDF.encode(), {"upper"})
@@ -411,7 +409,7 @@ def test_massless_links_are_written_as_zeros():
 
 
 def test_what_cannot_be_written_is_refused(tmp_path):
-    """Unknown links, bodies that are none and files that are none are refused by name."""
+    """Unknown links, unphysical bodies and invalid files are refused by name."""
     path = write_arm(tmp_path)
     with pytest.raises(RobotError, match=r"no link 'uper' \(did you mean 'upper'\?\)"):
         write_inertials(path, {"uper": BODY})
@@ -433,7 +431,7 @@ def test_what_cannot_be_written_is_refused(tmp_path):
 
 
 def boundary_bodies(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Bodies (n, 10) made of one to four points: thin, flat, tiny, far away."""
+    """Bodies (n, 10) of one to four point masses: thin, flat, tiny, far away."""
     bodies = []
     for k in range(n):
         size, far = 10.0 ** rng.uniform(-6, 1), 10.0 ** rng.uniform(-3, 1)
@@ -444,7 +442,7 @@ def boundary_bodies(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def test_bodies_on_the_boundary_are_physical_as_written():
-    """Points, rods and plates, small and far from the origin: no digit is outside, none is far."""
+    """Points, rods and plates, also far from the origin, are physical as written and close."""
     rng = np.random.default_rng(6)
     origin = '<origin xyz="0.1 0.02 0.03" rpy="0.3 -1.2 2"/>'
     data = URDF.replace('<origin xyz="0.1 0.02 0.03"/>', origin, 1).encode()
@@ -459,7 +457,7 @@ def test_bodies_on_the_boundary_are_physical_as_written():
         assert out.moved["upper"] <= 1e-10 * np.abs(phi[4:]).max()
 
 
-def test_random_bodies_arrive_in_other_programs():
+def test_pinocchio_reads_the_same_bodies():
     """A body written in the axes of the file is the same body to Pinocchio."""
     pin = pytest.importorskip("pinocchio")
     rng = np.random.default_rng(7)
@@ -476,7 +474,7 @@ def test_random_bodies_arrive_in_other_programs():
 
 
 def test_digits():
-    """Texts are short, exact where it counts, and refused where rounding is no excuse."""
+    """Texts are short, exactly physical, and refused if rounding does not explain the fault."""
     assert [file_decimal(x) for x in (0.1, -0.0, 1e-20, 1 / 3)] == [
         "0.1",
         "0",
@@ -491,7 +489,7 @@ def test_digits():
     assert exactly_physical("0", 6 * ["0"])
     assert not exactly_physical("0", ["1e-9", "0", "0", "0", "0", "0"])
     assert not exactly_physical("-1", 6 * ["0"])
-    with pytest.raises(ModelError, match=r"link 'plate'.*no body"):
+    with pytest.raises(ModelError, match=r"link 'plate'.*not physical"):
         physical_texts("1", np.diag([1.0, 1.0, 2.0 + 1e-6]), None, 0.0, "plate")
-    with pytest.raises(ModelError, match=r"link 'plate'.*no body"):
+    with pytest.raises(ModelError, match=r"link 'plate'.*not physical"):
         physical_texts("-1", np.zeros((3, 3)), None, 0.0, "plate")

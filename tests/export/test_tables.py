@@ -1,4 +1,4 @@
-"""The tables of parameters: one row each, empty cells where there is no number."""
+"""The tables of parameters: one row each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from steelyard.robot.robot import Robot
 
 
 def test_base_parameters_are_written_digit_for_digit():
-    """Names, values and interval ends are those of the estimate at the level that is asked for."""
+    """Names, values and interval ends are those of the estimate at the given level."""
     robot = Robot.from_urdf_text(URDF)
     found = identify(robot, arm_log(robot, 1), method="wls")
     rows = list(csv.DictReader(io.StringIO(parameters_csv(found.estimate, 0.8))))

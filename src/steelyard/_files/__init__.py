@@ -1,1 +1,1 @@
-"""Hardened files: XML, NPZ and JSON from strangers, size limits, writing whole or not at all."""
+"""Reading untrusted XML, NPZ and JSON files with size limits; writing files atomically."""

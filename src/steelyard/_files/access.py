@@ -1,4 +1,4 @@
-"""Files that appear under their name only once they are complete."""
+"""Writing files atomically, and reading files up to a size limit."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from steelyard.errors import SteelyardError, shown_path, size_words
 
 @contextmanager
 def whole_file(path: str | Path, error: type[SteelyardError]) -> Iterator[BinaryIO]:
-    """A binary stream whose content replaces ``path`` when all of it has been written.
+    """A binary stream whose content replaces ``path`` once all of it has been written.
 
-    A failure leaves what was there before, and is raised as ``error``.
+    If writing fails, an existing file stays as it was, and ``error`` is raised.
     """
     path = Path(path)
     temporary = None
@@ -36,14 +36,14 @@ def whole_file(path: str | Path, error: type[SteelyardError]) -> Iterator[Binary
 
 
 def write_text(path: str | Path, text: str, error: type[SteelyardError]) -> None:
-    """Write a text file (UTF-8), whole or not at all."""
+    """Write a text file (UTF-8) atomically."""
     with whole_file(path, error) as stream:
-        # a file name that is no UTF-8 may stand in a record: escaped rather than refused
+        # text may contain a file name that is not valid UTF-8, which is escaped
         stream.write(text.encode(errors="backslashreplace"))
 
 
 def read_capped(path: str | Path, max_bytes: int, error: type[SteelyardError]) -> bytes:
-    """The content of a regular file of at most ``max_bytes``, or a one-line refusal."""
+    """The content of a regular file of at most ``max_bytes``; raises ``error`` otherwise."""
     where = shown_path(path)
     try:
         path = Path(path)
@@ -59,14 +59,14 @@ def read_capped(path: str | Path, max_bytes: int, error: type[SteelyardError]) -
         reason = getattr(failure, "strerror", None) or str(failure)
         raise error(f"{where} cannot be read: {reason}") from None
     if len(data) > max_bytes:
-        raise error(f"{where} is larger than {size_words(max_bytes)}, the most that is read")
+        raise error(f"{where} is larger than {size_words(max_bytes)}, the limit")
     return data
 
 
 def refuse_overwriting(
     outputs: Iterable[str | Path], inputs: Iterable[str | Path], error: type[SteelyardError]
 ) -> None:
-    """Refuse an output that is one of the inputs, under whatever name."""
+    """Raise ``error`` if an output is one of the inputs, even under another name."""
     given = [Path(path) for path in inputs]
     for output in map(Path, outputs):
         for path in given:

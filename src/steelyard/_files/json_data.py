@@ -1,4 +1,4 @@
-"""JSON: what it can hold, and how much of it is read."""
+"""Conversion of values to and from JSON, and the size limit of JSON files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_BYTES = 64 * 2**20
 
 
 def finite(value: Any) -> Any:
-    """The same data with null for numbers that JSON has not, and arrays as lists."""
+    """The same data as JSON can hold it: None for NaN and infinity, lists for arrays."""
     if isinstance(value, float | np.floating):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, np.integer | np.bool_):
@@ -28,7 +28,7 @@ def finite(value: Any) -> Any:
 
 
 def json_value(data: bytes) -> Any:
-    """The JSON value in a file, or None where it is none."""
+    """The JSON object or list in these bytes, or None if they are neither."""
     if data.lstrip()[:1] not in (b"{", b"["):
         return None
     try:
@@ -38,4 +38,4 @@ def json_value(data: bytes) -> Any:
 
 
 RESULT_SCHEMA = "steelyard.result/1"
-"""Schema name of result files, which several rooms recognise."""
+"""Schema name of result files, which several packages check."""

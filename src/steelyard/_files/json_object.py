@@ -1,4 +1,4 @@
-"""A JSON object from a file, read entry by entry: each entry is what it must be, or is refused."""
+"""A JSON object from a file, whose entries are checked for their type as they are read."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ LONGEST_VALUE = 60
 class JsonObject:
     """An object of a JSON file whose entries are checked as they are read.
 
-    An entry that is absent or null gives the default, since files of earlier versions have fewer
-    entries. where : file and place, for messages. error : raised where an entry does not fit.
+    An entry that is missing or null gives the default, since files of earlier versions have fewer
+    entries. where : file and place, for messages. error : raised if an entry has a wrong type.
     """
 
     entries: Mapping[str, Any]
@@ -27,7 +27,7 @@ class JsonObject:
 
     @staticmethod
     def of(value: object, where: str, error: type[SteelyardError]) -> JsonObject:
-        """The object, or a refusal where ``value`` is none."""
+        """``value`` as a JsonObject; raises ``error`` if it is not an object."""
         if not isinstance(value, Mapping):
             raise error(f"{where}: is {_shown(value)}; it must be an object")
         return JsonObject(value, where, error)
@@ -49,7 +49,7 @@ class JsonObject:
         return tuple(self._checked_text(key, entry) for entry in self._list(key))
 
     def flag(self, key: str) -> bool:
-        """True or false; false where it is absent."""
+        """True or false; false if missing."""
         value = self.entries.get(key)
         if value is None or isinstance(value, bool):
             return bool(value)
@@ -107,7 +107,7 @@ class JsonObject:
         raise self._refusal(key, value, "text")
 
     def _checked_number(self, key: str, value: object) -> float:
-        # compared before it is converted: a whole number may be too large for a float
+        # compared before conversion: an integer may be too large for a float
         good = isinstance(value, int | float) and not isinstance(value, bool)
         if good and -1e300 <= value <= 1e300:  # type: ignore[operator]
             return float(value)  # type: ignore[arg-type]
@@ -127,7 +127,7 @@ def _shown(value: object) -> str:
         return "an object"
     if isinstance(value, list | tuple):
         return "a list"
-    # a whole number may have more digits than Python turns into text
+    # an integer may have more digits than Python converts to text
     if isinstance(value, int) and abs(value) >= 10**LONGEST_VALUE:
         return "a number that is too large"
     text = repr(value)

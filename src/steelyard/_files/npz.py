@@ -1,7 +1,7 @@
-"""Read NPZ archives without trusting them.
+"""Read untrusted NPZ archives.
 
 Nothing is unpickled, and nothing is allocated before the header of every array has been
-checked: its dtype, and its shape against a cap and against the bytes that are really there.
+checked: its dtype, and its shape against a limit and against the bytes in the file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from steelyard.errors import SteelyardError, one_line, shown, size_words
 HEADER_READERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], bool, np.dtype]]]
 HEADER_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
-# NumPy evaluates the header as a Python literal; a hostile one fails in many ways
+# NumPy evaluates the header as a Python literal; a malicious one can raise any of these
 HEADER_FAILURES = (ValueError, TypeError, KeyError, SyntaxError, TokenError, RecursionError)
 
 MAX_ARRAYS = 10_000
@@ -36,7 +36,7 @@ MAX_ARRAY_BYTES = 4 * 2**30
 
 @dataclass(frozen=True)
 class Member:
-    """An array of the archive, known by its header alone."""
+    """An array of the archive, as its header describes it."""
 
     info: zipfile.ZipInfo
     name: str
@@ -47,12 +47,12 @@ class Member:
 
     @property
     def n_values(self) -> int:
-        """How many numbers the header claims."""
+        """Number of values according to the header."""
         return math.prod(self.shape)
 
     @property
     def n_bytes(self) -> int:
-        """How many bytes they need."""
+        """Size in bytes according to the header."""
         return self.n_values * self.dtype.itemsize
 
 
@@ -66,7 +66,7 @@ class Archive:
     _zip: zipfile.ZipFile
 
     def load(self, name: str) -> NDArray[np.generic]:
-        """One array; it needs no more memory than its header was found to claim."""
+        """One array; it takes no more memory than its checked header states."""
         member = self.members[name]
         with self._zip.open(member.info) as stream:
             stream.read(member.offset)
@@ -81,7 +81,7 @@ class Archive:
 def open_npz(path: str | Path, error: type[SteelyardError], max_values: int) -> Iterator[Archive]:
     """An archive with checked headers; anything wrong is raised as ``error``.
 
-    max_values : most numbers that one array may claim.
+    max_values : largest number of values in one array.
     """
     where = f"'{path}'"
     try:
@@ -92,7 +92,7 @@ def open_npz(path: str | Path, error: type[SteelyardError], max_values: int) -> 
     except (zlib.error, struct.error, EOFError, UnicodeDecodeError) as failure:
         raise error(f"{where}: is damaged ({failure})") from None
     except NotImplementedError as failure:
-        raise error(f"{where}: uses a kind of archive that is not read ({failure})") from None
+        raise error(f"{where}: uses an unsupported kind of archive ({failure})") from None
     except FileNotFoundError:
         raise error(f"{where}: there is no such file") from None
     except OSError as failure:
@@ -132,7 +132,7 @@ def _header(
             version = npy.read_magic(stream)
             reader = HEADER_READERS.get(version)
             if reader is None:
-                raise error(f"{where}: has npy version {version}, which is not read")
+                raise error(f"{where}: has npy version {version}, which is not supported")
             with warnings.catch_warnings(action="ignore"):
                 shape, fortran_order, dtype = reader(stream)
         except HEADER_FAILURES as failure:

@@ -1,11 +1,11 @@
-"""Reading XML that comes from anywhere.
+"""Read untrusted XML.
 
-One pass of expat builds the tree and refuses, before it costs anything: document type
-declarations and entities (so no external files and no billion laughs), nesting deeper
-than ``MAX_DEPTH``, more than ``MAX_ELEMENTS`` elements or ``MAX_ATTRIBUTES`` attributes,
-and files above ``MAX_BYTES``.
-Text between tags and comments are dropped: robot descriptions say everything in
-attributes. Nothing here follows a reference to another file.
+One pass of expat builds the tree. It refuses document type declarations and entities (so no
+external files and no "billion laughs"), nesting deeper than ``MAX_DEPTH``, more than
+``MAX_ELEMENTS`` elements or ``MAX_ATTRIBUTES`` attributes, and files above ``MAX_BYTES``, before
+they cost time or memory.
+Comments and text between tags are dropped: robot descriptions state everything in attributes.
+References to other files are not followed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ MAX_DEPTH = 200
 MAX_ELEMENTS = 1_000_000
 MAX_ATTRIBUTES = 2_000_000
 
-# Decimal numbers as XML Schema writes them. Python's float() also takes "1_000", other
-# alphabets' digits and "nan", none of which a robot file means.
+# Decimal numbers as in XML Schema. Python's float() also accepts "1_000", digits of other
+# alphabets and "nan", which are errors in a robot file.
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 LONGEST_NUMBER = 200
@@ -61,7 +61,7 @@ class XmlElement:
 
 
 def read_file(path: str | Path) -> bytes:
-    """The bytes of a robot file of at most ``MAX_BYTES``, or a one-line refusal."""
+    """The bytes of a robot file of at most ``MAX_BYTES``; raises RobotError otherwise."""
     data = read_capped(path, MAX_BYTES, RobotError)
     if not data.strip():
         raise RobotError(f"{shown_path(path)} is empty")
@@ -69,18 +69,16 @@ def read_file(path: str | Path) -> bytes:
 
 
 def parse_xml(data: bytes, where: str, encoding: str | None = None) -> XmlElement:
-    """The root element of an XML document, hardened as the module says.
+    """The root element of an XML document, within the module's limits.
 
     ``where`` names the document in messages; ``encoding`` overrides the document's own.
     """
     if len(data) > MAX_BYTES:
-        raise RobotError(f"{where} is larger than {MAX_BYTES // 2**20} MiB, the most that is read")
-    # An attribute has an equals sign in every encoding that expat reads. Counting them is
-    # cheap, while expat would gather all attributes of one element before it calls us.
+        raise RobotError(f"{where} is larger than {MAX_BYTES // 2**20} MiB, the limit")
+    # An attribute has an equals sign in every encoding that expat reads. Counting them first is
+    # cheap, while expat collects all attributes of an element before it calls start().
     if data.count(b"=") > MAX_ATTRIBUTES:
-        raise RobotError(
-            f"{where} has more than {MAX_ATTRIBUTES} attributes, the most that is read"
-        )
+        raise RobotError(f"{where} has more than {MAX_ATTRIBUTES} attributes, the limit")
     roots: list[XmlElement] = []
     stack: list[XmlElement] = []
     n_elements = 0
@@ -90,13 +88,10 @@ def parse_xml(data: bytes, where: str, encoding: str | None = None) -> XmlElemen
         n_elements += 1
         line = parser.CurrentLineNumber
         if n_elements > MAX_ELEMENTS:
-            raise RobotError(
-                f"{where}, line {line}: more than {MAX_ELEMENTS} elements, the most that is read"
-            )
+            raise RobotError(f"{where}, line {line}: more than {MAX_ELEMENTS} elements, the limit")
         if len(stack) >= MAX_DEPTH:
             raise RobotError(
-                f"{where}, line {line}: elements nested deeper than {MAX_DEPTH}, "
-                "the most that is read"
+                f"{where}, line {line}: elements nested deeper than {MAX_DEPTH}, the limit"
             )
         element = XmlElement(tag, attributes, line)
         (stack[-1].children if stack else roots).append(element)
@@ -122,13 +117,13 @@ def parse_xml(data: bytes, where: str, encoding: str | None = None) -> XmlElemen
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, LookupError, ValueError) as error:
-        # LookupError and ValueError: an encoding that Python does not know or cannot map.
+        # LookupError and ValueError: an encoding that Python does not know or cannot decode.
         raise RobotError(f"{where} is not XML: {one_line(error)}") from None
     return roots[0]
 
 
 def attribute(element: XmlElement, name: str, owner: str) -> str:
-    """An attribute that must be there; ``owner`` names the link or joint in the message."""
+    """A required attribute; ``owner`` names the link or joint in the message."""
     value = element.attributes.get(name)
     if value is None:
         raise RobotError(f"{owner}: <{element.tag}> in line {element.line} has no '{name}'")
@@ -136,9 +131,9 @@ def attribute(element: XmlElement, name: str, owner: str) -> str:
 
 
 def number(text: str, what: str, *, infinite: bool = False) -> float:
-    """A finite decimal number; ``what`` says whose number it is.
+    """A finite decimal number; ``what`` names it in messages.
 
-    ``infinite`` lets "inf" through, for limits that are none.
+    infinite : whether "inf" is allowed, for a joint without limits.
     """
     stripped = text.strip()
     if infinite and INFINITE.fullmatch(stripped):
@@ -159,7 +154,7 @@ def number(text: str, what: str, *, infinite: bool = False) -> float:
 
 
 def numbers(text: str, count: int, what: str) -> tuple[float, ...]:
-    """``count`` finite numbers with white space between them."""
+    """``count`` finite numbers separated by white space."""
     parts = text.split()
     if len(parts) != count:
         raise RobotError(f"{what} is {shown(text)}; it must be {count} numbers")

@@ -1,1 +1,1 @@
-"""`Certificate`: exact proofs about parameters, writing them down, and verifying them."""
+"""`Certificate`: finding, writing and verifying exact proofs about parameters."""

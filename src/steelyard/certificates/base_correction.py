@@ -1,4 +1,4 @@
-"""The closest base parameters that a physical robot can have, with a witness of it."""
+"""The closest feasible base parameters, with a witness."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ProvenCorrection:
     """The answer of :func:`proven_correction`.
 
     before : whether the given base parameters are feasible.
-    beta : (n_base,) feasible ones, on their own digits; the given ones where these are feasible.
+    beta : (n_base,) feasible base parameters as written; the given ones if they are feasible.
     witness : exact standard parameters with K theta = beta, one Fraction per column.
     distance : |beta - given|, Euclidean.
     """
@@ -40,13 +40,13 @@ class ProvenCorrection:
 def proven_correction(
     base: BaseMap, beta: Array, blocks: Sequence[Block], scale: Array
 ) -> ProvenCorrection:
-    """The feasible base parameters closest to beta (n_base,), and a witness of them.
+    """The feasible base parameters closest to beta (n_base,), and a witness.
 
-    :func:`steelyard.correct_base` finds the closest ones; where rounding puts their digits
-    outside, they are moved inside by the least amount that has a witness.
+    :func:`steelyard.correct_base` finds the closest ones. If rounding them to decimals makes them
+    infeasible, they are moved inside until a witness is found, by as little as possible.
 
-    scale : (n_columns,) typical size of each standard parameter, such as
-        :func:`steelyard.model.typical_sizes.parameter_scale` gives.
+    scale : (n_columns,) typical size of each standard parameter, from
+        :func:`steelyard.model.typical_sizes.parameter_scale`.
     """
     before = base_feasibility(base, beta, blocks, scale)
     if before.witness is not None:

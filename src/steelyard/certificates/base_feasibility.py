@@ -1,10 +1,10 @@
-"""Can any physical robot have these base parameters? BPFT and BPFC of paper 000.
+"""Feasibility test (BPFT) and correction (BPFC) of base parameters: Sousa and Cortesão (2014).
 
 `base_feasibility` looks for standard parameters theta with K theta = beta that meet every
-condition (eq 51). It answers *feasible* with a witness that is exact, *infeasible* with a
-certificate that is exact, or *undecided*: the set of feasible base parameters is a projection and
-need not be closed, so that no tolerance can settle a point on its edge. `correct_base` finds the
-closest base parameters that are feasible (eqs 52-56).
+condition (eq 51). Its verdict is *feasible* with an exact witness, *infeasible* with exact duals,
+or *undecided*: the set of feasible base parameters is a projection and need not be closed, so no
+tolerance can decide about a point on its boundary. `correct_base` finds the closest feasible base
+parameters (eqs 52-56).
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class BaseFeasibility:
     """The answer of `base_feasibility`.
 
     margin : largest slack, in units of typical parameters, that all conditions can have at
-        once; negative when they cannot hold.
+        once; negative if they cannot all hold.
     witness : exact standard parameters with K theta = beta, one Fraction per column.
-    proof : exact certificate that there are none.
+    proof : exact duals, which prove that there are no such parameters.
     """
 
     verdict: FeasibilityVerdict
@@ -52,7 +52,7 @@ class Correction:
     """The answer of `correct_base`.
 
     beta : (n_base,) closest feasible base parameters, exactly K theta of ``theta``.
-    distance : |beta - given|, Euclidean or in the metric that was asked for.
+    distance : |beta - given|, Euclidean or in the metric of the given covariance.
     """
 
     beta: Array
@@ -64,7 +64,7 @@ class Correction:
 def base_feasibility(
     base: BaseMap, beta: Array, blocks: Sequence[Block], scale: Array
 ) -> BaseFeasibility:
-    """Whether base parameters belong to any robot that meets the conditions."""
+    """Whether any standard parameters with these base parameters meet all conditions."""
     beta = np.asarray(beta, dtype=float)
     if beta.shape != (base.rank,):
         raise EstimationError(
@@ -91,13 +91,13 @@ def widest_margin(
     n = len(scale)
     size = np.maximum(np.max(np.abs(K * scale), axis=1), 1e-300)
     equations = Block("zero", tuple(range(n)), K / size[:, None], -beta / size)
-    # the pull keeps undetermined directions from running away
+    # the pull keeps undetermined directions finite
     found = common_slack(blocks, scale, largest=1.0, equations=equations, pull=1e-9)
-    if found.status == "infeasible":  # equations alone contradict beta: no slack can help
+    if found.status == "infeasible":  # the equations contradict beta, whatever the slack
         return np.zeros(n), -1.0
     if not found.found:
         raise EstimationError(
-            f"the feasibility test failed numerically ({found.said}); check the units of the "
+            f"the solver failed in the feasibility test ({found.said}); check the units of the "
             "base parameters"
         )
     return found.theta, found.amount
@@ -106,7 +106,7 @@ def widest_margin(
 def exact_witness(
     base: BaseMap, beta: Array, theta: Array, blocks: Sequence[Block]
 ) -> tuple[Fraction, ...] | None:
-    """theta moved onto K theta = beta exactly, if it then meets every block exactly.
+    """theta changed to satisfy K theta = beta exactly; None if a block then fails.
 
     The dependent parameters are rounded; the base columns follow from
     delta_b = beta - K_d delta_d (eq 49), in rationals.
@@ -138,9 +138,9 @@ def correct_base(
 ) -> Correction:
     """The feasible base parameters closest to ``beta``.
 
-    covariance : (n_base, n_base) measures distance in its metric; Euclidean if None, as in the
-        paper, which depends on the choice of base columns (section 4.5).
-    towards : where to place what beta does not determine.
+    covariance : (n_base, n_base) defines the metric of the distance. If None, it is Euclidean as
+        in the paper (section 4.5), and depends on the choice of base columns.
+    towards : values for the parameters that beta does not determine.
     """
     beta = np.asarray(beta, dtype=float)
     root = np.eye(base.rank)
@@ -158,7 +158,7 @@ def correct_base(
     )
     solution = solve(problem, accuracy=1e-12)
     if solution.status not in ("solved", "stalled"):
-        raise EstimationError(f"the correction has no solution ({solution.said})")
+        raise EstimationError(f"the solver found no correction ({solution.said})")
     theta = solution.theta.copy()
     for k in free_masses:
         mass = blocks[k].columns[0]
@@ -174,10 +174,10 @@ LARGE = 1e6
 
 
 def masses_without_effect(base: BaseMap, blocks: Sequence[Block]) -> set[int]:
-    """Consistency blocks of bodies whose mass acts on no torque and is bounded by nothing.
+    """Consistency blocks of bodies whose mass has no effect on torques and no bound.
 
-    Such a mass may grow without limit, and the closest feasible point may lie where it is
-    infinite: the set of feasible base parameters is not closed.
+    Such a mass may grow without limit, and the closest feasible point may be its limit at infinite
+    mass, since the set of feasible base parameters is not closed.
     """
     users: dict[int, list[int]] = {}
     for k, block in enumerate(blocks):
@@ -195,6 +195,6 @@ def masses_without_effect(base: BaseMap, blocks: Sequence[Block]) -> set[int]:
 
 
 def without_mass(block: Block) -> Block:
-    """What a consistency block demands in the limit of infinite mass: its leading 3×3 part."""
+    """The consistency block in the limit of infinite mass: its leading 3×3 part."""
     keep = [at for at, (_, j) in enumerate(triangle_index(block.size)) if j < 3]
     return Block("psd", block.columns, block.A[keep], block.b[keep], block.statement)

@@ -1,4 +1,4 @@
-"""The certificate of a constrained estimate, or why there is none."""
+"""The certificate of a constrained estimate, or a finding why there is none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from steelyard.model.model import Model
 from steelyard.regression.regression import Regression
 
 CONE_WORDS = {
-    "psd": "matrices without negative eigenvalue: physical bodies, regions",
+    "psd": "positive semidefinite matrices: physical bodies, regions",
     "second_order": "norms: centres of mass in a cylinder or ellipsoid",
     "nonnegative": "inequalities: friction, drive inertia, bounds",
     "zero": "equations: fixed values, copies, symmetry",
@@ -28,7 +28,7 @@ CONE_WORDS = {
 
 @dataclass(frozen=True)
 class ConeVerdict:
-    """How the conditions of one kind are met: how many there are, how many with equality."""
+    """The number of conditions of one kind, and how many hold with equality."""
 
     kind: str
     words: str
@@ -38,11 +38,11 @@ class ConeVerdict:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """A proof about the parameters of an estimate, with the verdict of verifying it.
+    """A proof about the parameters of an estimate, already verified.
 
-    document : what :func:`steelyard.write_certificate` writes.
-    verdict : of :func:`steelyard.verify` on that document.
-    drawn : whether a prior draws the parameters away from the best fit, on purpose.
+    document : the content that :func:`steelyard.write_certificate` writes.
+    verdict : the result of :func:`steelyard.verify` on that document.
+    drawn : whether the estimate is drawn to a prior, so that it is not the best fit to the data.
     """
 
     document: Mapping[str, Any]
@@ -56,7 +56,7 @@ class Certificate:
 
     @property
     def gap(self) -> float | None:
-        """By how much no feasible parameters have a smaller value, or None without a bound."""
+        """Feasible parameters have a value at most this much smaller; None without a bound."""
         return self._stated("gap")
 
     @property
@@ -72,12 +72,12 @@ class Certificate:
 
     @property
     def hashes(self) -> Mapping[str, str]:
-        """Of the model, the constraints and the digits."""
+        """SHA-256 hashes of the model, the constraints and the digits."""
         return self.document["hashes"]  # type: ignore[no-any-return]
 
     @cached_property
     def cones(self) -> tuple[ConeVerdict, ...]:
-        """How the conditions are met, kind by kind."""
+        """The counts of conditions, kind by kind."""
         kinds = [block["kind"] for block in self.document["constraints"]]
         counts = Counter(kinds)
         edge = Counter(kinds[k] for k in self.verdict.details["positions_with_equality"])
@@ -93,15 +93,15 @@ class Certificate:
         n = self.verdict.details["conditions"]
         meets = f"the parameters meet all {n} conditions exactly"
         if self.gap is None:
-            return meets if self.drawn else f"{meets}; how near the best fit they are is not proven"
+            return meets if self.drawn else f"{meets}; how close to the best fit is not proven"
         share = "" if self.relative_gap is None else f" ({100 * self.relative_gap:.1g} %)"
         return (
-            f"{meets}, and no others that do fit better than by {self.gap:.2g} of "
-            f"{self.value:.6g}{share}"
+            f"{meets}, and their objective value of {self.value:.6g} is at most "
+            f"{self.gap:.2g}{share} above the optimum"
         )
 
     def summary(self) -> dict[str, Any]:
-        """What a result says of its certificate."""
+        """The part of the certificate that result.json contains."""
         return {
             "kind": self.verdict.kind,
             "conditions": self.verdict.details["conditions"],
@@ -116,12 +116,12 @@ def prove(
 ) -> tuple[Certificate | None, tuple[Finding, ...]]:
     """The strongest certificate of a constrained fit, and findings on what could not be proven.
 
-    A bound on how much better any other feasible parameters could fit is proven where it can be,
-    otherwise feasibility alone. None, without a finding, where there is no constrained fit.
+    It proves feasibility and, if possible, a bound on how much better other feasible parameters
+    could fit. Returns None, without a finding, if there is no constrained fit.
     """
     if fit is None:
         return None, ()
-    document, reason = None, "no bound could be made exact"
+    document, reason = None, "no exact bound was found"
     try:
         document = fit_certificate(model, regression, fit)
     except (SteelyardError, np.linalg.LinAlgError) as failure:
@@ -131,7 +131,7 @@ def prove(
     try:
         document = feasible_certificate(model, fit.blocks, fit.theta)
     except SteelyardError as failure:
-        words = f"there is no certificate: {failure}; the constraints hold as far as floats tell"
+        words = f"there is no certificate: {failure}; the constraints hold in floating point only"
         return None, (Finding("warning", "no-certificate", words),)
     if fit.pull is not None:
         return Certificate(document, verify(document), drawn=True), ()

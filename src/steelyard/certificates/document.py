@@ -1,7 +1,7 @@
-"""The file of a certificate, read as numbers and hashes, with limits on everything.
+"""Reading a certificate: its exact numbers and its hashes.
 
-Stands on Python's standard library alone. A file from a stranger is read or refused with one
-clear line: its size, its digits and its counts are limited.
+Uses Python's standard library only. Files may be untrusted: size, digits and counts are limited,
+and what does not fit is refused with a one-line error.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class StatedCondition:
 
     @property
     def weights(self) -> list[int]:
-        """How often each entry counts in a pairing: twice off the diagonal of a psd block."""
+        """Weight of each entry in the inner product: 2 off the diagonal of a psd block, else 1."""
         if self.kind != "psd":
             return [1] * len(self.b)
         return [1 if i == j else 2 for j in range(matrix_rows(len(self.b))) for i in range(j + 1)]
@@ -52,7 +52,7 @@ class StatedCondition:
 
 @dataclass(frozen=True)
 class Certificate:
-    """A certificate's content, as numbers."""
+    """The content of a certificate, parsed into exact numbers."""
 
     kind: str
     parameters: tuple[str, ...]
@@ -65,7 +65,7 @@ class Certificate:
 
 
 def read_certificate(path: str | Path) -> dict[str, Any]:
-    """The object in a certificate's file, not yet checked."""
+    """The JSON object in a certificate, not yet checked."""
     try:
         if Path(path).is_dir():
             raise CertificateError(f"'{path}': is a folder, not a file")
@@ -93,7 +93,7 @@ def read_certificate(path: str | Path) -> dict[str, Any]:
         reason = str(failure).splitlines()[0][:200]
         raise CertificateError(f"'{path}': is not JSON ({reason})") from None
     if not isinstance(document, dict):
-        raise CertificateError(f"'{path}': holds no certificate but a {type(document).__name__}")
+        raise CertificateError(f"'{path}': holds a {type(document).__name__}, not a certificate")
     return document
 
 
@@ -105,11 +105,11 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_float(text: str) -> None:
-    raise CertificateError(f"the number {text[:40]} stands outside quotes, where it is not exact")
+    raise CertificateError(f"the number {text[:40]} is not in quotes, so it is not exact")
 
 
 class _Reader:
-    """Turns a document's pieces into numbers, and counts them."""
+    """Turns a document's entries into numbers, and counts them."""
 
     def __init__(self) -> None:
         self.n_numbers = 0
@@ -138,7 +138,7 @@ class _Reader:
         name, kind = name_of(entry.get("name"), f"the name of {where}"), entry.get("kind")
         if kind not in CONES:
             raise CertificateError(
-                f"{where} has the kind {shown_value(kind)}, none of {', '.join(CONES)}"
+                f"{where} has the kind {shown_value(kind)}, not one of {', '.join(CONES)}"
             )
         columns = entry.get("columns")
         if not isinstance(columns, list) or not all(_is_index(c, n) for c in columns):
@@ -156,7 +156,8 @@ class _Reader:
             size = matrix_rows(len(b))
             if size * (size + 1) // 2 != len(b) or size > MAX_MATRIX:
                 raise CertificateError(
-                    f"{where}: {len(b)} entries are no triangle of at most {MAX_MATRIX} rows"
+                    f"{where}: {len(b)} entries are not the upper triangle of a matrix of at most "
+                    f"{MAX_MATRIX} rows"
                 )
         return StatedCondition(name, kind, tuple(columns), A, b)
 
@@ -170,24 +171,24 @@ class _Reader:
             row, column, value = entry
             if not _is_index(row, n_rows) or not _is_index(column, n) or (row, column) in out:
                 raise CertificateError(
-                    f"K has an entry at {shown_value(row)}, {shown_value(column)}: outside its "
-                    f"{n_rows} rows and {n} columns, or there twice"
+                    f"K has an entry at {shown_value(row)}, {shown_value(column)} that is outside "
+                    f"its {n_rows} rows and {n} columns, or repeated"
                 )
             out[row, column] = self.number(value, "K")
         return tuple((row, column, value) for (row, column), value in out.items())
 
 
 def parse(document: Mapping[str, Any]) -> Certificate:
-    """The document's numbers, or one clear error."""
+    """The document's numbers; raises CertificateError if they are incomplete or malformed."""
     if document.get("schema") != SCHEMA:
         raise CertificateError(
-            f"this is no certificate: its schema is {shown_value(document.get('schema'))}, "
+            f"this is not a certificate: its schema is {shown_value(document.get('schema'))}, "
             f"not '{SCHEMA}'"
         )
     kind = document.get("kind")
     if kind not in CERTIFICATE_KINDS:
         raise CertificateError(
-            f"the kind is {shown_value(kind)}, none of {', '.join(CERTIFICATE_KINDS)}"
+            f"the kind is {shown_value(kind)}, not one of {', '.join(CERTIFICATE_KINDS)}"
         )
     for key, what in (("parameters", list), ("constraints", list), ("numbers", dict)):
         if not isinstance(document.get(key), what):
@@ -219,7 +220,7 @@ def parse(document: Mapping[str, Any]) -> Certificate:
         vectors[key] = read.vector(numbers[key], key, n_base)
         n_base = len(vectors[key])
     if ("K" in numbers) != (n_base is not None):
-        raise CertificateError("K stands alone, or a vector of base parameters stands without K")
+        raise CertificateError("K and the vectors of base parameters must be given together")
     K = read.sparse(numbers["K"], n_base, n) if n_base is not None else None
     R: tuple[Vector, ...] = ()
     if "R" in numbers:
@@ -255,7 +256,7 @@ _NEEDED = {
 
 
 def name_of(value: Any, what: str) -> str:
-    """A short text."""
+    """A name: a text of at most ``MAX_NAME`` characters."""
     if not isinstance(value, str) or len(value) > MAX_NAME:
         raise CertificateError(f"{what} must be a text of at most {MAX_NAME} characters")
     return value
@@ -281,7 +282,7 @@ def _keys(value: Mapping[str, Any]) -> str:
 
 
 def canonical_hash(value: Any) -> str:
-    """SHA-256 of a value's JSON with sorted keys, no spaces, and ASCII alone."""
+    """SHA-256 of a value's JSON with sorted keys, no spaces, and ASCII characters only."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
@@ -300,13 +301,13 @@ def hashes_of(document: Mapping[str, Any]) -> dict[str, str]:
 def hash_problems(
     document: Mapping[str, Any], model: str | None, constraints: str | None
 ) -> list[str]:
-    """Every hash that is absent, or is not that of the content, or not the expected one."""
+    """Problems: hashes that are missing, or differ from the content's or the expected ones."""
     stated = document.get("hashes")
     if not isinstance(stated, Mapping):
         raise CertificateError("the certificate has no hashes")
     problems = []
     if not re.fullmatch("[0-9a-f]{64}", str(stated.get("model"))):
-        problems.append("the hash of the model is absent")
+        problems.append("the hash of the model is missing")
     elif model is not None and stated["model"] != model:
         problems.append("the hash of the model is not the expected one")
     for name, computed in hashes_of(document).items():

@@ -1,17 +1,17 @@
-"""Exact proofs that no robot has given base parameters.
+"""Exact proofs that no feasible robot has given base parameters.
 
 If for some y and duals z_k in the dual cones
 
     Kᵀ y = sum_k A_kᵀ z_k        and        yᵀ beta + sum_k z_k · b_k < 0
 
-then no theta with K theta = beta can meet all conditions: pairing them with z_k would give
+then no theta with K theta = beta can meet all conditions: their inner products with z_k would give
 0 <= sum_k z_k · (A_k theta + b_k) = yᵀ beta + sum_k z_k · b_k < 0.
 
 A solver finds such duals approximately. Here they are made exact: y and the duals of the side
-conditions are rounded, and for each body the dual of its own psd block is what is left of
-Kᵀ y, a rational matrix, which is then tested for positive semidefiniteness without tolerance. To
-survive that test the duals keep a distance from the edge of their cones; where what no torque
-shows forces them onto a face, they keep it within the face.
+conditions are rounded, and the rest of Kᵀ y goes to the dual of each body's own psd block, a
+rational matrix, which is then tested for positive semidefiniteness without tolerance. To pass the
+test, the duals keep a distance from the boundary of their cones. If parameters without effect on
+the torques force a dual onto a face of its cone, it keeps that distance within the face.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ class Infeasibility:
 def prove_infeasible(
     base: BaseMap, beta: Array, blocks: Sequence[Block], scale: Array
 ) -> Infeasibility | None:
-    """An exact certificate, or None where none could be found.
+    """Exact duals that prove infeasibility, or None if none could be found.
 
-    First the inside of the dual cones is explored, which shows on which faces their elements
-    must lie; then the best certificate that keeps a floor above every face's edge is made exact.
+    First, duals as far inside their cones as possible show on which faces they must lie. Then the
+    duals of most negative value at a given distance from the boundary are made exact.
     """
     owner = pivot_blocks(blocks)
-    # side conditions with a constant (a bound of 10,000) make the inside roomier but cost value:
-    # first without them, then with
+    # side conditions with a constant (such as a bound of 10,000) give the duals more room but make
+    # their value less negative: first without them, then with
     for side_conditions in (False, True):
         search = DualSearch(base, blocks, owner, scale, side_conditions)
         inside, _ = search.widest(None)
@@ -86,10 +86,10 @@ def prove_infeasible(
 
 
 def face(block: Block, inside: Array) -> list[int]:
-    """Entries of a pivot block's dual that can be different from zero.
+    """Entries of a pivot block's dual that can be nonzero.
 
-    What no torque can show forces rows of the dual to be zero: a body's mass that never acts
-    leaves the dual no row for the mass. ``inside`` is a dual as far inside as possible.
+    Parameters without effect on the torques force rows of the dual to zero, such as the row of a
+    mass that never acts. ``inside`` is a dual as far inside its cone as possible.
     """
     if block.kind != "psd":
         return list(range(len(block.b)))
@@ -101,10 +101,10 @@ def face(block: Block, inside: Array) -> list[int]:
 
 
 def pivot_blocks(blocks: Sequence[Block]) -> dict[int, int]:
-    """For every column, the block whose dual can absorb what rounding leaves there.
+    """For every column, the block whose dual absorbs the rounding error there.
 
-    A psd block of a body takes its ten columns, a one-column inequality its column, an
-    equation its columns. A column without one must be met by y alone.
+    The psd block of a body absorbs its ten columns, a one-column inequality its column, an
+    equation its columns. A column without such a block must be balanced by y alone.
     """
     owner: dict[int, int] = {}
     for kind_order in ("zero", "psd", "nonnegative"):
@@ -122,8 +122,9 @@ def pivot_blocks(blocks: Sequence[Block]) -> dict[int, int]:
 class DualSearch:
     """Conic problems over duals z and y with Kᵀ y = sum A_kᵀ z_k.
 
-    Variables: the entries of all duals, then y, then a common floor t. Duals are normalised by
-    the sum of their traces. side_conditions : whether blocks other than the pivots take part.
+    Variables: the entries of all duals, then y, then a common distance t from the boundary. Duals
+    are normalised by the sum of their traces. side_conditions : whether blocks other than the
+    pivots may have nonzero duals.
     """
 
     base: BaseMap
@@ -134,7 +135,7 @@ class DualSearch:
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where each block's dual begins, and where y begins."""
+        """Index of the first entry of each block's dual, then of y."""
         return [0, *np.cumsum([len(block.b) for block in self.blocks]).tolist()]
 
     @cached_property
@@ -143,9 +144,9 @@ class DualSearch:
         return self.starts[-1] + self.base.rank + 1
 
     def widest(self, faces: dict[int, list[int]] | None) -> tuple[list[Array] | None, float]:
-        """Duals of the pivot blocks as far inside their cones (or faces) as possible, and how
-        far. Where a face is forced the distance is zero, but an interior-point solver still ends
-        in the middle of what is possible, which shows the face.
+        """Duals as far inside their cones (or faces) as possible, and their distance from the
+        boundary. If a dual is forced onto a face, the distance is zero, but an interior-point
+        solver still ends in the middle of the face, which shows which face it is.
         """
         c = np.zeros(self.n)
         c[-1] = -1.0
@@ -157,14 +158,14 @@ class DualSearch:
     def strongest(
         self, beta: Array, faces: dict[int, list[int]], floor: float
     ) -> list[Array] | None:
-        """Duals on these faces, ``floor`` above their edges, of the most negative value."""
+        """Duals of the most negative value on these faces, ``floor`` away from the boundary."""
         c = np.zeros(self.n)
         n_dual = self.starts[-1]
         c[n_dual : n_dual + self.base.rank] = beta
         for k, block in enumerate(self.blocks):
             weights = np.array(exact_weights(block), dtype=float)
             c[self.starts[k] : self.starts[k + 1]] = weights * block.b
-        # duals of equations are free: without a bound the value could run to minus infinity
+        # duals of equations are unrestricted: without a bound the value could be minus infinity
         enough = Block("nonnegative", tuple(range(self.n)), c[None, :], np.ones(1))
         values = self._solve([*self._cones(faces, floor), enough], c)
         return None if values is None else self._split(values)
@@ -234,14 +235,14 @@ def exact_certificate(
     duals: Sequence[Array],
     faces: dict[int, list[int]],
 ) -> Infeasibility | None:
-    """Round, absorb the rest exactly, and test exactly."""
+    """The duals rounded, balanced exactly and tested exactly; None if the test fails."""
     tiny = 1e-12 * max(float(np.max(np.abs(dual), initial=0.0)) for dual in duals)
     duals = [np.where(np.abs(dual) > tiny, dual, 0.0) for dual in duals]
     target = np.zeros(base.K.shape[1])
     for block, dual in zip(blocks, duals, strict=True):
         target[list(block.columns)] += adjoint(block, dual)
-    # least squares over all columns: K may have large factors, which reading y off the base
-    # columns alone would turn into large errors elsewhere
+    # least squares over all columns: K may have large factors, so taking y from the base columns
+    # alone would cause large errors elsewhere
     near: Array = np.asarray(np.linalg.lstsq(base.K.T, target, rcond=None)[0], dtype=float)
     balance = make_exact(
         blocks,

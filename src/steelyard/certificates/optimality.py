@@ -1,4 +1,4 @@
-"""How far parameters can be from the best, proven.
+"""Exact bounds on how much better other feasible parameters could fit the data.
 
 For f(theta) = ½|z - R K theta|² and any u, ½|r|² >= uᵀ r - ½|u|² with r = z - R K theta gives
 
@@ -6,9 +6,9 @@ For f(theta) = ½|z - R K theta|² and any u, ½|r|² >= uᵀ r - ½|u|² with r
 
 If -Kᵀ Rᵀ u = sum_k A_kᵀ z_k with duals z_k in the cones, every theta that meets the conditions has
 f(theta) >= uᵀ z - ½|u|² - sum_k z_k · b_k: a bound that is sharp at the optimum, where u is the
-residual. Here u and the duals of a solver are made exact. What rounding leaves on a body's columns
-goes into the dual of its own consistency block; if that makes it indefinite, a multiple of the
-bound on the body's second moment is added, which costs that multiple times the bound.
+residual. Here u and the duals of a solver are made exact. The rounding error on a body's columns
+is added to the dual of its own consistency block. If that makes the dual indefinite, the dual of
+the limit on the body's second moment is raised, which costs that amount times the limit.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from steelyard.errors import EstimationError
 from steelyard.model.base_map import BaseMap
 
 Array = NDArray[np.float64]
-ROOM = 1e-12  # of what is summed up: how far from zero one-sided duals are kept
+ROOM = 1e-12  # distance of one-sided duals from zero, relative to the terms of their sum
 
 
 @dataclass(frozen=True, eq=False)
 class Optimality:
-    """Exact numbers that bound how much better any other parameters could be.
+    """Exact numbers that bound how much better other feasible parameters could fit.
 
     theta : the parameters. u : (n_base,) and duals: see the module's equation.
-    value : ½|z - R K theta|² + ½ rest. lower_bound : no feasible parameters have less.
+    value : ½|z - R K theta|² + ½ rest. lower_bound : of all feasible parameters.
     """
 
     theta: tuple[Fraction, ...]
@@ -60,7 +60,7 @@ class Optimality:
 
     @property
     def gap(self) -> Fraction:
-        """By how much the value is at most too large."""
+        """Upper bound of the distance of the value from the optimum."""
         return self.value - self.lower_bound
 
     @property
@@ -80,14 +80,15 @@ def prove_gap(
     *,
     rest: float = 0.0,
 ) -> Optimality | None:
-    """The best bound that the given duals or a fresh solution without pull prove.
+    """The best bound from the given duals or from a new solution without pull.
 
     R : (n_base, n_base) upper triangular and z : (n_base,) as in the fit. theta : (n_columns,)
-    parameters that meet every block exactly. rest : squares that no parameters change, so that
-    the gap can be seen relative to the whole. None where no bound could be made exact.
+    parameters that meet every block exactly. rest : sum of squared residuals that does not depend
+    on the parameters, so that the gap can be compared with the whole. None if no exact bound was
+    found.
 
-    The proof is about the decimals that name the floats of theta, as files have them; about the
-    floats themselves where only these meet every block.
+    The proof is about theta as shortest decimals, as files have it; about the exact values of the
+    floats if only these meet every block.
     """
     if failing(blocks, theta):
         return None
@@ -98,7 +99,7 @@ def prove_gap(
     starts: list[tuple[Array, Sequence[Array]]] = []
     if duals is not None:
         starts.append((z - R @ (base.K @ theta), duals))
-    # where no condition is active the bound is zero, and rounding would only spoil it
+    # without active conditions zero duals give the best bound, free of rounding
     starts.append((np.zeros(base.rank), [np.zeros(len(block.b)) for block in blocks]))
     for pull in (0.0, 1e-12):
         problem = conic_problem(
@@ -106,7 +107,7 @@ def prove_gap(
         )
         try:
             solution = solve(problem)
-        except EstimationError:  # the other starts may still prove a bound
+        except EstimationError:  # the other starting points may still prove a bound
             continue
         if solution.status in ("solved", "stalled"):
             starts.append((z - R @ (base.K @ solution.theta), solution.duals))
@@ -146,7 +147,7 @@ def _exact_bound(
     owners = _Owners(blocks, base.K.shape[1])
     fixed = [inside_cone(block, dual) for block, dual in zip(blocks, duals, strict=True)]
     u = _balanced(base, R, u, blocks, fixed, scale)
-    for k in owners.one_sided:  # one of them takes what is left on its column, at the end
+    for k in owners.one_sided:  # one of them absorbs the rest on its column, below
         fixed[k] = [Fraction(0)]
     others = np.zeros(base.K.shape[1])
     for k, block in enumerate(blocks):
@@ -187,11 +188,12 @@ def _exact_bound(
 
 
 class _Owners:
-    """Which block's dual absorbs what is left on a column.
+    """Which block's dual absorbs the rest on a column.
 
     whole : blocks of several columns, psd or equations. sides : per column, one-sided bounds on it
-    alone. free : columns without either, which u must balance by itself. shifts : per psd block of
-    ``whole``, the block that bounds it and the positive matrix whose multiples that bound pays for.
+    alone. free : columns with neither, which u must balance alone. shifts : per psd block of
+    ``whole``, a bound on the same columns, and the positive definite matrix that its dual adds to
+    the block's dual.
     """
 
     def __init__(self, blocks: Sequence[Block], n_columns: int) -> None:
@@ -220,7 +222,7 @@ class _Owners:
                     self.shifts[k] = found
 
     def side(self, column: int, positive: bool) -> int | None:
-        """The tightest bound on a column whose dual pairs with this sign."""
+        """The tightest bound on a column with a coefficient of this sign; None if there is none."""
         fitting = [k for k in self.sides[column] if (self.blocks[k].A[0, 0] > 0) == positive]
         return min(
             fitting, key=lambda k: self.blocks[k].b[0] / abs(self.blocks[k].A[0, 0]), default=None
@@ -249,7 +251,7 @@ def _balanced(
     duals: Sequence[Sequence[Fraction]],
     scale: Array,
 ) -> Array:
-    """u moved to where it balances these duals as well as floats allow."""
+    """u changed to balance these duals as well as floating point allows."""
     target = np.zeros(len(scale))
     for block, dual in zip(blocks, duals, strict=True):
         target[list(block.columns)] += adjoint(block, np.array(dual, dtype=float))
@@ -261,7 +263,7 @@ def _balanced(
 def _with_room(
     base: BaseMap, R: Array, u: Array, owners: _Owners, others: Array, scale: Array
 ) -> Array:
-    """u moved a little, so that what one-sided bounds absorb has the right sign for sure."""
+    """u changed a little, so that what one-sided bounds absorb certainly has the right sign."""
     one_sided = [c for c, sides in owners.sides.items() if len(_signs(owners, sides)) == 1]
     columns = [*one_sided, *owners.free]
     if not columns:
@@ -282,7 +284,7 @@ def _signs(owners: _Owners, sides: Sequence[int]) -> set[float]:
 
 
 def _least_shift(entries: Sequence[Fraction], shift: Sequence[Fraction]) -> Fraction | None:
-    """About the smallest s >= 0 with entries + s shift positive semidefinite, exactly."""
+    """About the smallest s >= 0 that makes entries + s shift positive semidefinite, exactly."""
     if exact.is_psd(exact.symmetric(entries)):
         return Fraction(0)
     L = np.linalg.cholesky(matrix_of(np.array(shift, dtype=float)))

@@ -1,15 +1,15 @@
-"""Check a certificate with nothing but integers and fractions.
+"""Verify a certificate with integers and fractions only.
 
-No solver, no floating point and no library beyond Python's own take part: what the file says is
-read as rational numbers, and every claim is computed again from them (``docs/certificates.md`` has
-the mathematics). Three kinds of claim can be proven:
+It needs no solver, no floating point and only Python's standard library: the file is read as
+rational numbers, and every claim is recomputed from them (``docs/certificates.md`` has the
+mathematics). Three kinds of claim can be proven:
 
 ``feasible``    parameters theta meet every condition (and, if stated, K theta = beta);
 ``infeasible``  no theta with K theta = beta meets them all;
-``optimal``     theta meets them all, and no other theta fits the data better than by a stated gap.
+``optimal``     theta meets them all, and no such theta fits the data better by more than a gap.
 
-A file from a stranger gives a verdict or one clear error: sizes, digits and the amount of
-arithmetic are limited.
+Untrusted files give a verdict or a one-line error: sizes, digits and the amount of arithmetic are
+limited.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from steelyard.certificates.document import (
 from steelyard.conic import exact
 from steelyard.conic.exact_text import CertificateError, quoted, shown_value
 
-MAX_WORK = 2 * 10**9  # steps on 64-bit pieces of numbers: some ten seconds for long numbers
+MAX_WORK = 2 * 10**9  # operations on 64-bit words: about ten seconds for long numbers
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What checking a certificate found.
+    """The verdict on a certificate.
 
-    valid : every claim holds and no hash differs. words : the finding in one sentence.
+    valid : whether every claim holds and every hash matches. words : the verdict in one sentence.
     details : what was computed, as plain data; ``problems`` lists what does not hold.
     """
 
@@ -55,9 +55,9 @@ def verify(
     model: str | None = None,
     constraints: str | None = None,
 ) -> Verification:
-    """Check a certificate, given as a path or as the object in the file.
+    """Verify a certificate, given as a path or as the object in the file.
 
-    model, constraints : hashes that the certificate must have been made for.
+    model, constraints : expected hashes; None accepts any.
     """
     document = source if isinstance(source, Mapping) else read_certificate(source)
     certificate = parse(document)
@@ -78,7 +78,7 @@ def verify(
 
 
 class Work:
-    """How much arithmetic is left before a certificate is refused as too long to check."""
+    """Counts arithmetic, to refuse a certificate that would take too long to verify."""
 
     def __init__(self, limit: int = MAX_WORK) -> None:
         self.left = limit
@@ -87,7 +87,7 @@ class Work:
         """Account for ``times`` operations on numbers of this length."""
         self.left -= times * ((bits >> 6) + 1) ** 2
         if self.left < 0:
-            raise CertificateError("its numbers are so long that checking it would take too much")
+            raise CertificateError("verifying numbers this long would take too long")
 
     def total(self, start: Fraction, pairs: Iterable[tuple[Fraction, Fraction]]) -> Fraction:
         """start + the sum of the products, exactly."""
@@ -98,7 +98,7 @@ class Work:
         return start
 
     def membership(self, kind: str, entries: Sequence[Fraction]) -> tuple[bool, bool]:
-        """Whether entries lie in a cone, and whether strictly inside (an equation: as it holds)."""
+        """Whether entries lie in a cone, and whether strictly inside (equations: if they hold)."""
         common = 1
         for x in entries:
             common = lcm(common, x.denominator)
@@ -117,7 +117,7 @@ class Work:
 
 
 def bits(x: Fraction) -> int:
-    """Length of a rational number."""
+    """Bits of numerator and denominator of a rational number."""
     return x.numerator.bit_length() + x.denominator.bit_length()
 
 
@@ -209,9 +209,9 @@ def _infeasible(certificate: Certificate, work: Work) -> _Found:
     problems, paired = _balance(certificate, y, work)
     value = work.total(paired, zip(y, beta, strict=True))
     if value >= 0:
-        problems.append(f"the duals prove nothing: their value is {about(value)}, not negative")
+        problems.append(f"the duals are no proof: their value is {about(value)}, not negative")
     if value != certificate.stated["value"]:
-        problems.append("the stated value is not that of the duals")
+        problems.append("the stated value is not the value of the duals")
     words = "no parameters with these base parameters meet all conditions"
     return _Found(words, problems, {"value": about(value), "base_parameters": len(y)})
 
@@ -234,21 +234,21 @@ def _optimal(certificate: Certificate, work: Work) -> _Found:
     lower = work.total(lower - paired, zip(u, z, strict=True))
     lower = work.total(lower, ((-half * x, x) for x in u))
     if value > stated["value"]:
-        problems.append(f"the parameters' value is {about(value)}, above what is stated")
+        problems.append(f"the value of the parameters is {about(value)}, above the stated one")
     if lower < stated["lower_bound"]:
-        problems.append(f"the duals prove a bound of {about(lower)}, below what is stated")
+        problems.append(f"the duals prove a bound of {about(lower)}, below the stated one")
     if stated["gap"] < stated["value"] - stated["lower_bound"]:
         problems.append("the stated gap is smaller than value - lower bound")
     words = (
-        f"{found.words}, and no others that do have a value more than {about(stated['gap'])} "
-        f"below theirs of {about(stated['value'])}"
+        f"{found.words}, and their objective value of {about(stated['value'])} is at most "
+        f"{about(stated['gap'])} above the optimum"
     )
     details = {key: about(stated[key]) for key in ("value", "lower_bound", "gap")}
     return _Found(words, found.problems + problems, found.details | details)
 
 
 def about(x: Fraction) -> str:
-    """A rational number in a few digits."""
+    """A rational number as a text of six digits."""
     try:
         near = float(x)
     except OverflowError:

@@ -1,8 +1,8 @@
-"""Write proofs down, so that anybody can check them without a solver.
+"""Write proofs as certificates, which anybody can verify without a solver.
 
-A certificate is one JSON object: conditions and numbers as exact texts, bound by hash to the
-model, the conditions and the digits. `steelyard.certificates.verify` checks it, and has checked
-every one that the functions here return.
+A certificate is one JSON object: conditions and numbers as exact texts, with hashes of the model,
+the conditions and the digits. Every certificate that the functions here return has been checked
+with `steelyard.certificates.verify`.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def feasible_certificate(
     base: BaseMap | None = None,
     beta: Array | None = None,
 ) -> dict[str, Any]:
-    """The parameters meet every condition; with ``base`` and ``beta``, also K theta = beta.
+    """Proves that theta meets every condition; with ``base`` and ``beta``, also K theta = beta.
 
-    theta : (n_columns,) floats or rationals. Floats are written as the decimals that name them
-    where these decimals are inside too, and as their exact values otherwise.
+    theta : (n_columns,) floats or rationals. Floats are written as their shortest decimals if
+    these meet the conditions too, otherwise as their exact values.
     """
     numbers: dict[str, Any] = {}
     if base is not None and beta is not None:
@@ -63,7 +63,7 @@ def feasible_certificate(
     exactly = texts(theta)
     decimals = [shortest_decimal(x) for x in theta]
     for candidate in (decimals, exactly):
-        document = _sealed("feasible", model, base, blocks, {**numbers, "theta": candidate})
+        document = _with_hashes("feasible", model, base, blocks, {**numbers, "theta": candidate})
         verdict = verify(document)
         if verdict.valid:
             return document
@@ -73,7 +73,7 @@ def feasible_certificate(
 def infeasible_certificate(
     model: Model, base: BaseMap, beta: Array, blocks: Sequence[Block], proof: Infeasibility
 ) -> dict[str, Any]:
-    """No parameters with these base parameters meet every condition."""
+    """Proves that no parameters with these base parameters meet every condition."""
     numbers = {
         "K": sparse_texts(base.K),
         "beta": texts(beta),
@@ -81,15 +81,15 @@ def infeasible_certificate(
         "duals": [texts(dual) for dual in proof.duals],
         "value": number_text(proof.value),
     }
-    return _checked(_sealed("infeasible", model, base, blocks, numbers))
+    return _checked(_with_hashes("infeasible", model, base, blocks, numbers))
 
 
 def optimal_certificate(
     model: Model, base: BaseMap, R: Array, z: Array, blocks: Sequence[Block], proof: Optimality
 ) -> dict[str, Any]:
-    """The parameters meet every condition, and none fit better than by the proven gap.
+    """Proves that the parameters meet every condition and are within a gap of the optimum.
 
-    The stated value, bound and gap are rounded to the safe side, to be readable.
+    The stated value, bound and gap are rounded to the safe side, for readability.
     """
     value = rounded_up(proof.value)
     lower = rounded_down(proof.lower_bound)
@@ -105,17 +105,16 @@ def optimal_certificate(
         "lower_bound": lower,
         "gap": rounded_up(Fraction(value) - Fraction(lower)),
     }
-    return _checked(_sealed("optimal", model, base, blocks, numbers))
+    return _checked(_with_hashes("optimal", model, base, blocks, numbers))
 
 
 def fit_certificate(
     model: Model, regression: Regression, fit: ConstrainedFit
 ) -> dict[str, Any] | None:
-    """The parameters of a constrained fit are within a proven gap of the optimum.
+    """Proves that the parameters of a constrained fit are within a gap of the optimum.
 
-    Values are half the sum of squared residuals, in units of the noise, that of what no
-    parameters explain included. None where no bound could be made exact, and for a fit that a
-    prior draws away from that optimum on purpose.
+    Values are half the sum of all squared residuals, in units of the noise. None if no exact bound
+    was found, and for a fit that is drawn to a prior, away from that optimum.
     """
     if fit.solution is None:
         return None
@@ -139,7 +138,7 @@ def fit_certificate(
 def certificate_of(
     model: Model, base: BaseMap, beta: Array, blocks: Sequence[Block], answer: BaseFeasibility
 ) -> dict[str, Any] | None:
-    """The certificate of an answer of `base_feasibility`; None where it is undecided."""
+    """The certificate of a result of `base_feasibility`; None if that is undecided."""
     if answer.witness is not None:
         return feasible_certificate(model, blocks, answer.witness, base=base, beta=beta)
     if answer.proof is not None:
@@ -150,10 +149,10 @@ def certificate_of(
 def provable_base(
     base: BaseMap, theta: Array, blocks: Sequence[Block], scale: Array
 ) -> tuple[Array, tuple[Fraction, ...]]:
-    """Base parameters (n_base,) next to K theta whose own digits are feasible, and a witness.
+    """Base parameters (n_base,) close to K theta that are feasible as written, and a witness.
 
-    K theta as floats is K theta but for rounding, which on the edge of what is feasible may lie
-    outside; then it is moved towards the inside by the least amount that has a witness.
+    On the boundary, rounding K theta to decimals may make it infeasible. Then theta is moved
+    towards an inner point until a witness is found, by as little as possible.
     """
     inner: Array | None = None
     share = 0.0
@@ -166,11 +165,11 @@ def provable_base(
         if inner is None:
             inner, _ = inner_point(blocks, scale)
         share = max(4.0 * share, 1e-14)
-    raise EstimationError("no base parameters next to these have digits that are feasible")
+    raise EstimationError("no decimals close to these base parameters are feasible")
 
 
 def write_certificate(path: str | Path, document: Mapping[str, Any]) -> None:
-    """Write a certificate, whole or not at all."""
+    """Write a certificate to a file, atomically."""
     write_text(path, json.dumps(document, ensure_ascii=False) + "\n", EstimationError)
 
 
@@ -182,14 +181,14 @@ def read_schema() -> dict[str, Any]:
     return json.loads(text)  # type: ignore[no-any-return]
 
 
-def _sealed(
+def _with_hashes(
     kind: str,
     model: Model,
     base: BaseMap | None,
     blocks: Sequence[Block],
     numbers: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The document with its hashes."""
+    """The document of a certificate, with its hashes."""
     from steelyard._version import __version__
 
     if base is not None and base.model_hash != model.hash:
@@ -208,7 +207,7 @@ def _sealed(
 
 
 def _short(x: Fraction) -> str:
-    """A number by the shortest_decimal of its float where that is exact, else as it is."""
+    """A number as the shortest decimal of its float if that is exact, else as its exact text."""
     short = shortest_decimal(float(x))
     return short if Fraction(short) == x else number_text(float(x) if float(x) == x else x)
 
@@ -221,7 +220,7 @@ def _checked(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def block_document(block: Block) -> dict[str, Any]:
-    """A condition as plain data, its coefficients exact."""
+    """A condition as plain data with exact coefficients."""
     return {
         "name": block.words,
         "kind": block.kind,
@@ -232,7 +231,7 @@ def block_document(block: Block) -> dict[str, Any]:
 
 
 def sparse_texts(K: Array) -> list[list[Any]]:
-    """Entries that are not zero: [row, column, value]."""
+    """The nonzero entries: [row, column, value]."""
     rows, columns = np.nonzero(K)
     return [
         [int(i), int(j), number_text(float(K[i, j]))] for i, j in zip(rows, columns, strict=True)

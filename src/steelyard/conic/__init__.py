@@ -1,1 +1,1 @@
-"""Conic problems and exact proofs about them; nothing here knows of robots."""
+"""Conic problems and exact proofs about them, independent of robots."""

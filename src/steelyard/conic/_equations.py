@@ -1,4 +1,4 @@
-"""Equations among parameters, met on the digits that are written."""
+"""Adjust rounded parameters so that linear equations among them hold."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ PASSES = 3
 
 
 def meet_equations(theta: Array, blocks: Sequence[Block]) -> Array:
-    """theta (n_columns,) with the equations of ``blocks`` met, changed as little as they need.
+    """theta (n_columns,) changed as little as needed to satisfy the equations of ``blocks``.
 
-    Values and copies are met to the last bit. An equation of several parameters, which stands
-    for a band, is brought to its middle by the parameter with the largest coefficient; since one
-    may disturb another, they are gone through a few times.
+    Fixed values and copies (theta_i = ±theta_j) hold to the last bit. Any other equation is
+    represented by a band, and the parameter with the largest coefficient is changed to reach the
+    middle of the band. Since one equation may disturb another, several passes are made.
     """
     out = theta.copy()
     fixed: set[int] = set()
@@ -46,7 +46,7 @@ def meet_equations(theta: Array, blocks: Sequence[Block]) -> Array:
 
 
 def _copies(blocks: Sequence[Block], fixed: set[int]) -> dict[int, tuple[int, float]]:
-    """Column and sign that each copied column follows; a fixed one is followed by its copies."""
+    """For each copied column its source column and sign; fixed columns are only sources."""
     copies: dict[int, tuple[int, float]] = {}
     for columns, row, _ in _rows(blocks, bands=False):
         if len(columns) != 2:

@@ -1,12 +1,12 @@
-"""A conic problem as the solver sees it: minimise ½ xᵀPx + qᵀx subject to b - A x in the cones.
+"""A conic problem as the solver gets it: minimise ½ xᵀPx + qᵀx subject to b - A x in the cones.
 
-    residual   x = (theta / scale, r) with r = F theta - g as variables of their own, so that no
-               Gram matrix is formed: squaring the condition number would cost half of the digits
-    centred    x = theta / scale - centre with P = FᵀF + w, around the optimum without conditions,
-               which is found from F itself: rounding in P then acts on the step from there alone
+    residual   x = (theta / scale, r) with the residuals r = F theta - g as variables. No Gram
+               matrix is formed, which would square the condition number and cost half the digits.
+    centred    x = theta / scale - centre with P = FᵀF + w, around the unconstrained optimum.
+               That is computed from F itself, so rounding in P affects only the step from there.
 
-The centred form has fewer variables and is quicker for many links; a pull on every parameter keeps
-its condition number within bounds. `steelyard.conic.problem` judges its answers by F, not by P.
+The centred form has fewer variables and is faster for many links; a pull (ridge term) on every
+parameter bounds its condition number. `steelyard.conic.problem` checks its answers with F, not P.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# A pull of at least this, in scaled units, bounds what an inexact linear solve can cost.
+# Smallest pull, in scaled units, that bounds the error of an inexact linear solve.
 BENDING = 1e-4
-# Rows of F from which lighter refinement, and the centred form, are quicker on the whole: with few
-# rows, a less precise answer costs more when it is moved inside than it saves.
+# Rows of F from which lighter refinement, and the centred form, are faster overall. With fewer
+# rows, moving a less precise answer inside takes longer than was saved.
 SOME_ROWS, MANY_ROWS = 150, 800
-# Largest condition number at which the quick forms keep the accuracy: beyond, they seldom do.
+# Largest condition number up to which the quick forms usually reach the accuracy.
 CONDITION = 3e8
-# Accuracy to which the solver's linear systems are refined where the pull bounds the cost.
+# Accuracy to which the solver's linear systems are refined if the pull bounds the error.
 REFINEMENT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """What the solver is given, and how its answer is read.
+    """The solver's input, and how to convert its answer back.
 
-    P, A : sparse matrices. size : the solver's objective times this is the problem's.
-    n_equations : first rows of A, which are equations of the form and not of the problem.
-    centre : (n,) what is added to the solver's x, in units of ``scale``.
-    refinement : accuracy of the linear systems; the solver's own if None.
+    P, A : sparse matrices. size : problem's objective divided by the solver's.
+    n_equations : number of first rows of A that are equations of this form, not of the problem.
+    centre : (n,) offset to add to the solver's x, in units of ``scale``.
+    refinement : accuracy of the linear systems; the solver's default if None.
     """
 
     name: str
@@ -59,11 +59,11 @@ class Form:
 
 
 def quick_form(problem: ConicProblem) -> Form | None:
-    """The form to try first, where a pull bounds what it can cost; None where there is none."""
+    """The faster form to try first if a pull bounds its error; None otherwise."""
     floor = problem.least_pull
     if floor < BENDING or len(problem.g) < SOME_ROWS:
         return None
-    # the trace of FᵀF over the least pull: no less than the condition number, the pull's own aside
+    # trace of FᵀF over the smallest pull: an upper bound of the condition number, but for the pull
     if float(np.sum((problem.F * problem.scale) ** 2)) > CONDITION * floor:
         return None
     if len(problem.g) >= MANY_ROWS:
@@ -72,7 +72,7 @@ def quick_form(problem: ConicProblem) -> Form | None:
 
 
 def residual_form(problem: ConicProblem, refinement: float | None = None) -> Form:
-    """Residuals as variables, the objective brought to moderate size."""
+    """The form with residuals as variables, the objective scaled to moderate size."""
     from scipy import sparse
 
     n, n_rows = len(problem.c), len(problem.g)
@@ -101,7 +101,7 @@ def residual_form(problem: ConicProblem, refinement: float | None = None) -> For
 
 
 def centred_form(problem: ConicProblem) -> Form:
-    """The Gram form around the optimum without conditions."""
+    """The form with the Gram matrix, around the unconstrained optimum."""
     from scipy import linalg, sparse
 
     n, scale = len(problem.c), problem.scale
@@ -110,7 +110,7 @@ def centred_form(problem: ConicProblem) -> Form:
     P[np.diag_indices(n)] += problem.pull * scale**2
     factor = linalg.cho_factor(P)
     centre = problem.towards / scale
-    for _ in range(3):  # the second and third correct what the first lost to rounding in P
+    for _ in range(3):  # the second and third correct rounding errors of P
         centre = centre - linalg.cho_solve(factor, problem.gradient(centre * scale) * scale)
     size = max(1.0, float(np.max(np.abs(problem.g))) / 100.0) ** 2
     i, j = np.tril_indices(n)  # row by row of the lower is column by column of the upper triangle
@@ -123,7 +123,7 @@ def centred_form(problem: ConicProblem) -> Form:
 
 
 def grouped(blocks: Sequence[Block]) -> list[list[int]]:
-    """Indices of blocks of like kind and shape, in the order in which the solver has them."""
+    """Indices of blocks grouped by kind and shape, in the order in which the solver gets them."""
     groups: dict[tuple[int, tuple[int, ...]], list[int]] = {}
     for k, block in enumerate(blocks):
         groups.setdefault((_RANK[block.kind], block.A.shape), []).append(k)
@@ -142,7 +142,7 @@ def _cone_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array, Array]:
     """Rows, columns, entries and right-hand side of all blocks, around ``theta``.
 
-    Blocks of one shape are taken together: many small arrays would cost as much as solving.
+    Blocks of one shape are stacked: handling many small arrays would take as long as solving.
     """
     rows, columns = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     values, rhs = [np.zeros(0)], [np.zeros(0)]

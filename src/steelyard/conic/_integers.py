@@ -1,7 +1,7 @@
-"""Cone membership of floats in integers: as exact as `steelyard.conic.exact`, and quicker.
+"""Exact cone membership of floats in integer arithmetic, faster than `steelyard.conic.exact`.
 
-A float is an integer over a power of two. Brought to one denominator, which changes nothing about
-a cone, the entries of a block are integers, and no fraction has to be reduced.
+A float is an integer over a power of two. Multiplied by a common denominator, which does not
+change cone membership, the entries of a block are integers, and no fraction has to be reduced.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ def in_cone(kind: str, values: Sequence[int]) -> bool:
 
 
 def _is_psd(M: list[list[int]]) -> bool:
-    """By elimination without fractions (Bareiss): the pivots are minors, and divide exactly.
+    """Positive semidefinite? By fraction-free elimination (Bareiss): all divisions are exact.
 
-    M : the upper triangle counts; it is overwritten. A zero pivot is allowed only where its whole
-    row is zero: otherwise a 2×2 minor is negative.
+    M : only the upper triangle is used, and overwritten. A zero pivot is allowed only where its
+    whole row is zero: otherwise a 2×2 minor is negative.
     """
     n, before = len(M), 1
     for k in range(n):

@@ -20,13 +20,13 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 ConeKind = Literal["zero", "nonnegative", "second_order", "psd"]
 BAND = 1e-9
-"""Half the width (kg, kg m, kg m²) of the bands that stand for equations of several parameters."""
+"""Half the width (kg, kg m, kg m²) of the bands that replace equations of several parameters."""
 
 
 class Statement(Protocol):
-    """What a condition says, as data; its sentence is made when it is shown.
+    """The meaning of a condition, as data; its text is made when it is shown.
 
-    owners, parameters : what it is about, by name; the solver does not look at them.
+    owners, parameters : names of what it concerns; the solver does not use them.
     """
 
     @property
@@ -35,11 +35,11 @@ class Statement(Protocol):
 
     @property
     def owners(self) -> tuple[str, ...]:
-        """Names of the things that it is about as a whole."""
+        """Names of the links or joints that it concerns as a whole."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of single parameters that it is about."""
+        """Names of the single parameters that it concerns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +50,9 @@ class Block:
         or "psd".
     columns : indices of the parameters that take part.
     A : (n_entries, n_columns), b : (n_entries,).
-    statement : what the condition says, where somebody made it to say something.
-    band : whether these are pairs of inequalities a hair apart, which stand for equations that
-        decimals cannot meet to the last bit; no slack can be asked of them.
+    statement : the meaning of the condition; None for auxiliary conditions.
+    band : whether these are pairs of inequalities, 2 `BAND` apart, that replace equations which
+        decimals cannot satisfy exactly; they have no room for slack.
     """
 
     kind: ConeKind
@@ -96,13 +96,13 @@ def matrix_size(n_entries: int) -> int:
 
 
 def triangle_index(n: int) -> list[tuple[int, int]]:
-    """Places of the upper triangle, column by column."""
+    """Indices (i, j) of the upper triangle, column by column."""
     return [(i, j) for j in range(n) for i in range(j + 1)]
 
 
 @cache
 def off_diagonal_weights(n: int) -> Array:
-    """How often each entry of the upper triangle stands in the matrix: 1, or 2 off the diagonal."""
+    """How often each entry of the upper triangle occurs in the matrix: 1, or 2 off the diagonal."""
     weights = np.array([1.0 if i == j else 2.0 for i, j in triangle_index(n)])
     weights.flags.writeable = False
     return weights
@@ -123,7 +123,7 @@ def entries_of(M: Array) -> Array:
 
 
 def inward(block: Block) -> Array:
-    """A direction (n_entries,) that leads into the cone from everywhere: its unit element."""
+    """The unit element (n_entries,) of the cone: a direction that leads inside from every point."""
     if block.kind == "psd":
         return np.array([1.0 if i == j else 0.0 for i, j in triangle_index(block.size)])
     if block.kind == "second_order":
@@ -157,9 +157,9 @@ def linear_block(
 def equation_block(
     statement: Statement | None, columns: Sequence[int], A: ArrayLike, b: ArrayLike
 ) -> Block:
-    """``A theta[columns] + b = 0``, to within `BAND` where decimals cannot meet it exactly.
+    """``A theta[columns] + b = 0``, to within `BAND` if decimals cannot satisfy it exactly.
 
-    They can where an equation fixes one parameter, or makes two equal or opposite.
+    They can if each equation fixes one parameter, or makes two equal or opposite.
     """
     block = linear_block(statement, columns, A, b, "zero")
     used = [row[row != 0.0] for row in block.A]

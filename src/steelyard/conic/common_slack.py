@@ -1,9 +1,9 @@
-"""How far inside all conditions a point can be, or how far outside it must be.
+"""The largest slack that all conditions can have at once; negative if they cannot all hold.
 
     maximise t   subject to   A_k theta + b_k - t e_k in cone k,   t <= largest
 
 with e_k the unit element of cone k in units of the block's typical entries, so that masses and
-inertias give way alike. At t > 0 all conditions hold with room; t < 0 is what they lack.
+inertias are relaxed alike. At t > 0 all conditions hold strictly; at t < 0 they cannot all hold.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Array = NDArray[np.float64]
 class CommonSlack:
     """The answer of `common_slack`.
 
-    status : of the solver; theta, amount and duals mean something where it is "solved" or
-        "stalled". said : in its own words.
+    status : of the solver; theta, amount and duals are valid if it is "solved" or "stalled".
+    said : the solver's own status text.
     theta : (n,) the point. amount : t, in units of typical entries.
     duals : one array per block, of its entries in units of their typical sizes.
     """
@@ -39,7 +39,7 @@ class CommonSlack:
 
     @property
     def found(self) -> bool:
-        """Whether there is an answer."""
+        """Whether the solver found a point."""
         return self.status in ("solved", "stalled")
 
 
@@ -56,10 +56,10 @@ def common_slack(
     """The largest common slack t of these blocks, at most ``largest``, and where it is reached.
 
     scale : (n,) typical size of each variable.
-    relax_equations : whether equations, and bands that stand for equations, may be missed by the
-        slack too; otherwise they hold as they are.
+    relax_equations : whether equations, and bands that replace equations, are relaxed by the
+        slack too.
     equations : further equations, which are never relaxed.
-    pull : weight that keeps variables which no condition bounds near zero.
+    pull : weight that keeps variables without bounds near zero.
     """
     n = len(scale)
     relaxed: list[Block] = []
@@ -81,7 +81,7 @@ def common_slack(
     found = iter(solution.duals[:n_own])
     for count in counts:
         dual = next(found)
-        # an equation that may be missed to both sides has a dual for each
+        # a relaxed equation is two inequalities, each with its dual
         duals.append(dual if count == 1 else dual - next(found))
     return CommonSlack(
         solution.status,
@@ -93,7 +93,7 @@ def common_slack(
 
 
 def _relaxed(block: Block, scale: Array, slack: int, relax_equations: bool) -> list[Block]:
-    """The block with the slack (variable ``slack``) taken off, in units of its typical entries."""
+    """The block minus the slack (variable ``slack``), in units of its typical entries."""
     if (block.kind == "zero" or block.band) and not relax_equations:
         return [block]
     sizes = typical_entries(block, scale)

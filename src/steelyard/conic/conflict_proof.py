@@ -1,7 +1,7 @@
 """Exact proofs that a group of conditions cannot all hold.
 
-Duals are sought as far inside their cones as they go, on the entries that need not be zero; then
-they are rounded, moved onto ``sum_k A_kᵀ z_k = 0`` exactly and tested without tolerance.
+A solver finds duals as far inside their cones as possible, on the entries that need not be zero.
+They are rounded, corrected to ``sum_k A_kᵀ z_k = 0`` exactly and checked without tolerance.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ConflictProof:
 
 
 def proves(blocks: Sequence[Block], proof: ConflictProof) -> bool:
-    """Whether the duals are in their cones, balance, and have a negative value; all exactly."""
+    """Whether the duals are in their cones, sum to zero (A*) and have a negative value, exactly."""
     balance: dict[int, Fraction] = {}
     for block, dual in zip(blocks, proof.duals, strict=True):
         for column, paired in zip(block.columns, exact_adjoint(block, dual), strict=True):
@@ -54,9 +54,9 @@ def proves(blocks: Sequence[Block], proof: ConflictProof) -> bool:
 
 
 def prove_conflict(blocks: Sequence[Block], scale: Array, amount: float) -> ConflictProof | None:
-    """Exact duals that these blocks cannot all hold, or None where none were found.
+    """Exact duals that prove that these blocks cannot all hold, or None if none were found.
 
-    amount : the common slack that they lack, which sets the size of the duals.
+    amount : the common slack that would be needed, which sets the size of the duals.
     """
     found = inner_duals(blocks, scale, amount)
     if found is None:
@@ -82,8 +82,8 @@ def inner_duals(
 ) -> tuple[list[Array], list[NDArray[np.bool_]]] | None:
     """Duals of value -amount inside their cones, and which of their entries need not be zero.
 
-    maximise sum_i t_i  with  z_k - t_k in the dual cones, 0 <= t_i <= 1: entries of linear
-    blocks and diagonals of psd blocks that can be positive are.
+    maximise sum_i t_i  with  z_k - t_k in the dual cones, 0 <= t_i <= 1: this makes positive all
+    entries of linear blocks and diagonals of psd blocks that can be positive.
     """
     used = sorted({column for block in blocks for column in block.columns})
     starts = np.concatenate([[0], np.cumsum([len(block.b) for block in blocks])]).astype(int)
@@ -141,14 +141,14 @@ def inner_duals(
 
 
 def _inner_entries(block: Block) -> list[int]:
-    """Entries that can be lowered by themselves: all, the diagonal, or the head."""
+    """Entries that can be lowered one by one: all, the diagonal (psd), the first (second order)."""
     if block.kind == "psd":
         return [at for at, (i, j) in enumerate(triangle_index(block.size)) if i == j]
     return [0] if block.kind == "second_order" else list(range(len(block.b)))
 
 
 def _on_face(block: Block, free: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Entries that can differ from zero where those marked in ``free`` can."""
+    """Entries that can be nonzero, given which diagonal (or linear) entries can (``free``)."""
     if block.kind == "psd":
         places = triangle_index(block.size)
         diagonal = {i: bool(free[at]) for at, (i, j) in enumerate(places) if i == j}

@@ -17,7 +17,7 @@ from steelyard.errors import EstimationError
 Array = NDArray[np.float64]
 
 CERTAIN = 1e-6
-"""Slack, in units of typical parameters, above which conditions conflict even without proof."""
+"""Slack, in units of typical parameters, above which a conflict is reported without a proof."""
 
 
 DOUBTFUL = 1e-10
@@ -26,11 +26,10 @@ DOUBTFUL = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Conflict:
-    """A group of conditions that cannot all hold, none of which can be spared.
+    """A minimal group of conditions that cannot all hold: without any one of them, the rest can.
 
-    blocks : the conditions. amount : the slack that all of them together would need, in units
-    of typical parameters. proof : exact, where there is one; None where the conflict rests on
-    floating-point arithmetic.
+    blocks : the conditions. amount : the common slack that they would need, in units of typical
+    parameters. proof : exact duals; None if the conflict was found in floating point only.
     """
 
     blocks: tuple[Block, ...]
@@ -54,13 +53,14 @@ class Conflict:
 def conflict_among(
     given: Sequence[Block], scale: Array, implied: Callable[[Block], int]
 ) -> Conflict | None:
-    """A smallest group of these blocks that cannot all hold, or None.
+    """A minimal group of these blocks that cannot all hold, or None.
 
-    implied : how little of a block was stated by somebody; where a conflict can be explained in
-        several ways, blocks with larger numbers are spared first.
+    implied : rank of a block, 0 for what the user stated, larger for defaults and implied
+        conditions. If a conflict can be explained in several ways, blocks of larger rank are left
+        out first.
     """
-    nothing = np.zeros(len(scale))
-    if all(block.margin(nothing) >= 0.0 for block in given):
+    zero = np.zeros(len(scale))
+    if all(block.margin(zero) >= 0.0 for block in given):
         return None
     amount, duals = least_slack(given, scale)
     if amount <= DOUBTFUL:
@@ -85,7 +85,7 @@ def conflict_among(
 
 
 def crossed_limits(given: Sequence[Block], scale: Array) -> Conflict | None:
-    """A lower limit above the upper one of the same thing, if only by the last digit."""
+    """A lower limit above the upper limit of the same quantity, even by the last digit only."""
     seen: dict[tuple[tuple[int, ...], bytes], Block] = {}
     for block in given:
         if block.kind != "nonnegative" or len(block.b) > 1:
@@ -102,27 +102,27 @@ def crossed_limits(given: Sequence[Block], scale: Array) -> Conflict | None:
 
 
 def least_slack(given: Sequence[Block], scale: Array) -> tuple[float, Sequence[Array]]:
-    """Smallest common slack s >= 0 of these blocks, equations included, and its duals.
+    """Smallest common slack s >= 0 that makes these blocks, equations included, hold; its duals.
 
-    The duals are those of the blocks' entries in units of their typical sizes.
+    The duals belong to the blocks' entries in units of their typical sizes.
     """
     used = sorted({column for block in given for column in block.columns})
     place = {column: i for i, column in enumerate(used)}
     local = [
         replace(block, columns=tuple(place[column] for column in block.columns)) for block in given
     ]
-    # the pull keeps what no condition bounds from running away
+    # the pull keeps parameters without bounds finite
     found = common_slack(local, scale[used], largest=0.0, relax_equations=True, pull=1e-12)
     if not found.found:
         raise EstimationError(
-            f"whether the constraints contradict each other could not be found out "
+            f"the solver could not decide whether the constraints contradict each other "
             f"({found.said}); check their units: masses in kg, lengths in m"
         )
     return max(-found.amount, 0.0), found.duals
 
 
 def _cannot_hold(group: Sequence[Block], scale: Array, whole: float) -> bool:
-    """Whether a smaller group still conflicts: clearly, or provably."""
+    """Whether a smaller group still conflicts: by a clear amount, or with a proof."""
     amount, _ = least_slack(group, scale)
     if amount <= DOUBTFUL:
         return False

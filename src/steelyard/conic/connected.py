@@ -8,9 +8,9 @@ from steelyard.conic.blocks import Block
 
 
 def connected(blocks: Sequence[Block]) -> list[list[int]]:
-    """Groups of block indices; blocks of different groups have no variable in common.
+    """Groups of block indices; blocks of different groups share no variable.
 
-    Each group is in ascending order, and groups are in the order of their first blocks.
+    Indices ascend in each group, and groups are in the order of their first blocks.
     """
     root: dict[int, int] = {}
 

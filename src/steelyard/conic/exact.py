@@ -1,7 +1,7 @@
 """Cone membership in exact rational arithmetic: no tolerance, no rounding.
 
-A float is a rational number; so is a decimal text. Everything here works on `Fraction` and is
-slow by design, since it is what proofs rest on.
+A float is a rational number; so is a decimal text. Everything here uses `Fraction`: slow, but
+proofs depend on it.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def reduce(rows: Sequence[Sequence[Fraction]], n: int) -> tuple[list[Vector], li
 
 
 def null_space(rows: Sequence[Sequence[Fraction]], n: int) -> list[Vector]:
-    """Vectors (n,) that span what ``rows`` (each of n entries) map to zero."""
+    """A basis of the null space of ``rows``: vectors (n,), with n entries in each row."""
     work, pivots = reduce(rows, n)
     basis = []
     for free in (c for c in range(n) if c not in pivots):
@@ -132,7 +132,7 @@ def null_space(rows: Sequence[Sequence[Fraction]], n: int) -> list[Vector]:
 
 
 def solve_consistent(A: Sequence[Sequence[Fraction]], b: Sequence[Fraction]) -> Vector | None:
-    """Some solution of A x = b, free entries zero; None where there is none."""
+    """A solution of A x = b with free entries zero; None if there is none."""
     n = len(A[0])
     work, pivots = reduce([[*row, value] for row, value in zip(A, b, strict=True)], n)
     if any(row[n] != 0 for row in work[len(pivots) :]):

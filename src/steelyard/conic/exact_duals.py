@@ -1,13 +1,13 @@
-"""A solver's duals made exact: the one way in which proofs of this package come about.
+"""A solver's duals made exact; all exact proofs of this package use it.
 
 A solver finds u and duals z_k in the dual cones with
 
     sum_k A_kᵀ z_k = G u
 
-up to rounding. `make_exact` makes that an equation of rational numbers. Duals of most blocks are
-put inside their cones and stay; u is changed so that it meets exactly what no other dual could
-balance; and what is left goes into the duals of *absorbing* blocks, changed as little as possible.
-Whether all of them are then still in their cones is tested without tolerance (`in_cones`).
+up to rounding. `make_exact` turns that into an equation of rational numbers. The duals of most
+blocks are moved inside their cones and then kept; u is changed to balance exactly what no other
+dual can; the rest is added to the duals of *absorbing* blocks, changed as little as possible.
+`in_cones` then checks without tolerance that all duals are still in their cones.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class ExactMap:
 
 @dataclass(frozen=True, eq=False)
 class ExactDuals:
-    """Rational u and duals that balance.
+    """Rational u and duals with sum_k A_kᵀ z_k = G u exactly.
 
-    left : per column, G u less what the duals of blocks that do not absorb take.
+    left : per column, G u minus the sum over the blocks that do not absorb.
     """
 
     u: list[Fraction]
@@ -80,12 +80,12 @@ def make_exact(
 
     duals : rational numbers; those of blocks that do not absorb stay as they are.
     absorbing : for each block that absorbs, the entries of its dual that may change; the others
-        become zero. Where there is a G, these blocks have no columns in common.
-    later : columns that the caller balances. Columns without any block that absorbs are balanced
-        by u alone.
-    sizes : typical sizes of the entries, which a change is measured in.
+        become zero. If G is given, these blocks have no columns in common.
+    later : columns that the caller balances. Columns without an absorbing block are balanced by
+        u alone.
+    sizes : typical sizes of the entries, used as units of a change.
 
-    None where there is no such balance.
+    Returns None if the equations have no such solution.
     """
     z = [
         [x if k not in absorbing or at in set(absorbing[k]) else Fraction(0)
@@ -106,9 +106,9 @@ def make_exact(
         left = [a + b for a, b in zip(G.image(exact_u), left, strict=True)]
     if any(left[column] != 0 for column in alone):
         return None
-    who = list(absorbing)
-    for group in connected([blocks[k] for k in who]):
-        own = [who[i] for i in group]
+    absorbers = list(absorbing)
+    for group in connected([blocks[k] for k in absorbers]):
+        own = [absorbers[i] for i in group]
         found = balanced(
             [blocks[k] for k in own],
             [z[k] for k in own],
@@ -132,8 +132,8 @@ def balanced(
 ) -> list[list[Fraction]] | None:
     """Duals near ``z`` with sum A_kᵀ z_k = wanted exactly, changed on their free entries only.
 
-    wanted : per column. The change is the smallest in the metric of the pairing, or in units of
-    ``sizes``. None where the equations cannot be met.
+    wanted : per column. The change is the smallest in the norm of the inner product, or in units
+    of ``sizes``. Returns None if the equations have no solution.
     """
     used = sorted({column for block in blocks for column in block.columns})
     place = {column: row for row, column in enumerate(used)}
@@ -143,16 +143,18 @@ def balanced(
     for block, dual in zip(blocks, z, strict=True):
         for column, value in zip(block.columns, exact_adjoint(block, dual), strict=True):
             rest[place[column]] -= value
-    ease = []
+    inverse_weights = []
     for position, (k, at) in enumerate(entries):
         block, weight = blocks[k], exact_weights(blocks[k])[at]
         for j, column in enumerate(block.columns):
             if block.A[at, j] != 0.0:
                 rows[place[column]][position] += weight * Fraction(float(block.A[at, j]))
         size = None if sizes is None else 1.0 / sizes[k][at] ** 2
-        ease.append(Fraction(1, weight) if size is None else Fraction(float(f"{size:.3g}")))
+        inverse_weights.append(
+            Fraction(1, weight) if size is None else Fraction(float(f"{size:.3g}"))
+        )
     gram = [
-        [sum((e * a * b for e, a, b in zip(ease, one, other) if a and b), Fraction(0))
+        [sum((e * a * b for e, a, b in zip(inverse_weights, one, other) if a and b), Fraction(0))
          for other in rows]
         for one in rows
     ]  # fmt: skip
@@ -162,7 +164,7 @@ def balanced(
     out = [list(dual) for dual in z]
     for position, (k, at) in enumerate(entries):
         change = sum((f * row[position] for f, row in zip(factors, rows)), Fraction(0))
-        out[k][at] += ease[position] * change
+        out[k][at] += inverse_weights[position] * change
     return out
 
 
@@ -173,7 +175,7 @@ def _conditions_on_u(
     alone: Sequence[int],
     others: Sequence[Fraction],
 ) -> list[Equation]:
-    """Linear equations that u must meet exactly, so that the absorbing duals can balance G u."""
+    """Linear equations that u must satisfy exactly, so that the absorbing duals can balance G u."""
     directions: list[dict[int, Fraction]] = []
     for k, entries in absorbing.items():
         block, weights = blocks[k], exact_weights(blocks[k])
@@ -196,7 +198,7 @@ def _conditions_on_u(
 
 
 def meet(equations: Sequence[Equation], y: Sequence[Fraction]) -> list[Fraction]:
-    """y changed as little as elimination allows, so that it meets the equations exactly."""
+    """y with its pivot entries changed so that it satisfies the equations exactly."""
     out = list(y)
     solved: list[tuple[int, dict[int, Fraction], Fraction]] = []
     for coefficients, right in equations:
@@ -219,7 +221,7 @@ def meet(equations: Sequence[Equation], y: Sequence[Fraction]) -> list[Fraction]
 
 
 def in_cones(blocks: Sequence[Block], duals: Sequence[Sequence[Fraction]]) -> bool:
-    """Whether every dual is in its dual cone, exactly; those of equations are free."""
+    """Whether every dual is in its dual cone, exactly; duals of equations are unrestricted."""
     return all(
         block.kind == "zero" or exact.in_cone(block.kind, dual)
         for block, dual in zip(blocks, duals, strict=True)
@@ -245,7 +247,7 @@ def inside_cone(block: Block, dual: Array) -> list[Fraction]:
 
 
 def fractions_of(values: Array, digits: int | None = None) -> list[Fraction]:
-    """Floats as rational numbers, rounded to this many decimal digits if that is asked for."""
+    """Floats as rational numbers, first rounded to ``digits`` decimal digits if given."""
     if digits is None:
         return [Fraction(float(x)) for x in values]
     return [Fraction(float(f"{x:.{digits}g}")) for x in values]
@@ -267,7 +269,7 @@ def paired_with_constants(blocks: Sequence[Block], duals: Sequence[Sequence[Frac
 
 
 def exact_weights(block: Block) -> list[int]:
-    """How often each entry counts in a pairing: twice off the diagonal of a psd block."""
+    """Weight of each entry in the inner product: 2 off the diagonal of a psd block, else 1."""
     if block.kind != "psd":
         return [1] * len(block.b)
     return [1 if i == j else 2 for i, j in triangle_index(block.size)]

@@ -1,6 +1,6 @@
 """Exact numbers as text: integers, decimals, ratios ``p/q``, and floats in hex.
 
-Stands on Python's standard library alone, like everything that checks certificates.
+Uses Python's standard library only, like everything that verifies certificates.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Number = Fraction | float | int
 
 
 class CertificateError(SteelyardError):
-    """A certificate cannot be read or written, or is too large to be checked."""
+    """A certificate cannot be read or written, or is too large to verify."""
 
 
 _DECIMAL = re.compile(r"([+-]?)([0-9]+)(?:/([0-9]+)|(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,5}))?)")
@@ -27,11 +27,9 @@ _HEX = re.compile(r"([+-]?)0x([0-9a-f]+)(?:\.([0-9a-f]+))?p([+-]?[0-9]{1,5})")
 
 
 def number(text: Any, where: str = "a number") -> Fraction:
-    """The rational number that a text names: 3, -0.25, 1.5e-7, 22/7 or 0x1.8p-3."""
+    """The rational number in a text: 3, -0.25, 1.5e-7, 22/7 or 0x1.8p-3."""
     if not isinstance(text, str):
-        raise CertificateError(
-            f"{where} has {shown_value(text)} where a number in quotes is needed"
-        )
+        raise CertificateError(f"{where} has {shown_value(text)} instead of a number in quotes")
     if len(text) > MAX_DIGITS:
         raise CertificateError(f"{where} has a number of more than {MAX_DIGITS} digits")
     found = _DECIMAL.fullmatch(text)
@@ -51,7 +49,7 @@ def number(text: Any, where: str = "a number") -> Fraction:
         return -value if sign == "-" else value
     found = _HEX.fullmatch(text)
     if found is None:
-        raise CertificateError(f"{where} has {shown_value(text)}, which is no number")
+        raise CertificateError(f"{where} has {shown_value(text)}, which is not a number")
     sign, head, tail, power = found.groups()
     shift = int(power) - 4 * len(tail or "")
     if abs(shift) > 3 * MAX_DIGITS:
@@ -61,7 +59,7 @@ def number(text: Any, where: str = "a number") -> Fraction:
 
 
 def whole(digits: str) -> int:
-    """A non-negative integer of any length: Python's own reading stops at 4,300 digits."""
+    """A non-negative integer of any length; Python's int() stops at 4,300 digits."""
     if len(digits) <= 4000:
         return int(digits)
     return whole(digits[:-4000]) * 10**4000 + int(digits[-4000:])
@@ -74,7 +72,7 @@ def quoted(text: str, mark: str = '"') -> str:
 
 
 def shown_value(value: Any) -> str:
-    """What stands in place of something else, for a message."""
+    """A wrong value, for a message."""
     if isinstance(value, str):
         return quoted(value, "'")
     if value is None or isinstance(value, bool):
@@ -90,7 +88,7 @@ def texts(values: Iterable[Number]) -> list[str]:
 
 
 def number_text(x: Number) -> str:
-    """A text that names exactly this number: a float as a short shortest_decimal or else in hex."""
+    """The exact text of a number: a float as its shortest decimal if that is exact, else in hex."""
     if isinstance(x, int | Fraction):
         value = Fraction(x)
         below = "" if value.denominator == 1 else f"/{_digits(value.denominator)}"
@@ -104,14 +102,14 @@ def number_text(x: Number) -> str:
 
 
 def shortest_decimal(x: Number) -> str:
-    """The shortest shortest_decimal that names a float; the exact text of a rational."""
+    """The shortest decimal that reads back as this float; the exact text of a rational."""
     if isinstance(x, int | Fraction):
         return number_text(x)
     return repr(float(x) + 0.0).removesuffix(".0")
 
 
 def _digits(n: int) -> str:
-    """Decimal digits of a non-negative integer: Python's own writing stops at 4,300."""
+    """Decimal digits of a non-negative integer; Python's str() stops at 4,300 digits."""
     if n.bit_length() > 3 * MAX_DIGITS:
         raise CertificateError(f"a number of the certificate has more than {MAX_DIGITS} digits")
     if n < 10**4000:
@@ -121,10 +119,10 @@ def _digits(n: int) -> str:
 
 
 def rounded_down(x: Fraction, digits: int = 20) -> str:
-    """The largest shortest_decimal of about this many digits that is not above x."""
+    """The largest decimal of about this many digits that is not above x."""
     if x == 0:
         return "0"
-    # shortest_decimal digits before the point, from the lengths in bits: log10 2 is near 3/10
+    # digits before the point, from the lengths in bits: log10 2 is about 3/10
     size = 3 * (x.numerator.bit_length() - x.denominator.bit_length()) // 10
     shift = digits - size
     scaled = x * Fraction(10) ** shift
@@ -132,6 +130,6 @@ def rounded_down(x: Fraction, digits: int = 20) -> str:
 
 
 def rounded_up(x: Fraction, digits: int = 20) -> str:
-    """The smallest shortest_decimal of about this many digits that is not below x."""
+    """The smallest decimal of about this many digits that is not below x."""
     text = rounded_down(-x, digits)
     return text.removeprefix("-") if text.startswith("-") else f"-{text}" if x else "0"

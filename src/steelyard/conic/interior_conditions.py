@@ -1,8 +1,8 @@
-"""Semidefinite conditions side by side in arrays, as the interior-point method works on them.
+"""Semidefinite conditions stacked in arrays, for the interior-point method.
 
-S = A x + b and its dual Z are kept in the scaling of Nesterov and Todd, in which both are the
-same diagonal matrix:  R⁻¹ S R⁻ᵀ = Rᵀ Z R = diag(lam).  Conditions on one number (1×1) are the bulk
-of a robot's, so they have a form of their own, with vectors in place of stacks of matrices.
+S = A x + b and its dual Z are kept in the Nesterov-Todd scaling, in which both are the same
+diagonal matrix:  R⁻¹ S R⁻ᵀ = Rᵀ Z R = diag(lam).  Most conditions of a robot are on one number
+(1×1), so these have a class of their own (`Numbers`), with vectors instead of stacked matrices.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 INSIDE = 0.1
-"""Smallest eigenvalue at the start, where conditions are written in units of their own size."""
+"""Smallest eigenvalue of S at the start, in units of the condition's own size."""
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixCondition:
     """``sum_j x[columns[j]] A[j] + b`` is positive semidefinite.
 
-    A : (n_columns, d, d) and b : (d, d), symmetric; d = 1 for a number that is not negative.
-    floor : weight of its log-determinant in the objective, 0 for none.
+    A : (n_columns, d, d) and b : (d, d), symmetric; d = 1 for a non-negative number.
+    floor : weight of -log det in the objective, 0 for an ordinary condition.
     """
 
     columns: tuple[int, ...]
@@ -33,7 +33,7 @@ class MatrixCondition:
 
 
 def arranged(conditions: Sequence[MatrixCondition], n: int) -> list[Conditions]:
-    """The conditions on n variables in as few stacks as their sizes allow."""
+    """The conditions on n variables, stacked by size and number of columns."""
     numbers = [k for k, one in enumerate(conditions) if one.b.shape[0] == 1]
     stacks: dict[tuple[int, int], list[int]] = {}
     for k, one in enumerate(conditions):
@@ -59,7 +59,7 @@ class Numbers:
         self.row = np.repeat(np.arange(len(chosen)), lengths)
         self.column = np.concatenate([np.array(one.columns, dtype=np.int64) for one in chosen])
         self.weight = np.concatenate([one.A[:, 0, 0] for one in chosen])
-        # every pair of entries of a row meets in the Newton matrix
+        # every pair of entries of a row adds one entry to the Newton matrix
         ends = np.cumsum(lengths)
         one, other = (
             np.concatenate(
@@ -77,31 +77,31 @@ class Numbers:
         self.dS = self.dZ = self.second = np.zeros(len(chosen))
 
     def linear(self, step: Array) -> Array:
-        """A step (k,)."""
+        """The linear map A at a step (k,)."""
         return _summed(self.row, self.weight * step[self.column], len(self.b))
 
     def begin(self, x: Array, above: float) -> None:
-        """S from x, pushed inside where it must be; Z so that all products are alike."""
+        """Initial S from x, shifted to be positive definite; Z with S Z = (floor + above) 1."""
         value = self.linear(x) + self.b
         self.S = pushed_inside(value[:, None, None])[:, 0, 0]
         self.Z = (self.floor + above) / self.S
-        self._settle()
+        self._update_scaling()
 
-    def _settle(self) -> None:
+    def _update_scaling(self) -> None:
         self.products = self.S * self.Z
         self.lam = np.sqrt(self.products)
         self.scaling = np.sqrt(self.S / self.Z)  # R²
         self.scaled = self.weight / self.scaling[self.row]
 
     def look(self, x: Array, gradient: Array) -> None:
-        """Residuals at x; takes A*(Z) off the gradient."""
+        """Compute the residuals at x; subtract A*(Z) from the gradient."""
         gradient -= _summed(self.column, self.weight * self.Z[self.row], self.n)
         away = self.linear(x) + self.b - self.S
         self.violation = float(np.abs(away).max())
         self.away = away / self.scaling
         self.excess = float(np.abs(self.products - self.floor).sum())
         self.gap = float(self.products[~self.kept].sum())
-        self.off_floor = _off(self.products[self.kept], self.floor[self.kept])
+        self.off_floor = _distance(self.products[self.kept], self.floor[self.kept])
         S = self.S[self.kept]
         self.divergence = float(self.floor[self.kept] @ (S - np.log(S) - 1.0))
 
@@ -115,27 +115,27 @@ class Numbers:
         self._add(out, sign * self._along(step))
 
     def aim(self, above: float, least: float = 0.0, correct: float = 0.0) -> None:
-        """Set the change of the products that is wished for; see `Matrices.aim`."""
-        wish = self.floor + np.where(self.kept, above, max(above, least)) - self.products
+        """Set the wanted change of the products S Z; see `Matrices.aim`."""
+        change = self.floor + np.where(self.kept, above, max(above, least)) - self.products
         if correct:
-            wish -= correct * self.second
-        self.wish = wish / self.lam
+            change -= correct * self.second
+        self.wanted_change = change / self.lam
 
     def add_pull(self, out: Array) -> None:
-        """Add what the wish and the violation ask of x to the right-hand side."""
-        self._add(out, self.wish - self.away)
+        """Add the wanted change and the violation to the Newton right-hand side."""
+        self._add(out, self.wanted_change - self.away)
 
     def follow(self, step: Array) -> None:
-        """Scaled steps of S and Z that go with a step of x."""
+        """Set the scaled steps of S and Z that belong to a step of x."""
         self.dS = self._along(step) + self.away
-        self.dZ = self.wish - self.dS
+        self.dZ = self.wanted_change - self.dS
 
     def remember(self) -> None:
-        """Keep the second-order term of the present steps."""
+        """Store the second-order term dS dZ of the predictor, for the corrector."""
         self.second = self.dS * self.dZ
 
     def reach(self) -> float:
-        """Longest step, in steps, that keeps S and Z inside."""
+        """Largest step length (1 is a full step) that keeps S and Z positive semidefinite."""
         lowest = float((np.minimum(self.dS, self.dZ) / self.lam).min())
         return -1.0 / lowest if lowest < 0.0 else np.inf
 
@@ -143,10 +143,10 @@ class Numbers:
         """Take the step."""
         self.S = (self.lam + length * self.dS) * self.scaling
         self.Z = (self.lam + length * self.dZ) / self.scaling
-        self._settle()
+        self._update_scaling()
 
     def _along(self, step: Array) -> Array:
-        """The scaled change of S (k,) that a step of x brings."""
+        """The scaled change of S (k,) for a step of x."""
         return _summed(self.row, self.scaled * step[self.column], len(self.b))
 
     def _add(self, out: Array, values: Array) -> None:
@@ -181,16 +181,16 @@ class Matrices:
         self.dS = self.dZ = self.second = np.zeros((k, d, d))
 
     def linear(self, step: Array) -> Array:
-        """A step (k, d, d)."""
+        """The linear map A at a step (k, d, d)."""
         return self._mapped(self.A.reshape(*self.columns.shape, -1), step)
 
     def begin(self, x: Array, above: float) -> None:
-        """S from x, pushed inside where it must be; Z so that all products are alike."""
+        """Initial S from x, shifted to be positive definite; Z with S Z = (floor + above) 1."""
         S = pushed_inside(self.linear(x) + self.b)
         self._rescale(S, (self.floor + above)[:, None, None] * np.linalg.inv(S))
 
     def _rescale(self, S: Array, Z: Array) -> None:
-        """Update the scaling, given S and Z in the present one: few digits are lost on the way."""
+        """Update the scaling, given S and Z in the present scaling, which loses few digits."""
         Ls, Lz = np.linalg.cholesky(np.stack([S, Z]))
         U, self.lam, Vt = np.linalg.svd(turned(Lz) @ Ls)
         root = np.sqrt(self.lam)
@@ -202,7 +202,7 @@ class Matrices:
         self.diagonal = self.lam[:, :, None] * self.unit
 
     def look(self, x: Array, gradient: Array) -> None:
-        """Residuals at x; takes A*(Z) off the gradient."""
+        """Compute the residuals at x; subtract A*(Z) from the gradient."""
         k, p = self.columns.shape
         force = self.A.reshape(k, p, -1) @ self.Z.reshape(k, -1, 1)
         gradient -= _summed(self.flat, force.ravel(), self.n)
@@ -211,7 +211,7 @@ class Matrices:
         self.away = self.inverse @ away @ turned(self.inverse)
         self.excess = float(np.abs(self.products - self.floor[:, None]).sum())
         self.gap = float(self.products[~self.kept].sum())
-        self.off_floor = _off(self.products[self.kept], self.floor[self.kept][:, None])
+        self.off_floor = _distance(self.products[self.kept], self.floor[self.kept][:, None])
         S = self.S[self.kept]
         trace, logdet = np.trace(S, axis1=1, axis2=2), np.linalg.slogdet(S)[1]
         self.divergence = float(self.floor[self.kept] @ (trace - logdet - self.d))
@@ -231,33 +231,33 @@ class Matrices:
         self._add(out, sign * self._mapped(self.scaled, step))
 
     def aim(self, above: float, least: float = 0.0, correct: float = 0.0) -> None:
-        """Set the change of the products that is wished for: to the floor plus ``above``.
+        """Set the wanted change of the products S Z: to the floor plus ``above``.
 
-        least : what the products of ordinary conditions should not fall below.
-        correct : share of the second-order term to take off; see `remember`.
+        least : lower limit of that target for ordinary conditions.
+        correct : share of the second-order term to subtract; see `remember`.
         """
-        wanted = self.floor + np.where(self.kept, above, max(above, least))
-        wish = (wanted[:, None] - self.products)[:, :, None] * self.unit
+        target = self.floor + np.where(self.kept, above, max(above, least))
+        change = (target[:, None] - self.products)[:, :, None] * self.unit
         if correct:
-            wish -= correct * self.second
-        self.wish = 2.0 * wish / (self.lam[:, :, None] + self.lam[:, None, :])
+            change -= correct * self.second
+        self.wanted_change = 2.0 * change / (self.lam[:, :, None] + self.lam[:, None, :])
 
     def add_pull(self, out: Array) -> None:
-        """Add what the wish and the violation ask of x to the right-hand side."""
-        self._add(out, self.wish - self.away)
+        """Add the wanted change and the violation to the Newton right-hand side."""
+        self._add(out, self.wanted_change - self.away)
 
     def follow(self, step: Array) -> None:
-        """Scaled steps of S and Z that go with a step of x."""
+        """Set the scaled steps of S and Z that belong to a step of x."""
         self.dS = self._mapped(self.scaled, step) + self.away
-        self.dZ = self.wish - self.dS
+        self.dZ = self.wanted_change - self.dS
 
     def remember(self) -> None:
-        """Keep the second-order term of the present steps."""
+        """Store the second-order term dS dZ of the predictor, for the corrector."""
         product = self.dS @ self.dZ
         self.second = 0.5 * (product + turned(product))
 
     def reach(self) -> float:
-        """Longest step, in steps, that keeps S and Z inside."""
+        """Largest step length (1 is a full step) that keeps S and Z positive semidefinite."""
         root = np.sqrt(self.lam)
         both = np.stack([self.dS, self.dZ]) / (root[:, :, None] * root[:, None, :])
         lowest = float(np.linalg.eigvalsh(both)[..., 0].min())
@@ -288,17 +288,17 @@ def turned(M: Array) -> Array:
 
 
 def pushed_inside(M: Array) -> Array:
-    """M (k, d, d) moved by a multiple of the unit matrix until no eigenvalue is small."""
+    """M (k, d, d) plus a multiple of the unit matrix, so that every eigenvalue is >= INSIDE."""
     low = np.linalg.eigvalsh(M)[:, 0]
     shift = np.maximum(INSIDE - low, 0.0)
     return np.asarray(M + shift[:, None, None] * np.eye(M.shape[1]))
 
 
 def _summed(places: NDArray[np.int64], values: Array, n: int) -> Array:
-    """Values added up at their places (n,)."""
+    """Values summed at their places (n,)."""
     return np.asarray(np.bincount(places, values, n), dtype=float)
 
 
-def _off(products: Array, floor: Array) -> float:
-    """Largest relative distance of products from their floor."""
+def _distance(products: Array, floor: Array) -> float:
+    """Largest relative distance of the products from their floor."""
     return float(np.abs(products / floor - 1.0).max(initial=0.0))

@@ -1,4 +1,4 @@
-"""A primal-dual interior-point method whose conditions may keep a distance from their boundary.
+"""A primal-dual interior-point method for least squares with log-determinant terms.
 
     minimise   ½ |F x - g|² + c·x - sum_k floor_k log det S_k
     subject to S_k = sum_j x_j A_kj + b_k positive semidefinite
@@ -7,14 +7,13 @@ A condition with ``floor_k`` = 0 is an ordinary one. The optimum has duals Z_k w
 
     Fᵀ(F x - g) + c = sum_k A_k*(Z_k),      S_k Z_k = floor_k 1,
 
-so that a log-determinant in the objective is nothing but a target for the product S_k Z_k: the
-method that drives the products of ordinary conditions to zero drives those of the others to
-their floor, along the path S_k Z_k = (floor_k + mu) 1 with the same mu for all. Steps are
-Newton's in the scaling of Nesterov and Todd, with Mehrotra's predictor and corrector. The
-conditions themselves are in :mod:`steelyard.conic.interior_conditions`.
+so a log-determinant in the objective only changes the target of the product S_k Z_k: zero for
+ordinary conditions, floor_k for the others. The central path is S_k Z_k = (floor_k + mu) 1 with
+the same mu for all. Newton steps use the Nesterov-Todd scaling and Mehrotra's predictor-corrector.
+The conditions themselves are in :mod:`steelyard.conic.interior_conditions`.
 
-The Gram matrix FᵀF enters only the Newton matrix: residuals are computed from F, so that
-conditioning costs steps, not digits.
+The Gram matrix FᵀF is used only in the Newton matrix. Residuals are computed from F, so poor
+conditioning costs iterations, not accuracy.
 """
 
 from __future__ import annotations
@@ -34,41 +33,41 @@ ACCURACY = 1e-9
 MAX_ITERATIONS = 100
 PATIENCE = 25
 STALLED = 5
-"""Steps without progress after which rounding is taken to have won: before an iterate is usable,
-and after.
+"""Steps without progress after which the method stops: PATIENCE before an iterate is usable,
+STALLED after.
 """
 CIRCLING = 8
-"""Steps without progress after which they are taken with care."""
+"""Steps without progress after which the full second-order correction is no longer tried."""
 STEP = (0.9, 0.995)
-"""Share of the way to the boundary that a step may go, where little and where all of a full step
-is foreseen.
+"""Largest share of the way to the boundary that a step may go, for predictor steps of length 0
+and 1.
 """
 SHORTER = 0.9
-"""Steps shorter than this share of what was foreseen are tried again with less correction."""
+"""Steps shorter than this share of the predictor step are tried again with less correction."""
 LEAST = 1e-5
-"""Share of the accuracy below which the products of ordinary conditions are not driven."""
+"""The products of ordinary conditions are not reduced below this share of the accuracy."""
 GAP = 0.01
-"""How small the gap must be, in units of the accuracy: parameters ask for more than the objective
-does.
+"""Largest gap at the optimum, as a share of the accuracy: accurate parameters need a smaller gap
+than an accurate objective.
 """
 CRAWL = 0.1
-"""A gap that a step leaves above this share of it falls slowly to the end, as where a condition is
-met with neither slack nor force; then the accuracy itself will do.
+"""If a step leaves the gap above this share of the previous one, convergence is slow to the end
+(a condition without strict complementarity); then a gap equal to the accuracy is enough.
 """
 USABLE = 1e-5
-"""Residuals (relative) at which an iterate that could not be improved is still an answer."""
+"""Relative residuals up to which an iterate that did not converge is still returned."""
 
 
 @dataclass(frozen=True, eq=False)
 class InteriorSolution:
-    """The optimum and how good it is, by residuals.
+    """The optimum and its residuals.
 
     duals : Z_k, one for each condition, (d, d).
-    stationarity : largest entry of the gradient that the duals do not balance, over the largest
-        that they had to. violation : largest entry of S_k - (A_k x + b_k).
-    gap : sum of the products of ordinary conditions, over one plus the squares and
-        floor × (tr S - log det S - d).
-    off_floor : largest relative distance of the products of the others from their floor.
+    stationarity : largest entry of the gradient minus sum_k A_k*(Z_k), relative to the largest of
+        1, |Fᵀg - c| and the floors. violation : largest entry of S_k - (A_k x + b_k).
+    gap : sum of the products of ordinary conditions, divided by
+        1 + ½ |F x - g|² + sum_k floor_k (tr S_k - log det S_k - d).
+    off_floor : largest relative distance of the other products from their floor.
     """
 
     x: Array
@@ -82,8 +81,8 @@ class InteriorSolution:
 
     @property
     def worst(self) -> float:
-        """One number for how far from the optimum."""
-        # products off their floor by a share cost the objective its square
+        """The largest residual: how far from the optimum."""
+        # the objective grows with the square of the relative distance from the floor
         return max(self.stationarity, self.violation, self.gap, self.off_floor**2)
 
 
@@ -97,11 +96,11 @@ def minimise(
     accuracy: float = ACCURACY,
     max_iterations: int = MAX_ITERATIONS,
 ) -> InteriorSolution:
-    """Solve the problem of the module; see there.
+    """Solve the problem in the module's docstring.
 
-    F : (n_rows, n), g : (n_rows,), c : (n,). start : (n,) where to begin, best well inside; it
-    need not be. Variables of size near one serve it best, and matrices with a floor near one.
-    Raises EstimationError where no optimum is found, as when the conditions contradict each other.
+    F : (n_rows, n), g : (n_rows,), c : (n,). start : (n,), preferably well inside, but it may be
+    outside. Works best if the variables, and the matrices with a floor, are of size near one.
+    Raises EstimationError if no optimum is found, as when the conditions contradict each other.
     """
     groups = arranged(conditions, len(start))
     gram, pull = F.T @ F, F.T @ g - c
@@ -148,13 +147,13 @@ def minimise(
         try:
             careful = iteration >= best.iterations + CIRCLING
             x = _step(F, gram, groups, x, rest, least, careful)
-        except np.linalg.LinAlgError:  # rounding has used up the distance to the boundary
+        except np.linalg.LinAlgError:  # the iterate is at the boundary, up to rounding
             break
     assert best is not None
     if best.worst <= USABLE:
         return replace(best, iterations=iteration)
     raise EstimationError(
-        f"the interior-point method stopped after {best.iterations} steps short of its goal "
+        f"the interior-point method did not converge; best after {best.iterations} steps "
         f"(gradient {best.stationarity:.1e}, violation {best.violation:.1e}, gap {best.gap:.1e})"
     )
 
@@ -168,16 +167,16 @@ def _step(
     least: float,
     careful: bool,
 ) -> Array:
-    """One predictor and corrector; moves the groups' S and Z, and returns the new x.
+    """One predictor-corrector step; moves the groups' S and Z, and returns the new x.
 
-    least : what the products of ordinary conditions are not driven below, lest the Newton matrix
-    be ruined by conditions that are met to more digits than anyone asked for.
-    careful : after steps without progress, which may go round in circles.
+    least : smallest product of ordinary conditions to aim at; smaller ones would make the Newton
+    matrix needlessly ill-conditioned.
+    careful : whether to skip the full second-order correction, after steps without progress.
     """
     factor = _factor(gram, groups)
 
     def newton(*, refined: bool) -> Array:
-        """Step of x towards what the groups aim at."""
+        """Newton step of x towards the groups' targets."""
         right = -rest
         for group in groups:
             group.add_pull(right)
@@ -202,7 +201,7 @@ def _step(
     excess = sum(group.excess for group in groups) / max(dimension, 1)
     allowed = STEP[0] + foreseen * (STEP[1] - STEP[0])
     length = 0.0
-    # the second-order term helps most steps, and leads some astray: less of it, or the middle
+    # the second-order term helps most steps but harms some: then use less of it, or only centre
     tries = ((1.0, sigma), (foreseen**2, sigma), (0.0, max(sigma, 0.5)))
     for share, centre in tries[1 if careful else 0 :]:
         for group in groups:
@@ -217,7 +216,7 @@ def _step(
 
 
 def _factor(gram: Array, groups: Sequence[Conditions]) -> Array:
-    """Cholesky factor of FᵀF + A* W⁻¹ · W⁻¹ A, nudged where rounding makes it indefinite."""
+    """Cholesky factor of FᵀF + A* W⁻¹ · W⁻¹ A; diagonal raised if rounding makes it indefinite."""
     from scipy.linalg.lapack import dpotrf
 
     H = gram.copy()

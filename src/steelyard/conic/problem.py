@@ -1,4 +1,4 @@
-"""The one place where a conic solver is called.
+"""Least squares under conic conditions, and solutions that recompute their own residuals.
 
     minimise ½ |F theta - g|² + ½ sum_i w_i (theta_i - p_i)² + cᵀ theta
     subject to   A_k theta + b_k in cone k
@@ -8,8 +8,8 @@ duals y_k in the dual cones, optimality means
 
     Fᵀ(F theta - g) + w (theta - p) + c = sum_k A_kᵀ y_k,      sum_k y_k · (A_k theta + b_k) = 0.
 
-The solver sees one of two forms (`steelyard.conic._forms`). An answer of the quick one counts only
-if the residuals recomputed here bound what it lost.
+The solver gets one of two forms (`steelyard.conic._forms`). An answer of the faster one is used
+only if the residuals recomputed here show that it is accurate enough.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class ConicProblem:
     """See the module's equation.
 
     F : (n_rows, n) and g : (n_rows,) of the quadratic part; no rows for a linear objective.
-    c : (n,) linear part. pull, towards : (n,) weights w and centre p of a pull to known values.
-    scale : (n,) typical size of each variable; the solver sees theta / scale.
+    c : (n,) linear part. pull, towards : (n,) weights w and centre p of the pull (ridge term).
+    scale : (n,) typical size of each variable; the solver gets theta / scale.
     """
 
     F: Array
@@ -57,7 +57,7 @@ class ConicProblem:
 
     @cached_property
     def least_pull(self) -> float:
-        """Smallest weight of the pull in scaled units: the objective bends at least so much."""
+        """Smallest weight of the pull in scaled units: the objective's least curvature."""
         return float(np.min(self.pull * self.scale**2, initial=np.inf))
 
 
@@ -66,15 +66,15 @@ Status = Literal["solved", "infeasible", "unbounded", "stalled", "failed"]
 
 @dataclass(frozen=True, eq=False)
 class ConicSolution:
-    """A solver's answer, with its own account of how good it is.
+    """A solver's answer, with residuals and duality gap recomputed from the problem.
 
-    status : "solved", "stalled" (short of its tolerance, often good enough), "infeasible" (then
+    status : "solved", "stalled" (tolerance not reached, often good enough), "infeasible" (then
         ``duals`` prove it), "unbounded" or "failed".
     duals : one array per block; for psd blocks the entries of a symmetric matrix Z, so that
-        the pairing with the block's entries is the trace of the product.
-    form : what the solver was given, "residual" or "centred" (`steelyard.conic._forms`).
-    said : what the solver called its answer, for messages. certain : whether it stands by it.
-    attempts : how often the solver was called until this answer was taken.
+        the inner product with the block's entries is the trace of the product.
+    form : of the solver's input, "residual" or "centred" (`steelyard.conic._forms`).
+    said : the solver's own status text, for messages. certain : False for its "Almost" statuses.
+    attempts : how often the solver was called.
     """
 
     problem: ConicProblem
@@ -94,7 +94,7 @@ class ConicSolution:
 
     @cached_property
     def imbalance(self) -> Array:
-        """What the duals do not balance of the gradient (n,), in scaled units."""
+        """The gradient minus sum_k A_kᵀ y_k (n,), in scaled units; zero at the optimum."""
         problem = self.problem
         gradient = problem.gradient(self.theta)
         for block, dual in zip(problem.blocks, self.duals, strict=True):
@@ -103,15 +103,15 @@ class ConicSolution:
 
     @cached_property
     def stationarity(self) -> float:
-        """Largest entry of the imbalance."""
+        """Largest absolute entry of the imbalance."""
         return float(np.max(np.abs(self.imbalance), initial=0.0))
 
     @cached_property
     def imbalance_cost(self) -> float:
-        """At most this much of the objective is lost to the imbalance.
+        """Upper bound of what the imbalance costs in the objective.
 
-        For an objective that bends at least by w in every scaled direction, a point with duals is
-        at most gap + |imbalance|² / 2 w above the optimum; infinite without a pull.
+        If the objective has curvature of at least w in every scaled direction, a point with duals
+        is at most gap + |imbalance|² / 2 w above the optimum; infinite without a pull.
         """
         floor = self.problem.least_pull
         return float(self.imbalance @ self.imbalance / (2.0 * floor)) if floor > 0 else np.inf
@@ -123,7 +123,7 @@ class ConicSolution:
 
     @cached_property
     def gap(self) -> float:
-        """Complementarity: sum of the pairings of duals and block values."""
+        """Complementarity: sum of the inner products of duals and block values."""
         return float(
             sum(
                 pairing(block, dual, block.entries(self.theta))
@@ -140,7 +140,7 @@ def pairing(block: Block, dual: Array, entries: Array) -> float:
 
 
 def adjoint(block: Block, dual: Array) -> Array:
-    """A*(dual) (n_columns,): what the dual pairs with each column."""
+    """A*(dual) (n_columns,): the inner product of the dual with each column."""
     if block.kind == "psd":
         return np.asarray(block.A.T @ (off_diagonal_weights(block.size) * dual))
     return np.asarray(block.A.T @ dual)

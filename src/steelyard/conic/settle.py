@@ -1,9 +1,9 @@
-"""Parameters that are inside, exactly: on the digits that are written.
+"""Round parameters to decimals so that they satisfy every condition exactly.
 
-A solver's answer touches the boundary from either side. `settle` rounds it to decimals and, where
-the exact test fails, moves it towards a point that is well inside, by the least amount that
-makes every condition hold in rational arithmetic. Parameters that no failing condition concerns,
-directly or through others, stay where they are.
+A solver's answer on the boundary may lie slightly outside. `settle` rounds it to decimals and, if
+a condition then fails in rational arithmetic, moves the point towards an interior point by about
+the smallest share that makes every condition hold. Parameters that share no condition with the
+failing ones, directly or through others, are only rounded.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ WRITTEN_DIGITS = 12
 class Settled:
     """Parameters that satisfy every block exactly.
 
-    moved : largest change, in units of ``scale``, from what was given.
-    share : how far towards the inner point the farthest had to go, 0 to 1.
+    moved : largest change from the given parameters, in units of ``scale``.
+    share : largest share of the way to the inner point that was needed, 0 to 1.
     """
 
     theta: Array
@@ -39,14 +39,14 @@ class Settled:
 
 
 def rounded(theta: Array, digits: int = WRITTEN_DIGITS) -> Array:
-    """Each number at this many significant decimal digits, as the float next to it."""
+    """Each number rounded to this many significant decimal digits, as a float."""
     return np.array([float(f"{x:.{digits}g}") for x in theta])
 
 
 def holds_exactly(block: Block, theta: Array, form: Integers | None = None) -> bool:
     """Whether a block's condition holds for these floats, without any rounding.
 
-    form : the block's coefficients, where they are at hand.
+    form : the block's coefficients, if already computed.
     """
     values = entries(form or integers(block), theta[list(block.columns)].tolist())
     return in_cone(block.kind, values)
@@ -57,16 +57,16 @@ def failing(blocks: Sequence[Block], theta: Array) -> tuple[Block, ...]:
     return tuple(block for block in blocks if not holds_exactly(block, theta))
 
 
-def _in_words(blocks: Sequence[Block]) -> str:
+def _first_words(blocks: Sequence[Block]) -> str:
     """The first few conditions, for a message."""
     return "; ".join(block.words for block in blocks[:5])
 
 
 def inner_point(blocks: Sequence[Block], scale: Array) -> tuple[Array, float]:
-    """Parameters as far inside all blocks as they go, and that margin (scaled).
+    """Parameters as far inside all blocks as possible, and their margin (scaled).
 
-    Every inequality is met with a slack t, in units of the block's own size, and t <= 1 is
-    maximised. A margin of zero or less says that the blocks leave no interior.
+    Every inequality holds with a slack t, in units of the block's own size, and t <= 1 is
+    maximised. A margin of zero or less means that the blocks have no interior.
     """
     found = common_slack(blocks, scale, largest=1.0, accuracy=1e-8)
     if not found.found:
@@ -77,9 +77,10 @@ def inner_point(blocks: Sequence[Block], scale: Array) -> tuple[Array, float]:
 def settle(
     theta: Array, blocks: Sequence[Block], scale: Array, inner: Array | None = None
 ) -> Settled:
-    """Round ``theta`` and move it inside by the least share of the way to an inner point.
+    """Round ``theta`` and move it inside by about the smallest share of the way to ``inner``.
 
-    Refuses where the blocks that fail, with those they are tied to, leave no interior.
+    Raises EstimationError if the failing blocks, with those that share parameters with them, have
+    no interior.
     """
     out = meet_equations(rounded(theta), blocks)
     bad = [k for k, block in enumerate(blocks) if not holds_exactly(block, out)]
@@ -95,15 +96,15 @@ def settle(
 
 
 def _target(blocks: Sequence[Block], scale: Array, theta: Array) -> Array:
-    """An inner point of these blocks alone; what they do not concern is as in ``theta``."""
+    """An inner point of these blocks alone; all other parameters are as in ``theta``."""
     columns = _columns(blocks)
     place = {column: k for k, column in enumerate(columns)}
     local = [replace(b, columns=tuple(place[column] for column in b.columns)) for b in blocks]
     inner, margin = inner_point(local, scale[columns])
     if margin <= 0.0:
         raise EstimationError(
-            "the conditions leave no room inside, so that no rounded parameters satisfy them "
-            f"all; relax one of: {_in_words(failing(blocks, theta))}"
+            "the conditions have no interior, so no rounded parameters satisfy them all; "
+            f"relax one of: {_first_words(failing(blocks, theta))}"
         )
     out = theta.copy()
     out[columns] = inner
@@ -111,7 +112,7 @@ def _target(blocks: Sequence[Block], scale: Array, theta: Array) -> Array:
 
 
 def _move_inside(out: Array, theta: Array, blocks: Sequence[Block], inner: Array) -> float:
-    """Write parameters that meet ``blocks`` into ``out``; the share of the way that it took."""
+    """Write parameters that satisfy ``blocks`` into ``out``; returns the share of the way used."""
     columns = _columns(blocks)
     suspects = [(block, integers(block)) for block in blocks]
     share = 1e-14
@@ -121,19 +122,19 @@ def _move_inside(out: Array, theta: Array, blocks: Sequence[Block], inner: Array
         bad = next((it for it in suspects if not holds_exactly(it[0], out, it[1])), None)
         if bad is None:
             return share
-        # what failed last is asked first: most often it fails again
+        # check the block that failed last first: it often fails again
         suspects.remove(bad)
         suspects.insert(0, bad)
         share *= 4.0
     out[columns] = rounded(inner[columns])
     raise EstimationError(
-        "no point between the answer and the inside satisfies all conditions exactly: "
-        + _in_words(failing(blocks, meet_equations(out, blocks)))
+        "no point between the solution and an inner point satisfies exactly: "
+        + _first_words(failing(blocks, meet_equations(out, blocks)))
     )
 
 
 def _columns(blocks: Sequence[Block]) -> list[int]:
-    """The parameters that take part."""
+    """Indices of the parameters in these blocks."""
     return sorted({column for block in blocks for column in block.columns})
 
 

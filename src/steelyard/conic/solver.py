@@ -19,17 +19,17 @@ Array = NDArray[np.float64]
 def solve(
     problem: ConicProblem, *, accuracy: float = 1e-9, max_iterations: int = 200
 ) -> ConicSolution:
-    """Solve with Clarabel; never raises for infeasibility, which is an answer.
+    """Solve with Clarabel. Infeasibility is returned as a status, not raised.
 
-    Where a pull bends the objective, the quick form is tried first, and kept if what it lost is
-    within the accuracy. An answer that the solver itself doubts is asked for again at lower
-    accuracy, and the better one, by residuals recomputed here, is kept. Where the solver breaks
-    down, it is asked again in other words.
+    If every parameter has a pull, the faster form is tried first, and its answer returned if its
+    error is within the accuracy. If the solver reports an uncertain answer, it runs again at lower
+    accuracy, and the answer with the smaller recomputed residuals is returned. If every attempt
+    breaks down, it runs once more without equilibration.
     """
     tried: list[ConicSolution] = []
     troubles: list[EstimationError] = []
 
-    def ask(form: Form, tolerance: float) -> None:
+    def attempt(form: Form, tolerance: float) -> None:
         try:
             tried.append(_attempt(problem, form, tolerance, max_iterations))
         except EstimationError as trouble:
@@ -37,29 +37,29 @@ def solve(
 
     quick = quick_form(problem)
     if quick is not None:
-        ask(quick, accuracy)
+        attempt(quick, accuracy)
         if tried and _quick_enough(tried[0], accuracy):
             return tried[0]
     form = residual_form(problem)
-    ask(form, accuracy)
+    attempt(form, accuracy)
     for coarser in (1e-8, 1e-6):
-        if coarser <= accuracy or (tried and _settled_matter(_best(tried))):
+        if coarser <= accuracy or (tried and _acceptable(_best(tried))):
             break
-        ask(form, coarser)
+        attempt(form, coarser)
     if not tried:
-        ask(replace(form, equilibrate=False), accuracy)
+        attempt(replace(form, equilibrate=False), accuracy)
     if not tried:
         raise troubles[0]
     return replace(_best(tried), attempts=len(tried) + len(troubles))
 
 
 def _best(tried: Sequence[ConicSolution]) -> ConicSolution:
-    """The earliest of the answers that none beats."""
-    return min(tried, key=_standing)
+    """The best answer, the earliest of equals."""
+    return min(tried, key=_sort_key)
 
 
 def _quick_enough(solution: ConicSolution, accuracy: float) -> bool:
-    """Whether the quick form lost no more than the accuracy, whatever its conditioning was."""
+    """Whether the error of the quick form's answer is within the accuracy."""
     size = 1.0 + abs(solution.value)
     return (
         solution.status == "solved"
@@ -68,16 +68,16 @@ def _quick_enough(solution: ConicSolution, accuracy: float) -> bool:
     )
 
 
-def _settled_matter(solution: ConicSolution) -> bool:
-    """Whether the solver stands by its answer, or a doubted one is good all the same."""
+def _acceptable(solution: ConicSolution) -> bool:
+    """Whether the solver is certain of its answer, or the recomputed gap is small enough."""
     if solution.certain:
         return True
     size = 1.0 + abs(solution.value)
     return solution.status == "solved" and solution.gap <= DOUBTED_GAP * size
 
 
-def _standing(solution: ConicSolution) -> tuple[int, float]:
-    """For comparing answers: solved before stalled before the rest, then by what is unbalanced."""
+def _sort_key(solution: ConicSolution) -> tuple[int, float]:
+    """Sort key of answers: by status (solved, infeasible, stalled, failed), then stationarity."""
     order = {"solved": 0, "infeasible": 1, "unbounded": 1, "stalled": 2}
     doubt = 0 if solution.certain or solution.status in ("stalled", "failed") else 1
     rank = 2 * order.get(solution.status, 3) + doubt
@@ -114,10 +114,10 @@ def _attempt(
         settings.iterative_refinement_abstol = form.refinement
     try:
         answer = clarabel.DefaultSolver(form.P, form.q, form.A, form.b, cones, settings).solve()
-    except BaseException as failure:  # Clarabel panics in Rust, which is no Exception
+    except BaseException as failure:  # a Rust panic in Clarabel is not an Exception
         if isinstance(failure, KeyboardInterrupt | SystemExit):
             raise
-        raise EstimationError(f"the conic solver refused the problem ({failure})") from None
+        raise EstimationError(f"the conic solver broke down ({failure})") from None
     said = str(answer.status)
     theta = (form.centre + np.array(answer.x)[: len(problem.c)]) * problem.scale
     z = np.array(answer.z) * form.size
@@ -136,11 +136,11 @@ def _attempt(
     )
 
 
-# a doubted answer whose gap is below this share of the objective is taken
+# an uncertain answer is accepted if its gap is below this share of the objective
 DOUBTED_GAP = 1e-7
 
 
-# what the solver's statuses mean, and whether it stands by its answer
+# the solver's statuses: what they mean, and whether the solver is certain
 _STATUS: dict[str, tuple[Status, bool]] = {
     "Solved": ("solved", True),
     "AlmostSolved": ("solved", False),

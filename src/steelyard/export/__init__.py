@@ -1,1 +1,1 @@
-"""Writers of robot files: what goes out is physical on the digits that are written."""
+"""Writers of URDF files and tables; inertias are exactly physical with the written digits."""

@@ -1,9 +1,9 @@
-"""Decimal texts of a body's numbers that are physical as they stand: exactly, digit by digit.
+"""Decimal texts of a link's mass and inertia that are exactly physical as written.
 
-A URDF states mass ``m`` and the inertia ``I`` about the centre of mass, in axes of its own. A
-turn of axes changes no eigenvalue, so the body is physical if and only if ``m > 0`` and
+A URDF states mass ``m`` and the inertia ``I`` about the centre of mass, in its own axes. Rotating
+the axes does not change eigenvalues, so the link is physical if and only if ``m > 0`` and
 ``½ tr(I) 1 - I`` is positive semidefinite for the six numbers as written (or all are zero).
-Decimal texts are rational numbers, and so this is decided without rounding.
+Decimal texts are rational numbers, so this is decided without rounding.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from steelyard.errors import ModelError
 
 Array = NDArray[np.float64]
 FILE_DIGITS = 12
-"""Significant digits that numbers are written with, unless more are needed to stay physical."""
-SMALLEST_EXPONENT = -400  # a 64-bit float holds nothing below 1e-324
+"""Significant digits of written numbers, unless more are needed to stay physical."""
+SMALLEST_EXPONENT = -400  # a 64-bit float cannot hold less than about 1e-324
 LARGEST_MOVE = 1e-9
 ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # xx, xy, xz, yy, yz, zz
 
 
 @dataclass(frozen=True)
 class WrittenInertia:
-    """Six file_decimal texts xx, xy, xz, yy, yz, zz and the most that one differs from what was
-    asked for (kg m²).
+    """Six decimal texts xx, xy, xz, yy, yz, zz, and the largest difference of one from its
+    requested value (kg m²).
     """
 
     texts: tuple[str, ...]
@@ -43,7 +43,7 @@ def file_decimal(value: float, digits: int = FILE_DIGITS) -> str:
 
 
 def kept_or_decimal(stated: str, value: float, noise: float = 0.0) -> str:
-    """The stated text where it means ``value``, to ``FILE_DIGITS`` digits or ``noise``."""
+    """The stated text if it equals ``value`` to ``FILE_DIGITS`` digits or ``noise``."""
     old = float(stated)
     if abs(value - old) <= max(noise, 10.0**-FILE_DIGITS * abs(old)):
         return stated.strip()
@@ -51,20 +51,20 @@ def kept_or_decimal(stated: str, value: float, noise: float = 0.0) -> str:
 
 
 def rational(text: str) -> Fraction:
-    """A file_decimal text as the number that it is.
+    """A decimal text as an exact rational number.
 
-    Exponents are looked at first: 1e-999999999 is a fraction that no memory holds.
+    Exponents are checked first: 1e-999999999 as a fraction would not fit into memory.
     """
     mantissa, _, exponent = text.strip().lower().partition("e")
     if not any(digit in mantissa for digit in "123456789"):
         return Fraction(0)
     if exponent and int(exponent) < SMALLEST_EXPONENT:
-        raise ModelError(f"'{text.strip()}', too small to be told from zero; write 0")
+        raise ModelError(f"'{text.strip()}', too small for a 64-bit float; write 0")
     return Fraction(text.strip())
 
 
 def exactly_physical(mass: str, inertia: Sequence[str]) -> bool:
-    """Whether mass and inertia (xx, xy, xz, yy, yz, zz) as written are those of a body."""
+    """Whether mass and inertia (xx, xy, xz, yy, yz, zz) are exactly physical as written."""
     m = rational(mass)
     xx, xy, xz, yy, yz, zz = (rational(text) for text in inertia)
     if m == 0:
@@ -79,11 +79,11 @@ def physical_texts(
 ) -> WrittenInertia:
     """Texts of an inertia (3, 3) about the centre of mass that are physical with ``mass``.
 
-    The stated text of an entry is kept where it means the same. If the digits are not
-    physical, more of them are tried, and then the least of growing isotropic additions, which
-    move the tensor inside; what needs more than rounding explains is refused.
+    The stated text of an entry is kept if its value is the same. If the decimals are not physical,
+    more digits are tried, and then growing multiples of the unit matrix are added, until they
+    are. Raises ModelError if that needs more than rounding errors explain.
 
-    noise : kg m², what rounding did to the entries before they came here.
+    noise : kg m², rounding error of the given entries.
     """
     wanted = [float(inertia[i, j]) for i, j in ENTRIES]
     if stated is not None:
@@ -93,7 +93,7 @@ def physical_texts(
         if exactly_physical(mass, texts):
             return WrittenInertia(texts, _moved(texts, wanted))
     size = float(np.abs(inertia).max())
-    # a diagonal entry is never noise: it is a sum of squares
+    # a diagonal entry is never rounding noise: it is a sum of squares
     clean = [
         0.0 if i != j and abs(x) <= noise else x for (i, j), x in zip(ENTRIES, wanted, strict=True)
     ]
@@ -109,8 +109,8 @@ def physical_texts(
         if added == 0.0:
             break
     raise ModelError(
-        f"link '{name}': its inertia about the centre of mass is that of no body, by more than "
-        "rounding; see steelyard.robot.nearest_body.nearest_physical for the nearest one"
+        f"link '{name}': its inertia about the centre of mass is not physical, by more than "
+        "rounding; steelyard.nearest_physical gives the closest physical inertia"
     )
 
 

@@ -1,4 +1,4 @@
-"""The physical URDF nearest to one with links that no body can be."""
+"""Replace the unphysical inertias of a URDF by the closest physical ones."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from steelyard.robot.physical_links import check_link
 
 @dataclass(frozen=True)
 class LinkRepair:
-    """What was done about one link.
+    """How one link was changed to be physical.
 
-    violations : the rules that it broke; empty where only its last digits were outside.
+    violations : the rules that it broke; empty if it was unphysical in its last digits only.
     distance : Frobenius norm of the change of inertia as written, kg m².
-    relative : the same as a share of the norm of the stated inertia.
-    changes : the numbers that have another text.
+    relative : the same divided by the norm of the stated inertia.
+    changes : the numbers whose text changed.
     """
 
     link: str
@@ -39,10 +39,10 @@ class LinkRepair:
 
 @dataclass(frozen=True)
 class NearestUrdf:
-    """A URDF whose links are physical, exactly, on the digits in ``data``.
+    """A URDF whose links are exactly physical with the digits in ``data``.
 
     repairs : the links that had to change. refused : for each link that cannot be repaired,
-        why; it is in ``data`` as it was.
+        the reason; it is unchanged in ``data``.
     """
 
     data: bytes
@@ -56,12 +56,12 @@ class NearestUrdf:
 
 
 def nearest_urdf(source: bytes | str | Path, *, floor: float = FLOOR) -> NearestUrdf:
-    """The URDF with each link that is not physical replaced by its nearest body.
+    """The URDF with each unphysical inertia replaced by the closest physical one.
 
-    Mass and centre of mass stay; :func:`steelyard.robot.nearest_body.nearest_physical` says what
-    ``floor`` is and what is refused. A link that misses the set only in the last digits of its
-    numbers is moved inside by the least amount that can be written. Everything else stays byte for
-    byte. The result is read again and checked, exactly, before it is returned.
+    Mass and centre of mass stay; :func:`steelyard.robot.nearest_body.nearest_physical` explains
+    ``floor`` and what is refused. A link that is unphysical only in the last digits of its numbers
+    is changed by the smallest amount that can be written. Everything else stays byte for byte. The
+    result is read again and checked exactly before it is returned.
     """
     data, name = _content(source)
     links = parse_urdf(data, mimics=False, source=name).links
@@ -76,7 +76,7 @@ def nearest_urdf(source: bytes | str | Path, *, floor: float = FLOOR) -> Nearest
     written = rewrite_inertials(data, bodies)
     left = set(unphysical_links(written.data)) - set(refused)
     if left:
-        raise ModelError(f"links {quoted_list(sorted(left))} are not physical as written")
+        raise ModelError(f"links {quoted_list(sorted(left))} are still not physical after repair")
     after = {link.name: link for link in parse_urdf(written.data, mimics=False).links}
     repairs = tuple(
         _repair(link, after[link.name], written.changes) for link in links if link.name in bodies
@@ -87,7 +87,7 @@ def nearest_urdf(source: bytes | str | Path, *, floor: float = FLOOR) -> Nearest
 def write_nearest_urdf(
     source: bytes | str | Path, path: str | Path, *, floor: float = FLOOR
 ) -> NearestUrdf:
-    """Write :func:`nearest_urdf` of ``source``, whole or not at all, and check the file again."""
+    """Write :func:`nearest_urdf` of ``source`` atomically, and check the file again."""
     nearest = nearest_urdf(source, floor=floor)
     with whole_file(path, RobotError) as stream:
         stream.write(nearest.data)
@@ -98,10 +98,10 @@ def write_nearest_urdf(
 
 
 def unphysical_links(source: bytes | str | Path) -> tuple[str, ...]:
-    """Names of the links of a URDF that no body can be.
+    """Names of the links of a URDF that are not physical.
 
-    Judged twice: by the digits in the file, exactly, and by the 64-bit numbers that are read
-    from them, up to their rounding.
+    Checked twice: exactly, with the digits in the file, and up to rounding, with the 64-bit floats
+    that are read from them.
     """
     data, name = _content(source)
     links = parse_urdf(data, mimics=False, source=name).links
@@ -123,7 +123,7 @@ def _unphysical(links: Iterable[Link], stated: Mapping[str, XmlElement]) -> tupl
 
 
 def _inertials(data: bytes) -> dict[str, XmlElement]:
-    """The <inertial> that counts of every link that has one."""
+    """The first <inertial> of every link that has one."""
     found = {}
     for link in parse_xml(data, "URDF text").all("link"):
         inertial = link.first("inertial")
@@ -140,7 +140,7 @@ def _is_exact(inertial: XmlElement, name: str) -> bool:
 
 
 def _nearest_body(link: Link, inertial: XmlElement, floor: float) -> WrittenBody:
-    """The nearest body, or the stated one where only rounding is at fault."""
+    """The closest physical body, or the stated one if it is physical up to rounding."""
     assert link.inertial is not None
     assert link.inertia_com is not None
     origin = inertial.first("origin")

@@ -1,4 +1,4 @@
-"""Parameters as CSV tables that spreadsheets read; cells are empty where there is no number."""
+"""Parameters as CSV tables for spreadsheets; a cell without a number is empty."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def parameters_csv(estimate: Estimate, level: float = 0.95) -> str:
 
 
 def standard_csv(model: Model, estimate: Estimate, level: float = 0.95) -> str:
-    """The standard parameters, one row each, and what follows from them for each body.
+    """The standard parameters and the quantities derived for each body, one row each.
 
-    Only the columns' names where the method gives no standard parameters.
+    Only the header if the method gives no standard parameters.
     """
     return _table(STANDARD_COLUMNS, all_parameters(model, estimate, level))
 

@@ -1,12 +1,11 @@
-"""Inertials into a URDF file: only their numbers change, every other byte stays.
+"""Write inertials into a URDF: only their numbers change, every other byte stays.
 
 Comments, white space, the order of attributes, quotes, line ends, a byte order mark and the
-encoding are kept, and so is the text of every number that means what it should. The axes in which
-a file states an inertia (``rpy``) are kept too, and the inertia is expressed in them. As in the
+encoding are kept, and so is the text of every number whose value is right. The axes in which a
+file states an inertia (``rpy``) are kept too, and the inertia is expressed in them. As in the
 reader, the first of repeated elements counts.
 
-What is written is physical on the digits that are written, in exact arithmetic (see
-:mod:`steelyard.export.digits`).
+The inertials are exactly physical with the written digits (see :mod:`steelyard.export.digits`).
 """
 
 from __future__ import annotations
@@ -54,10 +53,10 @@ class WrittenBody:
 
 @dataclass(frozen=True)
 class Change:
-    """One number, or triple, of a link that got another text.
+    """One number, or triple, of a link whose text changed.
 
-    what : as in the file, "mass value", "origin xyz", "inertia ixx" or, for an element that was
-        not there, its name. before : None where nothing was stated.
+    what : as in the file, "mass value", "origin xyz", "inertia ixx" or, for a new element, its
+        name. before : None if nothing was stated.
     """
 
     link: str
@@ -70,8 +69,8 @@ class Change:
 class Rewritten:
     """The bytes of a file with new inertials.
 
-    moved : for each link that was written, the most that an entry of its inertia differs from
-        what was asked for, by rounding to decimals and to stay physical, kg m².
+    moved : for each written link, the largest difference of an inertia entry from its requested
+        value, from rounding to decimals and staying physical, kg m².
     """
 
     data: bytes
@@ -95,15 +94,15 @@ def rewrite_inertials(
     *,
     add_missing: bool = False,
 ) -> Rewritten:
-    """The URDF with the inertials of these links set, and what that changed.
+    """The URDF with the inertials of these links set, and the changes.
 
     source : the file, or its bytes.
     inertials : for each link name a 10-vector (10,) in the link frame, or a :class:`WrittenBody`.
         Links that are not named keep theirs. Ten zeros make a link massless.
     add_missing : whether a link without an <inertial> gets one; otherwise it is refused, unless
-        it is to be massless, which it is already.
+        the given body is massless.
 
-    A body that is not physical by more than rounding is refused.
+    Raises ModelError for a body that is not physical by more than rounding.
     """
     data = source if isinstance(source, bytes) else read_file(source)
     where = "URDF text" if isinstance(source, bytes) else shown_path(source)
@@ -129,7 +128,7 @@ def rewrite_inertials(
             if not add_missing:
                 raise RobotError(
                     f"{where}: link {shown(name)} has no <inertial> to write to; "
-                    "leave it out, or ask for missing ones to be added"
+                    "leave it out, or set add_missing=True"
                 )
             element, moved[name] = _inertial_element(body, noise, name)
             edits.append(InsertFirst(links[name], element))
@@ -152,7 +151,9 @@ def _body(value: ArrayLike | WrittenBody, name: str) -> tuple[WrittenBody, float
         m, com, inertia = to_com(phi)
         mass, noise = float(m), ROUNDING * float(m) * float(com @ com)
     if found:
-        raise ModelError(f"{found[0].words}; steelyard.nearest_physical gives the nearest body")
+        raise ModelError(
+            f"{found[0].words}; steelyard.nearest_physical gives the closest physical inertia"
+        )
     inertia = 0.5 * (inertia + inertia.T)
     return WrittenBody(mass, com, inertia), noise + ROUNDING * float(np.abs(inertia).max())
 
@@ -160,9 +161,9 @@ def _body(value: ArrayLike | WrittenBody, name: str) -> tuple[WrittenBody, float
 def _edits(
     document: XmlDocument, inertial: XmlElement, body: WrittenBody, noise: float, name: str
 ) -> tuple[list[Edit], list[Change], float]:
-    """What turns a stated inertial into this body."""
+    """The edits that turn a stated inertial into this body."""
     mass, inertia = inertial.first("mass"), inertial.first("inertia")
-    assert mass is not None  # the reader has refused the file otherwise
+    assert mass is not None  # the reader would have refused the file
     assert inertia is not None
     origin = inertial.first("origin")
     wanted: list[tuple[XmlElement, str, str]] = []
@@ -178,7 +179,7 @@ def _edits(
     edits: list[Edit] = []
     changes: list[Change] = []
     com = np.asarray(body.com, dtype=float)
-    if body.mass != 0.0:  # without mass there is no centre of mass: what is stated may stay
+    if body.mass != 0.0:  # a massless body has no centre of mass: keep the stated one
         if origin is not None:
             wanted.append((origin, "xyz", _xyz(document, origin, com)))
         elif com.any():
@@ -196,7 +197,7 @@ def _edits(
 
 
 def _xyz(document: XmlDocument, origin: XmlElement, com: Array) -> str:
-    """The centre of mass as text, in the stated spacing where that is plain."""
+    """The centre of mass as text, with the stated spacing if it contains no references."""
     stated = origin.attributes.get("xyz", "0 0 0")
     noise = ROUNDING * float(np.abs(com).max())
     texts = [kept_or_decimal(old, x, noise) for old, x in zip(stated.split(), com, strict=True)]
@@ -208,7 +209,7 @@ def _xyz(document: XmlDocument, origin: XmlElement, com: Array) -> str:
 
 
 def _inertial_element(body: WrittenBody, noise: float, name: str) -> tuple[XmlElement, float]:
-    """A new <inertial> in the axes of the link."""
+    """A new <inertial> with the axes of the link frame."""
     mass = file_decimal(body.mass)
     written = physical_texts(mass, np.asarray(body.inertia_com), None, noise, name)
     xyz = " ".join(file_decimal(x) for x in np.asarray(body.com, dtype=float))
@@ -230,6 +231,6 @@ def _summary(element: XmlElement) -> str:
 def stated_texts(inertial: XmlElement) -> tuple[str, Sequence[str]]:
     """Mass and inertia (xx, xy, xz, yy, yz, zz) of an <inertial> as its file writes them."""
     mass, inertia = inertial.first("mass"), inertial.first("inertia")
-    assert mass is not None  # as read
+    assert mass is not None  # as the reader requires
     assert inertia is not None
     return mass.attributes["value"], [inertia.attributes[entry] for entry in INERTIA_ENTRIES]

@@ -1,9 +1,9 @@
-"""Edits of an XML document that leave every other byte as it was.
+"""Edit an XML document and keep every other byte.
 
-The hardened parser says what the document means; a scanner finds where its start tags and
-attribute values stand in the bytes. Both must see the same elements in the same order, and after
-the edits the result is parsed again and must be the old document with exactly these edits: what
-the scanner does not understand is refused, never damaged.
+The parser gives the content of the document; a scanner finds the positions of its start tags and
+attribute values in the bytes. Both must find the same elements in the same order. The result is
+parsed again and must be the old document with exactly these edits. A document that the scanner
+does not understand is refused, never damaged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from steelyard.errors import RobotError
 
 # Only start tags have a name here; the rest is matched to be skipped. The document is well-formed
 # (the parser has seen it), so these five kinds of markup are all there are.
-# White space is spelt out: in a Latin-1 view \s would also match inside other characters.
+# White space is listed explicitly: in text decoded as Latin-1, \s would also match parts of other
+# characters.
 MARKUP = re.compile(
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|</[^>]*>"
     r"|<(?P<name>[^ \t\r\n/>!?][^ \t\r\n/>]*)(?:[^\"'>]++|\"[^\"]*+\"|'[^']*+')*+>",
@@ -33,7 +34,7 @@ PLAIN_VALUE = re.compile(r"[^<>&\"']*")
 
 @dataclass(frozen=True)
 class StartTag:
-    """Where a start tag stands: from its ``<`` to behind its ``>``, in characters."""
+    """The position of a start tag: from its ``<`` to after its ``>``, in characters."""
 
     start: int
     name_end: int
@@ -42,11 +43,11 @@ class StartTag:
 
 @dataclass(frozen=True, eq=False)
 class XmlDocument:
-    """An XML document, its meaning and its text, character by character reversible to bytes.
+    """An XML document: its parsed tree, and its text, which encodes back to the same bytes.
 
     where : names the document in messages. root : the parsed tree. text : the bytes decoded by
-    ``codec``; for encodings that contain ASCII that is Latin-1, whatever the encoding, since
-    markup and numbers are ASCII and everything else is copied.
+    ``codec``. That is Latin-1 for every encoding that contains ASCII, since markup and numbers are
+    ASCII and everything else is copied.
     """
 
     where: str
@@ -56,11 +57,11 @@ class XmlDocument:
     tags: dict[int, StartTag] = field(repr=False)
 
     def tag(self, element: XmlElement) -> StartTag:
-        """Where an element of this document starts."""
+        """The start tag of an element of this document."""
         return self.tags[id(element)]
 
     def value_span(self, element: XmlElement, name: str) -> tuple[int, int] | None:
-        """First and last-plus-one character of an attribute's value, quotes left out."""
+        """Start and end (exclusive) of an attribute's value in the text, without quotes."""
         tag = self.tag(element)
         for found in ATTRIBUTE.finditer(self.text, tag.name_end, tag.end):
             if found["name"] == name:
@@ -68,14 +69,14 @@ class XmlDocument:
         return None
 
     def raw_value(self, element: XmlElement, name: str) -> str | None:
-        """An attribute's value as it is written, references like ``&#49;`` not resolved."""
+        """An attribute's value as written, with references like ``&#49;`` unresolved."""
         span = self.value_span(element, name)
         return None if span is None else self.text[slice(*span)]
 
 
 @dataclass(frozen=True, eq=False)
 class SetAttribute:
-    """Give an element's attribute this value; an absent one is added behind the tag's name."""
+    """Set an attribute of an element; a missing one is added after the tag's name."""
 
     element: XmlElement
     name: str
@@ -94,7 +95,7 @@ Edit = SetAttribute | InsertFirst
 
 
 def read_document(data: bytes, where: str) -> XmlDocument:
-    """The document in these bytes; refused where its elements cannot be located."""
+    """The document in these bytes; raises RobotError if its elements cannot be located."""
     root = parse_xml(data, where)
     codec = _codec(data)
     try:
@@ -161,7 +162,7 @@ def _attribute_piece(document: XmlDocument, edit: SetAttribute) -> tuple[int, in
 
 
 def _child_piece(document: XmlDocument, edit: InsertFirst) -> tuple[int, int, str]:
-    """The child in front of the first one, in lines indented like it."""
+    """The new child, before the existing ones and indented like them."""
     tag = document.tag(edit.parent)
     if edit.parent.children:
         at = document.tag(edit.parent.children[0]).start
@@ -179,7 +180,7 @@ def _child_piece(document: XmlDocument, edit: InsertFirst) -> tuple[int, int, st
 
 
 def _space_before(text: str, at: int) -> str:
-    """White space in front of a tag; from its last line break on, where it has one."""
+    """White space before a tag, from its last line break on if it has one."""
     start = at
     while start > 0 and text[start - 1] in SPACE:
         start -= 1
@@ -206,7 +207,7 @@ def _rendered(element: XmlElement, margin: str, step: str) -> str:
 
 
 def _confirm(document: XmlDocument, edits: Sequence[Edit], data: bytes) -> None:
-    """Refuse unless the new bytes mean the old document with these edits."""
+    """Raise RobotError unless the new bytes parse to the old document with these edits."""
     values: dict[int, dict[str, str]] = {}
     inserted: dict[int, list[XmlElement]] = {}
     for edit in edits:
@@ -229,12 +230,12 @@ def _confirm(document: XmlDocument, edits: Sequence[Edit], data: bytes) -> None:
 
 
 def _words(attributes: dict[str, str]) -> dict[str, list[str]]:
-    """Attribute values without their white space, which the parser does not keep either."""
+    """Attribute values split at white space, which the parser does not keep either."""
     return {name: value.split() for name, value in attributes.items()}
 
 
 def _unknown_layout(where: str) -> RobotError:
     return RobotError(
-        f"{where} cannot be edited in place: its elements cannot be told in its bytes; "
+        f"{where} cannot be edited in place: its elements cannot be located in the file; "
         "save it as UTF-8 first"
     )
