@@ -791,7 +791,7 @@ def test_a_narrow_terminal_gets_a_narrow_table(capsys, monkeypatch, files):
         (head,) = [line for line in lines if line.split()[:2] == ["parameter", "value"]]
         assert ("combination" in head) == wide
         assert len(head) <= int(columns)
-        assert ("Those that are combinations:" in out) != wide
+        assert ("Parameters that are combinations:" in out) != wide
         assert longest in " ".join(out.split())
 
 
@@ -933,7 +933,7 @@ def test_a_defect_is_one_line_too(monkeypatch, capsys):
     monkeypatch.delenv("STEELYARD_TRACEBACK", raising=False)
     assert main(["info", "--json"]) == 2
     out, err = capsys.readouterr()
-    assert "should not have happened (ZeroDivisionError: by surprise)" in err
+    assert "internal error (ZeroDivisionError: by surprise)" in err
     assert "error" in json.loads(out)
 
 

@@ -79,7 +79,7 @@ def test_true_parameters_are_feasible(capsys, tmp_path, arm):
     values, out = write_values(tmp_path / "beta.csv", base.names, beta), tmp_path / "proof.json"
     code, text, err = run(capsys, "base", "test", values, robot, "--certificate", out)
     assert (code, err) == (0, "")
-    assert "feasible: physical robots have these base parameters" in text
+    assert "feasible: a physical robot can have these base parameters" in text
     assert "largest margin" in text
     code, text, err = run(capsys, "verify", out)
     assert (code, err) == (0, "")

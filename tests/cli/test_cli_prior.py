@@ -112,7 +112,7 @@ def test_rules_for_gamma(capsys, files, rule):
         (("--gamma", "much"), "--gamma is 'much'; it must be a positive number"),
         (("--gamma", "nan"), "--gamma is 'nan'"),
         (("--gamma", "-1"), "--gamma is '-1'"),
-        (("--gamma", "0"), "--method feasible is without a prior"),
+        (("--gamma", "0"), "--method feasible uses no prior"),
         (("--gamma", "1e30"), "gamma is 1e+30; it must be between"),
         (("--method", "wls", "--prior", "mass=4"), "--prior is given, but the method 'wls' does"),
         (("--method", "wls", "--repair-prior", "floor-moments"), "the method 'wls' does not use"),
