@@ -370,7 +370,7 @@ def test_few_samples_are_said_with_what_took_them(arm, logs):
     assert "--cutoff-hz" in said
     assert "--dead-band" in said
     cut = identify(arm, logs[0], processing=Processing(cutoff_hz=15.0, trim_s=(4.5, 4.0)))
-    assert re.search(r"trimming took 8.5 of 10 s \(85%\)", words(cut, "trimmed-away"))
+    assert re.search(r"trimming removed 8.5 of 10 s \(85%\)", words(cut, "trimmed-away"))
     v = np.abs(prepare(logs[0], arm).motion.v)
     slow = Processing(dead_band={"elbow": float(np.quantile(v[:, 1], 0.9))})
     said = words(identify(arm, logs[0], processing=slow), "mostly-slow")

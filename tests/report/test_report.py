@@ -221,7 +221,7 @@ def test_what_the_data_leave_open_is_said(report):
         processing=Processing(still_joints="keep", cutoff_hz=10.0),
     )
     text = Page(render_report(Report(found.model, found.estimate))).text
-    assert "left open" in text
+    assert "not determined" in text
     assert "nan" not in text.lower().split()
 
 
@@ -284,7 +284,7 @@ def parameter(value: float, lower: float, upper: float) -> ParameterEstimate:
     ],
 )
 def test_how_well_a_parameter_is_told(value, lower, upper, expected):
-    """Within ten per cent, roughly, not apart from zero, or open."""
+    """Within ten per cent, roughly, with zero in the interval, or not determined."""
     assert strength(parameter(value, lower, upper)) == expected
 
 
