@@ -621,7 +621,7 @@ def test_settings_are_checked(arguments, what):
 def test_parameters_are_checked():
     """Friction that pushes, NaN, foreign joints and unknown controllers are refused."""
     model, theta, plan = small_case()
-    with pytest.raises(SimulationError, match=r"rail_1.fc is -0.1 N: friction that pushes"):
+    with pytest.raises(SimulationError, match=r"rail_1.fc is -0.1 N: negative friction"):
         simulate(model, model.theta({"rail_1.fc": -0.1}), plan, duration_s=0.1)
     with pytest.raises(SimulationError, match=r"rail_1.Ia is nan"):
         simulate(model, model.theta({"rail_1.Ia": np.nan}), plan, duration_s=0.1)
