@@ -216,9 +216,7 @@ def follow(
             f"controller's rate_hz; {EXACTLY}"
         )
     if status == _rollout.NOT_SOLVED:
-        raise SimulationError(
-            f"the friction step did not converge at {motion.time[tick]:.6g} s: raise slow"
-        )
+        raise SimulationError(f"friction did not converge at {motion.time[tick]:.6g} s: raise slow")
     raise SimulationError(
         f"{where} diverged; lower the stiffness (1/s²), raise the controller's rate_hz, or shorten "
         f"step_s; {EXACTLY}"
