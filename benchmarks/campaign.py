@@ -1,8 +1,8 @@
-"""Constrained fits on 2,000 random noisy problems: is every result physical, exactly?
+"""Constrained fits on 2,000 random noisy problems: is every result exactly physical?
 
 Chains of 2 to 7 links with a signal-to-noise ratio of 0 to 60 dB; 30 % of the motions leave
 parameters undetermined (a joint does not move, or there are few samples), some true parameters are
-not physical, some links are massless and stated to be. Every standard parameter is checked in
+not physical, some links are massless by constraint. Every standard parameter is checked in
 rational arithmetic on the digits that are written.
 """
 
@@ -16,7 +16,7 @@ from contender import say
 from goals import Goal
 
 NAME = "campaign"
-DESCRIPTION = "2,000 random noisy problems: violations in exact arithmetic, failures, run-aways"
+DESCRIPTION = "2,000 random noisy problems: violations in exact arithmetic, failures, divergence"
 N_PROBLEMS = 2000
 GOALS = (
     Goal("violations", "<=", 0.0),

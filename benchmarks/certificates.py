@@ -3,8 +3,8 @@
 Valid certificates of every kind, on random robots of one to three links, must be accepted. Damaged
 ones (pushed out of a cone by 1e-3 to 1e-9, or left just inside; blocks exchanged; stale duals;
 digits edited) must be accepted if and only if a second, independent exact implementation, kept in
-the tests, still calls them valid; where their hashes were left as they were, the mismatch must be
-named.
+the tests, still accepts them; where the hashes were not updated, `verify` must report the
+mismatch.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GOALS = (
 
 
 def measure() -> dict[str, float | None]:
-    """How often both were right."""
+    """Numbers of correct and wrong verdicts."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
     import numpy as np
     from certificate_cases import mutant, with_others
@@ -60,7 +60,7 @@ def measure() -> dict[str, float | None]:
 
 
 def opinion(document: dict[str, Any]) -> bool:
-    """Whether `verify` accepts; what it cannot read is rejected."""
+    """Whether `verify` accepts; a document that it cannot read counts as rejected."""
     from steelyard.certificates.verify import verify
     from steelyard.conic.exact_text import CertificateError
 
@@ -71,7 +71,7 @@ def opinion(document: dict[str, Any]) -> bool:
 
 
 def second_opinion(document: dict[str, Any]) -> bool:
-    """Whether the second implementation accepts; numbers that make no sense are rejected."""
+    """Whether the second implementation accepts; invalid numbers count as rejected."""
     from exact_second import is_valid
 
     try:
@@ -81,7 +81,7 @@ def second_opinion(document: dict[str, Any]) -> bool:
 
 
 def unreported(document: dict[str, Any]) -> int:
-    """Number of hashes that differ from the content without being named."""
+    """Number of hashes that differ from the content without `verify` reporting it."""
     from exact_second import seals
 
     from steelyard.certificates.verify import verify

@@ -1,8 +1,8 @@
-"""How fast a recording becomes triangular factors, and in how much memory.
+"""Time and memory to compress a recording into triangular factors.
 
-Every contender sees the same arm and the same samples (`wam`), in its own process, on one
-thread unless it says two. The timings of a round follow each other directly, so that a
-machine that slows down slows all of them; a figure is the median over rounds and repeats.
+Every contender gets the same arm and the same samples (`wam`), in its own process, on one
+thread unless two are stated. The timings of a round follow each other directly, so that a slow
+phase of the machine affects all of them; a figure is the median over rounds and repeats.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def measure() -> dict[str, float | None]:
 
     ``peak_memory_growth_10x`` is the share by which the peak memory of a process that
     compresses ten times as many samples exceeds that of one that compresses them once.
-    ``residual_difference_to_figaroh`` is rounding if both have solved the same problem.
+    ``residual_difference_to_figaroh`` is only rounding if both solve the same problem.
     """
     one: list[Answer] = []
     two: list[Answer] = []

@@ -20,7 +20,7 @@ THREAD_VARIABLES = (
 
 
 class PeerAbsentError(Exception):
-    """A peer that is not installed and cannot be: reported as absent, and not counted."""
+    """A peer that is not and cannot be installed; its figures are reported as absent."""
 
 
 def run_contender(
@@ -32,12 +32,12 @@ def run_contender(
 ) -> dict[str, Any]:
     """Run ``contenders/script`` and return the JSON object that it prints.
 
-    With ``library``, the name of what a peer's script imports, a process that ends because
-    that import fails raises `PeerAbsentError`. Any other failure is a defect and is raised.
+    library : module that a peer's script imports; if that import fails, `PeerAbsentError` is
+        raised. Any other failure is a defect and is raised as such.
     """
     environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
     environment["PYTHONPATH"] = str(HERE)
-    # the peer's environment must not see this one's packages
+    # the peer must not import packages of this environment
     environment.pop("VIRTUAL_ENV", None)
     environment.pop("PYTHONHOME", None)
     if Path(python) == Path(sys.executable):
@@ -55,5 +55,5 @@ def run_contender(
 
 
 def say(message: str) -> None:
-    """Progress and reasons, on standard error: standard output is for the figures."""
+    """Print progress on standard error; standard output is for the figures."""
     print(message, file=sys.stderr, flush=True)

@@ -1,9 +1,9 @@
 """Do 95 % intervals of drive gains contain the true gain in 95 % of the runs?
 
-A virtual arm with six joints, friction and drives moves for 20 s without and for 20 s with 2 kg
+A simulated arm with six joints, friction and drives moves for 20 s without and for 20 s with 2 kg
 on its tool. Recorded torques are wrong by a gain per joint, drawn between 0.8 and 1.25 for each
-run, and carry noise of 2 % (rms) through a 10 Hz low-pass. Positions are rounded as by an
-encoder; each run starts from the logs. Pooled over joints.
+run, and have noise of 2 % (rms) through a 10 Hz low-pass. Positions are rounded as by an
+encoder; each run starts from the logs. Coverage is pooled over joints.
 """
 
 from __future__ import annotations

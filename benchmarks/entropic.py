@@ -20,7 +20,7 @@ from contender import PeerAbsentError, run_contender, say
 from goals import Goal
 
 NAME = "entropic"
-DESCRIPTION = "fit with a prior: time at 7 and 50 links, steps, other frames and units, CVXPY"
+DESCRIPTION = "fit with a prior: time at 7 and 50 links, steps, frame and unit invariance, CVXPY"
 GAMMAS = (1e-3, 1.0, 1e2, 1e4, 1e6)
 N_PROBLEMS, N_FRAMES, N_CVXPY = 2000, 100, 50
 REPEATS = {7: 31, 50: 5}

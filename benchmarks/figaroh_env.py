@@ -1,4 +1,4 @@
-"""FIGAROH's own environment, made once: it needs other versions than Steelyard may have.
+"""FIGAROH's own environment, created once: it needs other package versions than Steelyard.
 
 ``python benchmarks/figaroh_env.py`` makes it (under benchmarks/.cache, about 1 GB) and
 prints the path of its interpreter.
@@ -18,13 +18,13 @@ REQUIREMENT = "figaroh==1.0.2"
 
 
 def figaroh_python() -> Path:
-    """Interpreter of the environment, which is made if there is none yet."""
+    """Interpreter of the environment, which is created if it does not exist."""
     folder = HERE / ".cache" / REQUIREMENT.replace("==", "-")
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     done = folder / ".complete"
     if done.exists():
         return python
-    # half an environment, left by an interrupted run, would fail later and less clearly
+    # an incomplete environment of an interrupted run would fail later and less clearly
     shutil.rmtree(folder, ignore_errors=True)
     say(f"making an environment with {REQUIREMENT} in {folder.relative_to(HERE.parent)} ...")
     for command in (

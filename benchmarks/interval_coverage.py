@@ -2,7 +2,7 @@
 
 1,000 noisy torque records of one exact motion of a random three-joint chain with friction, for
 white noise (OLS with equal, WLS with unequal noise per joint) and for noise through a low-pass
-filter. Pooled over the base parameters.
+filter. Coverage is pooled over the base parameters.
 """
 
 from __future__ import annotations

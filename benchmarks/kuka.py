@@ -1,4 +1,4 @@
-"""A real arm: do physical constraints make up for a motion that leaves parameters undetermined?
+"""A real arm: do physical constraints help if the motion leaves parameters undetermined?
 
 KUKA LWR4+ (recorded at IIT Genova): trained on run 1 alone, its first 500 samples left out; run 2
 repeats the motion, run 3 is another, faster one. The velocities and accelerations are those that
@@ -22,7 +22,7 @@ SKIPPED = 500
 
 
 def measure() -> dict[str, float | None]:
-    """Errors in percent; all absent where the data set is not at hand."""
+    """Errors in percent; all absent if the data set is not available."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
     from recorded import kuka_robot, kuka_run
     from robot_files import has_dataset

@@ -1,4 +1,4 @@
-"""Plot the error on data that was not used against the weight of the prior, for the docs.
+"""Plot the error on held-out data against the weight of the prior, for the docs.
 
     python benchmarks/plot_prior_weight.py [OUT.png]
 

@@ -1,4 +1,4 @@
-"""Four real arms: how well is a motion predicted that was not used?
+"""Four real arms: errors on a held-out motion.
 
     kuka_run3         KUKA LWR4+ (IIT Genova), run 1 to run 3, recorded derivatives, the first 500
                       samples of each left out. Its torque sensors are on the link side, and that
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from steelyard.regression.regression import Regression
 
 NAME = "real"
-DESCRIPTION = "four recorded arms: error of every method on a motion that was not used"
+DESCRIPTION = "four recorded arms: error of every method on a held-out motion"
 COLUMNS = {
     "ols": "ols",
     "wls": "wls",
@@ -67,7 +67,7 @@ Figures = dict[str, float | None]
 
 
 def measure() -> Figures:
-    """All rows; those whose recordings are not at hand are absent."""
+    """All rows; those whose recordings are not available are absent."""
     from robot_files import has_dataset
     from threadpoolctl import threadpool_limits
 
@@ -83,14 +83,14 @@ def measure() -> Figures:
 
 
 def absent(row: Row) -> Figures:
-    """The figures of a row whose recordings are not at hand."""
+    """The figures of a row whose recordings are not available."""
     name = row.figure
     behind = ("all_samples", "sigma", "gamma", "over_best", "behind_best", "beats_prior")
     return dict.fromkeys((name, *(f"{name}_{what}" for what in ("prior", *COLUMNS, *behind))))
 
 
 def measured(row: Row) -> Figures:
-    """Every method on one row, and the default with the terms that the data ask for."""
+    """Every method on one row, and the default with the terms that the data advise."""
     from steelyard.estimators.parallel.threads import available_threads
     from steelyard.model.kernels import torque
     from steelyard.model.wider import widest
@@ -212,7 +212,7 @@ def advised(
 def without_open_offsets(
     row: Row, model: Model, regression: Regression, run: HeldOutRun, threads: int
 ) -> float | None:
-    """The default's error without offsets that the motion cannot tell from Coulomb friction."""
+    """The default's error without offsets that cannot be distinguished from Coulomb friction."""
     from steelyard.estimators.least_squares import wls
     from steelyard.validation.scores import predict_base
 

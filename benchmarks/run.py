@@ -55,7 +55,7 @@ def benchmarks() -> dict[str, ModuleType]:
 
 
 def report(benchmark: ModuleType, *, as_json: bool) -> int:
-    """Measure, print, and say by the exit code whether every goal holds."""
+    """Measure and print; returns exit code 0 if every goal holds, else 1."""
     import machine
 
     figures = benchmark.measure()
@@ -82,7 +82,7 @@ def print_list(found: dict[str, ModuleType], *, as_json: bool) -> None:
 
 
 def print_table(result: dict[str, object]) -> None:
-    """Figures, goals and machine for a reader."""
+    """Print figures, goals and machine for people."""
     figures, goals = result["figures"], result["goals"]
     width = max(map(len, figures))
     print(f"{result['name']}\n")
@@ -101,7 +101,7 @@ def print_table(result: dict[str, object]) -> None:
 
 
 def use_project_environment() -> None:
-    """Start again in the project's .venv when this interpreter lacks what is needed."""
+    """Restart in the project's .venv if this interpreter lacks the required packages."""
     needed = ("numpy", "numba", "scipy")
     if all(importlib.util.find_spec(name) for name in needed):
         return

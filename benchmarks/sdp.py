@@ -27,7 +27,7 @@ DESCRIPTION = (
 )
 # rounds, and repeats of Steelyard and of its peers in each of them
 SIZES = {7: (3, 21, 7), 9: (3, 21, 7), 20: (3, 7, 5), 50: (1, 9, 0), 100: (1, 7, 0)}
-# the pull that all contenders have, and FIGAROH's default least mass (kg)
+# weight of the pull towards the prior in all contenders, and FIGAROH's default least mass (kg)
 FIGAROH_SETTINGS = (1e-2, 1e-6)
 GOALS = (
     Goal("ms_7", "<=", 15.0),
@@ -71,7 +71,7 @@ def measure() -> dict[str, float | None]:
 
 
 def _cvxpy(n_links: int, solver: str, repeats: int) -> dict[str, Any] | None:
-    """CVXPY's answer; None where it is not asked or not installed."""
+    """CVXPY's solution; None if it is not run at this size or not installed."""
     if not repeats:
         return None
     try:

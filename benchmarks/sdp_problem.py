@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 NOISE = 0.3
 PULL = 1e-2
 FIGAROH_MASS_MIN = 1e-6
-# FIGAROH's names of what a joint's columns are, by Steelyard's
+# FIGAROH's symbols of the joint terms, by Steelyard's
 FIGAROH_TERMS = {"Ia": "Ia", "fv": "fv", "fc": "fs", "fo": "off"}
 
 
@@ -68,7 +68,7 @@ def sdp_problem(n_links: int) -> ConicProblem:
 
 
 def fresh(problem: ConicProblem) -> ConicProblem:
-    """The same problem with nothing remembered from an earlier solution."""
+    """The same problem without cached results of an earlier solution."""
     return replace(problem, blocks=tuple(replace(block) for block in problem.blocks))
 
 

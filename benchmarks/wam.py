@@ -86,13 +86,13 @@ def _joint(k: int, alpha: float, a: float, d: float) -> str:
 def samples(start: int, stop: int) -> Samples:
     """Samples ``start`` to ``stop`` of an endless sum of sines on every joint.
 
-    q and its derivatives are exact; tau is smooth plus noise and belongs to no parameters,
-    which changes no contender's work.
+    q and its derivatives are exact; tau is smooth plus noise and does not follow from any
+    parameters, which does not affect the work of any contender.
     """
     design = np.random.default_rng(0)
     amplitude = design.uniform(-0.4, 0.4, (N_HARMONICS, N_JOINTS))
     phase = design.uniform(0.0, 2 * pi, (N_HARMONICS, N_JOINTS))
-    # a little off the harmonics, so that a longer run keeps visiting new states
+    # slightly off the harmonics, so that a longer run keeps reaching new states
     detune = design.uniform(0.98, 1.02, (N_HARMONICS, N_JOINTS))
     omega = 2 * pi * BASE_FREQUENCY_HZ * np.arange(1, N_HARMONICS + 1)[:, None] * detune
     time = np.arange(start, stop) / SAMPLE_RATE_HZ
@@ -106,7 +106,7 @@ def samples(start: int, stop: int) -> Samples:
 
 
 def stream(n_samples: int, chunk: int = 4096) -> Iterator[Samples]:
-    """The first ``n_samples`` in chunks, made when asked for and kept nowhere."""
+    """The first ``n_samples`` in chunks, generated one at a time."""
     for start in range(0, n_samples, chunk):
         yield samples(start, min(start + chunk, n_samples))
 

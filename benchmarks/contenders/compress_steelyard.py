@@ -4,8 +4,8 @@
 "rank": ..., "residual": ...}``, the residual being the norm of the least-squares residual.
 Compilation, the reading of the file and the base map, which depends on the model alone, are
 done before the clock starts. ``memory N_SAMPLES`` prints ``{"peak_mb": ..., "start_mb":
-...}`` of a process that compresses so many samples, made when they are asked for;
-``start_mb`` is the peak when the first chunks have been through.
+...}`` of a process that compresses that many samples, generated one chunk at a time;
+``start_mb`` is the peak after the first chunks.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def arm_model() -> Model:
 
 
 def as_motion(model: Model, part: wam.Samples) -> tuple[Motion, Measurements]:
-    """The samples as Steelyard's nouns."""
+    """The samples as `Motion` and `Measurements`."""
     motion = Motion(part.time, part.q, part.v, part.a)
     return motion, Measurements(model.channels, part.tau)
 
@@ -85,8 +85,8 @@ def measure_memory(n_samples: int) -> dict[str, object]:
 def peak_memory_mb() -> float:
     """Largest resident memory this process has had so far, in MB.
 
-    Linux hands a parent's peak on to the child in ``ru_maxrss``, so the kernel's own mark
-    of this process is taken where there is one.
+    On Linux ``ru_maxrss`` of a child includes the parent's peak, so the kernel's own peak of
+    this process is used where available.
     """
     status = Path("/proc/self/status")
     if status.exists():

@@ -1,7 +1,7 @@
 """Steelyard's fit with a prior: seconds from the factors to parameters that meet every condition.
 
-Arguments: links, repeats, values of gamma. The conditions and the weighted factors are at hand;
-writing the problem in the prior's coordinates, solving and settling are timed.
+Arguments: links, repeats, values of gamma. Timed are the change to the prior's coordinates, the
+solver and the move to an exactly feasible point; conditions and weighted factors are given.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ pull = np.sqrt(problem.pull)
 objective += 0.5 * cvxpy.sum_squares(cvxpy.multiply(pull, theta - problem.towards))
 times = []
 for _ in range(int(sys.argv[3]) + 1):
-    # a new problem each time, as in a script that is run once: modelling is part of the price
+    # a new problem each time, as in a script that runs once: modelling time is included
     start = perf_counter()
     cvxpy.Problem(cvxpy.Minimize(objective), conditions).solve(solver=solver)
     times.append(perf_counter() - start)

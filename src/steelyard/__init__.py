@@ -1,4 +1,4 @@
-"""Steelyard: weigh the links of a robot from the torques its joints carry.
+"""Steelyard: identify the dynamic parameters of a robot from logs of its motion and torques.
 
     from steelyard import Robot, identify, read_log, write_outputs
 
@@ -9,7 +9,7 @@
         print(parameter.name, parameter.value, parameter.lower, parameter.upper)
     write_outputs(found, "out")
 
-The names below load their modules when they are first used.
+Each exported name imports its module when it is first used.
 """
 
 from __future__ import annotations

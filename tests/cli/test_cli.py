@@ -75,7 +75,7 @@ def run_process(*argv: object, **changes: object) -> subprocess.CompletedProcess
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *argv: object) -> str:
-    """The one line with which a command is refused, the same with and without --json."""
+    """The one-line error of a command, the same with and without --json."""
     code, out, err = run(capsys, *argv)
     assert code == 2
     assert out == ""
@@ -128,7 +128,7 @@ LAUGHS = (
     ids=lambda value: None if value is None else re.sub(r"\W+", "-", value)[:30],
 )
 def test_bad_robot_files(capsys, tmp_path, files, command, text, words):
-    """Every command refuses a robot file that is no robot, in one line that says where."""
+    """Every command refuses an invalid robot file in one line that names the file."""
     path = tmp_path / "bad.urdf"
     if text is not None:
         path.write_text(text, encoding="utf-8")
@@ -168,7 +168,7 @@ def rename(rows: list[list[str]]) -> list[list[str]]:
 
 
 def huge_npz(good: Path, path: Path) -> None:
-    """A few hundred bytes that claim 700 GiB of doubles."""
+    """A file of a few hundred bytes whose header claims 700 GiB of doubles."""
     count = 700 * 2**30 // 8
     header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({count},), }}".encode()
     header += b" " * (63 - (len(header) + 10) % 64) + b"\n"
@@ -211,7 +211,7 @@ def test_bad_logs(capsys, tmp_path, files, command, name, write, words):
 
 
 def test_a_joint_that_never_moves(capsys, tmp_path, files):
-    """identify says which joint stands still and what to do; validate takes such a log."""
+    """identify names the joint that never moves and what to do; validate accepts such a log."""
     path = tmp_path / "still.csv"
     edited(set_cells(1, None, 3, "0.5"))(files["test"], path)
     message = refusal(capsys, "identify", files["robot"], path)
@@ -262,7 +262,7 @@ def test_a_joint_that_never_moves(capsys, tmp_path, files):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_bad_command_lines(capsys, tmp_path, monkeypatch, files, argv, words):
-    """Whatever is wrong with the arguments is one line and code 2, and writes nothing."""
+    """Wrong arguments give one line and exit code 2, and nothing is written."""
     monkeypatch.chdir(tmp_path)
     message = refusal(capsys, *(part.format(**files) for part in argv))
     assert re.search(words, message)
@@ -289,14 +289,14 @@ def test_identify_prints_exactly_the_result_as_json(capsys, files):
 
 
 def test_identify_gives_what_the_library_gives(files):
-    """The command line adds nothing: the numbers are those of one library call."""
+    """The numbers of the command line are those of one library call."""
     found = identify(Robot.from_urdf(files["robot"]), [read_log(files["train"])])
     parameters = json.loads(files["result"].read_text())["estimate"]["parameters"]
     assert [p["predicts_with"] for p in parameters] == found.estimate.beta.tolist()
 
 
 def test_identify_writes_its_files(files):
-    """The folder holds the result, tables, report and proof, and nothing half written."""
+    """The folder holds the result, tables, report and certificate, and no partial files."""
     assert sorted(path.name for path in files["out"].iterdir()) == [
         "certificate.json",
         "parameters.csv",
@@ -312,7 +312,7 @@ def test_identify_writes_its_files(files):
 
 
 def test_identify_shows_tables(capsys, files):
-    """People see every base parameter, every joint, and the condition number."""
+    """The printed tables have every base parameter, every joint, and the condition number."""
     argv = ("identify", files["robot"], files["train"], "--validate-on", files["test"])
     code, out, _ = run(capsys, *argv)
     assert code == 0
@@ -360,7 +360,7 @@ def test_identify_takes_its_options(capsys, files):
 
 
 def test_a_preset_is_the_papers_processing(capsys, files):
-    """The preset knows no dead band, and single options go before it."""
+    """The preset has no dead band, and single options override it."""
     argv = ("--preset", "sousa2014", "--trim-s", "1", "1", "--json")
     code, out, _ = run(capsys, "identify", files["robot"], files["train"], *argv)
     assert code == 0
@@ -433,7 +433,7 @@ def test_validate_processes_as_the_result_records(capsys, tmp_path, files):
 
 
 def test_a_result_worse_than_the_file_is_said(capsys, tmp_path, files):
-    """identify warns, and returns 1, where held-out data speak for the file's inertials."""
+    """identify warns, and returns 1, where the file's inertials predict held-out data better."""
     wrong = tmp_path / "wrong.csv"
     rows = [line.split(",") for line in files["test"].read_text().splitlines()]
     for row in rows[1:]:
@@ -447,7 +447,7 @@ def test_a_result_worse_than_the_file_is_said(capsys, tmp_path, files):
 
 
 def test_the_same_log_twice_is_refused(capsys, tmp_path, files):
-    """Two files with the same data are named; a copy does not tighten any interval."""
+    """Two files with the same data are named; a copy does not narrow any interval."""
     copy = tmp_path / "copy.csv"
     copy.write_bytes(files["train"].read_bytes())
     message = refusal(capsys, "identify", files["robot"], files["train"], copy)
@@ -456,7 +456,7 @@ def test_the_same_log_twice_is_refused(capsys, tmp_path, files):
 
 @pytest.mark.parametrize("command", ["validate", "identify"])
 def test_a_test_on_the_training_log_is_a_fit(capsys, files, command):
-    """A log that was used is not called data that was not used, in words and as data."""
+    """validate reports a log that was used for the estimate, in words and as data."""
     argv = {
         "validate": ("validate", files["robot"], files["result"], files["train"]),
         "identify": ("identify", files["robot"], files["train"], "--validate-on", files["train"]),
@@ -472,7 +472,7 @@ def test_a_test_on_the_training_log_is_a_fit(capsys, files, command):
 
 
 def test_the_report_does_not_call_training_data_held_out(capsys, tmp_path, files):
-    """Nor does the report."""
+    """The report, too, says whether a log was used for the estimate."""
     for log, words in ((files["train"], "a fit, not a test"), (files["test"], "was not used")):
         argv = ("identify", files["robot"], files["train"], "--validate-on", log, "-o", tmp_path)
         assert run(capsys, *argv)[0] == 0
@@ -482,7 +482,7 @@ def test_the_report_does_not_call_training_data_held_out(capsys, tmp_path, files
 
 
 def test_validate_says_what_was_done_to_the_signals(capsys, files):
-    """Each run has its record; the cutoff is the one that the estimate got, unless asked for."""
+    """Each run has its record; the cutoff is that of the estimate unless an option sets it."""
     recorded = json.loads(files["result"].read_text())["record"]["runs"][0]
     assert recorded["processing"]["cutoff_hz"] == "auto"
     argv = ("validate", files["robot"], files["result"], files["test"], "--json")
@@ -543,7 +543,7 @@ def test_errors_say_what_they_cover(capsys, tmp_path, files):
 
 
 def test_check_says_which_rule_and_by_how_much(capsys, tmp_path):
-    """A link that is no body is listed with its rule and amount; code 1."""
+    """An unphysical link is listed with the violated rule and the amount; exit code 1."""
     bad = write_arm(tmp_path, URDF.replace('izz="0.025"', 'izz="0.9"', 1), "bad.urdf")
     code, out, err = run(capsys, "check", bad)
     assert (code, err) == (1, "")
@@ -568,7 +568,7 @@ def test_check_is_content_with_a_physical_arm(capsys, files):
 
 
 def test_what_a_file_says_twice_is_noted(capsys, tmp_path, files):
-    """A second mass, which does not count, is noted by check and is a finding of identify."""
+    """A second mass element, which is ignored, is a note of check and a finding of identify."""
     twice = '<mass value="2.5"/><mass value="7"/>'
     path = write_arm(tmp_path, URDF.replace('<mass value="2.5"/>', twice))
     code, out, _ = run(capsys, "check", path)
@@ -591,7 +591,7 @@ def test_check_judges_tiny_inertias_as_stated(capsys, tmp_path):
 
 
 def test_check_goes_on_after_a_file_it_cannot_read(capsys, tmp_path, files):
-    """All files are looked at; one that cannot be read makes it code 2."""
+    """All files are checked; one that cannot be read gives exit code 2."""
     code, out, err = run(capsys, "check", tmp_path / "gone.urdf", files["robot"])
     assert code == 2
     assert "gone.urdf" in err
@@ -600,7 +600,7 @@ def test_check_goes_on_after_a_file_it_cannot_read(capsys, tmp_path, files):
 
 
 def exact_violators(path: Path) -> set[str]:
-    """Links whose stated digits no body can have, in rational arithmetic.
+    """Links whose stated digits are unphysical, in rational arithmetic.
 
     A second moment about the centre of mass, tr(I)/2 1 - I, is positive semidefinite if and
     only if none of its principal minors is negative; turning the axes changes nothing.
@@ -672,7 +672,7 @@ def barely(path: Path, name: str) -> bool:
 
 
 def test_check_reads_mjcf(capsys, tmp_path):
-    """An MJCF file is told by its first element, whatever its name."""
+    """An MJCF file is recognised by its first element, whatever its name."""
     pytest.importorskip("mujoco")
     path = tmp_path / "arm.xml"
     path.write_text(
@@ -688,7 +688,7 @@ def test_check_reads_mjcf(capsys, tmp_path):
 
 
 def test_simulate_writes_a_log_that_identify_reads(capsys, tmp_path, files):
-    """What was put in with --friction and --set comes out of identify."""
+    """identify recovers the values of --friction and --set."""
     log = tmp_path / "log.csv"
     argv = ("--friction", "0.5", "0.2", "--set", "elbow.fc=0.9", "--duration-s", "10")
     noise = ("--torque-noise", "0.01", "--rate-hz", "100", "--controller", "ideal", "--json")
@@ -780,7 +780,7 @@ def test_the_demo_ends_with_a_command_that_can_be_pasted(monkeypatch, called, fo
 
 
 def test_a_narrow_terminal_gets_a_narrow_table(capsys, monkeypatch, files):
-    """Below 120 columns combinations stand on lines of their own; COLUMNS counts when piped."""
+    """Below 120 columns combinations follow the table; COLUMNS sets the width of a pipe."""
     combined = json.loads(files["result"].read_text())["estimate"]["parameters"]
     longest = max((p["combination"] for p in combined), key=len)
     for columns, wide in (("80", False), ("200", True)):
@@ -791,7 +791,7 @@ def test_a_narrow_terminal_gets_a_narrow_table(capsys, monkeypatch, files):
         (head,) = [line for line in lines if line.split()[:2] == ["parameter", "value"]]
         assert ("combination" in head) == wide
         assert len(head) <= int(columns)
-        assert ("Those that are combinations:" in out) != wide
+        assert ("Parameters that are combinations:" in out) != wide
         assert longest in " ".join(out.split())
 
 
@@ -851,7 +851,7 @@ def test_the_module_runs(files):
 
 
 def test_a_closed_pipe_ends_quietly(files):
-    """A reader that goes away is no error to shout about."""
+    """A closed pipe gives exit code 141 and no error message."""
     process = subprocess.Popen(
         [sys.executable, "-m", "steelyard", "check", *(60 * [str(files["robot"])]), "--verbose"],
         stdout=subprocess.PIPE,
@@ -923,7 +923,7 @@ def test_a_fifo_is_no_result(tmp_path, capsys):
 
 
 def test_a_defect_is_one_line_too(monkeypatch, capsys):
-    """What nobody foresaw is still one line, one object and code 2."""
+    """An unexpected exception gives one line, one JSON object and exit code 2."""
     import steelyard.cli.info as info
 
     def broken(arguments):
@@ -933,12 +933,12 @@ def test_a_defect_is_one_line_too(monkeypatch, capsys):
     monkeypatch.delenv("STEELYARD_TRACEBACK", raising=False)
     assert main(["info", "--json"]) == 2
     out, err = capsys.readouterr()
-    assert "should not have happened (ZeroDivisionError: by surprise)" in err
+    assert "internal error (ZeroDivisionError: by surprise)" in err
     assert "error" in json.loads(out)
 
 
 def test_constraints_on_the_command_line(capsys, tmp_path):
-    """Masses and their total are kept to, and contradictions are named."""
+    """Constraints on masses and on the total mass hold, and contradictions are named."""
     files = {"robot": write_arm(tmp_path), "train": write_run(tmp_path, 1, "train.csv")}
     argv = ["identify", files["robot"], files["train"], "--resamples", "0", "--no-ranges", "--json"]
     code, out, _ = run(capsys, *argv, "--mass", "fore=1.9:2", "--total-mass", "3", "4")

@@ -79,7 +79,7 @@ def test_true_parameters_are_feasible(capsys, tmp_path, arm):
     values, out = write_values(tmp_path / "beta.csv", base.names, beta), tmp_path / "proof.json"
     code, text, err = run(capsys, "base", "test", values, robot, "--certificate", out)
     assert (code, err) == (0, "")
-    assert "feasible: physical robots have these base parameters" in text
+    assert "feasible: a physical robot can have these base parameters" in text
     assert "largest margin" in text
     code, text, err = run(capsys, "verify", out)
     assert (code, err) == (0, "")
@@ -88,7 +88,7 @@ def test_true_parameters_are_feasible(capsys, tmp_path, arm):
 
 
 def test_negative_friction_is_infeasible_and_corrected(capsys, tmp_path, arm):
-    """Exit code 1 with a proof; the correction is feasible, close, and reads back."""
+    """Exit code 1 with a certificate; the correction is feasible, close, and can be read."""
     robot, base, beta = arm
     bad = broken(base, beta)
     values = write_values(tmp_path / "beta.csv", base.names, bad)
@@ -115,7 +115,7 @@ def test_negative_friction_is_infeasible_and_corrected(capsys, tmp_path, arm):
 
 
 def test_feasible_parameters_are_corrected_to_themselves(capsys, tmp_path, arm):
-    """Nothing moves that need not move."""
+    """Feasible base parameters are not changed."""
     robot, base, beta = arm
     values, out = write_values(tmp_path / "beta.csv", base.names, beta), tmp_path / "same.csv"
     code, text, _ = run(capsys, "base", "correct", values, robot, "-o", out, "--json")
@@ -204,7 +204,7 @@ def test_missing_files_and_actions_are_refused(capsys, tmp_path, arm):
 
 
 def test_verify_says_what_is_wrong(capsys, tmp_path, arm):
-    """Exit code 1 for what does not hold, 2 for what is no certificate."""
+    """Exit code 1 for an invalid certificate, 2 for a file that is not a certificate."""
     robot, base, beta = arm
     values = write_values(tmp_path / "beta.csv", base.names, broken(base, beta))
     proof = tmp_path / "proof.json"

@@ -1,4 +1,4 @@
-"""``check --fix``: exit codes, what is said, what is written and what is not."""
+"""``check --fix``: exit codes, output, written files and refusals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *argv: object) -> str:
 
 
 def test_fix_writes_the_nearest_file_and_says_what_changed(capsys, tmp_path):
-    """The bad link is listed with the size of its change; code 0, and a second check is content.
+    """The bad link is listed with the size of its change; code 0, and a second check passes.
 
     Moments 0.02, 0.03 (nearly) and 0.9 become physical by a change of 0.85 / sqrt(3).
     """
@@ -80,7 +80,7 @@ def test_fix_as_json(capsys, tmp_path):
 
 
 def test_what_cannot_be_repaired_is_named_and_the_rest_is(capsys, tmp_path):
-    """A link without mass stays as it is, with advice; the others are repaired; code 1."""
+    """A massless link is left unchanged, with advice; the others are repaired; exit code 1."""
     path, out_path = write_arm(tmp_path, NO_MASS), tmp_path / "fixed.urdf"
     code, out, _ = run(capsys, "check", path, "--fix", out_path)
     assert code == 1
@@ -96,7 +96,7 @@ def test_what_cannot_be_repaired_is_named_and_the_rest_is(capsys, tmp_path):
 
 
 def test_a_physical_file_is_copied(capsys, tmp_path):
-    """Where nothing is wrong nothing changes, not a byte."""
+    """A physical file is copied byte for byte."""
     path, out_path = write_arm(tmp_path, URDF.replace("\n", "\r\n")), tmp_path / "fixed.urdf"
     code, out, _ = run(capsys, "check", path, "--fix", out_path)
     assert code == 0
@@ -141,7 +141,7 @@ def test_fix_refuses_what_it_cannot_write(capsys, tmp_path):
 
 
 def test_a_failed_write_leaves_what_was_there(capsys, tmp_path, monkeypatch):
-    """Where the new file cannot take its place, the old one is whole and nothing else is left."""
+    """If the output cannot be replaced, the old file stays intact and no temporary file is left."""
     path, out_path = write_arm(tmp_path, BROKEN), tmp_path / "fixed.urdf"
     out_path.write_text("precious")
 

@@ -57,7 +57,7 @@ def test_every_method_gives_a_result(capsys, files, method):
     ],
 )
 def test_sources_of_priors(capsys, files, source, words):
-    """The record of the result says where the prior is from, and how much it counted."""
+    """The result records the source of the prior and its weight."""
     code, document, err = identified(capsys, files, "--prior", source, "--gamma", "10")
     assert (code, err) == (0, "")
     record = document["record"]["prior"]
@@ -65,7 +65,7 @@ def test_sources_of_priors(capsys, files, source, words):
 
 
 def test_a_result_as_the_prior_of_the_next(capsys, files):
-    """An identified robot is the prior of other logs, and refused as that of its own."""
+    """A result can be the prior for other logs, and is refused for the logs it came from."""
     code, document, _ = identified(capsys, files)
     path = files["folder"] / "first.json"
     path.write_text(json.dumps(document), encoding="utf-8")
@@ -96,7 +96,7 @@ def test_the_table_of_standard_parameters_as_a_prior(capsys, files, tmp_path):
 
 @pytest.mark.parametrize("rule", ["leave-blocks-out", "l-curve"])
 def test_rules_for_gamma(capsys, files, rule):
-    """Both rules record what they tried."""
+    """Both rules for gamma record the values that they tried."""
     _, document, _ = identified(capsys, files, "--gamma", rule)
     record = document["record"]["prior"]
     assert record["rule"] == rule
@@ -112,7 +112,7 @@ def test_rules_for_gamma(capsys, files, rule):
         (("--gamma", "much"), "--gamma is 'much'; it must be a positive number"),
         (("--gamma", "nan"), "--gamma is 'nan'"),
         (("--gamma", "-1"), "--gamma is '-1'"),
-        (("--gamma", "0"), "--method feasible is without a prior"),
+        (("--gamma", "0"), "--method feasible uses no prior"),
         (("--gamma", "1e30"), "gamma is 1e+30; it must be between"),
         (("--method", "wls", "--prior", "mass=4"), "--prior is given, but the method 'wls' does"),
         (("--method", "wls", "--repair-prior", "floor-moments"), "the method 'wls' does not use"),
@@ -130,7 +130,7 @@ def test_bad_input_is_one_line(capsys, files, options, words):
 
 
 def test_a_file_that_is_not_physical_needs_its_repair_asked_for(capsys, files, tmp_path):
-    """Refused with the body, the rule and the option; with the option it is applied and named."""
+    """An unphysical prior is refused by body, rule and option; with the option it is repaired."""
     text = files["robot"].read_text().replace('izz="0.025"', 'izz="0.9"', 1)
     bad = {**files, "robot": write_arm(tmp_path, text)}
     code, _, err = identified(capsys, bad)
@@ -143,7 +143,7 @@ def test_a_file_that_is_not_physical_needs_its_repair_asked_for(capsys, files, t
 
 
 def test_the_terms_that_the_data_ask_for(capsys, files):
-    """Stated as link side, the arm's motor friction shows."""
+    """With --torque link, the term comparison finds the friction of the simulated motors."""
     argv = ("identify", files["robot"], files["log"], "--json", "--torque", "link")
     assert main([str(part) for part in (*argv, "--resamples", "20", "--no-ranges")]) == 0
     document = json.loads(capsys.readouterr().out)

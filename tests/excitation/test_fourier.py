@@ -79,7 +79,7 @@ def test_motion_repeats_after_its_period():
 
 
 def test_limits_hold_at_any_time_for_random_robots():
-    """No limit that a robot states is passed, and one of the three is nearly used up."""
+    """No limit of the robot is exceeded, and one of the three is nearly reached."""
     rng = np.random.default_rng(3)
     for case in range(300):
         robot = limited_robot(rng)
@@ -169,7 +169,7 @@ def test_same_seed_same_motion():
     ],
 )
 def test_joint_without_room_is_named(limits, what):
-    """A joint whose limits leave no room is refused by name."""
+    """A joint whose limits allow no motion is refused by name."""
     robot = random_robot(np.random.default_rng(6), 3)
     joints = tuple(replace(j, limits=limits) if j.name == "joint_2" else j for j in robot.joints)
     with pytest.raises(RobotError, match=f"'joint_2' cannot move.*{what}"):

@@ -1,4 +1,4 @@
-"""Motions given point by point."""
+"""Motions through sampled positions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from steelyard.testing.random_robots import random_robot
 
 @every("seed", range(5))
 def test_the_spline_gives_back_a_smooth_motion(seed):
-    """Between samples of a sum of sines, position, speed and acceleration are its own."""
+    """Position, speed and acceleration between samples of a sum of sines match the sines."""
     plan = multisine(random_robot(np.random.default_rng(seed), 3), seed=seed)
     time = np.arange(0.0, 5.0, 0.01)
     sampled = SampledTrajectory(plan.joints, time + 7.0, plan.evaluate(time).q)
@@ -46,7 +46,7 @@ def test_a_log_with_positions_is_a_motion():
 
 
 def test_refusals():
-    """Too few points, holes and logs without positions are named."""
+    """Too few points, missing samples and logs without positions are refused."""
     with pytest.raises(SignalError, match="3 points is too short"):
         SampledTrajectory(("a",), np.arange(3.0), np.zeros((3, 1)))
     with pytest.raises(SignalError, match="shape"):

@@ -1,4 +1,4 @@
-"""Certificates to hold a checker to: honest ones of every kind, and damaged ones."""
+"""Certificates to test `verify` with: valid ones of every kind, and damaged ones."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def problem(seed: int) -> Problem:
 
 
 def honest(seed: int, refusals: list[str] | None = None) -> Iterator[dict]:
-    """Certificates without end, of every kind.
+    """An endless stream of valid certificates of every kind.
 
     refusals : collects what the solver said where it gave no answer, and so no certificate.
     """
@@ -134,7 +134,7 @@ def on_the_edge(it: Problem, rng: np.random.Generator) -> dict | None:
                 theta[first + k] += m * value
     try:
         return feasible_certificate(it.model, it.blocks, theta)
-    except EstimationError:  # these bodies do not meet what else is asked here
+    except EstimationError:  # these bodies do not meet the other conditions
         return None
 
 
@@ -176,7 +176,7 @@ def rescaled(document: dict, rng: np.random.Generator) -> dict:
 
 
 def optimal(it: Problem, rng: np.random.Generator) -> dict | None:
-    """A random fit, settled."""
+    """A random fit, moved to an exactly feasible point."""
     n = it.base.rank
     K = it.base.K * it.scale
     R = np.triu(rng.normal(size=(n, n))) / np.max(np.abs(K), axis=1)
@@ -194,7 +194,7 @@ def optimal(it: Problem, rng: np.random.Generator) -> dict | None:
 
 
 def with_others(seed: int, refusals: list[str] | None = None) -> Iterator[tuple[dict, dict]]:
-    """Honest certificates, each with an earlier one, of the same kind and shape if there is one."""
+    """Valid certificates, each with an earlier one, of the same kind and shape if there is one."""
     earlier: dict[tuple, dict] = {}
     before: dict | None = None
     for document in honest(seed, refusals):
@@ -208,7 +208,7 @@ def with_others(seed: int, refusals: list[str] | None = None) -> Iterator[tuple[
 
 
 def mutant(document: dict, other: dict, rng: np.random.Generator) -> tuple[str, dict]:
-    """What was done, and a damaged copy, most often with hashes that match again.
+    """The kind of damage and a damaged copy, whose hashes are recomputed in most cases.
 
     other : another certificate, to take stale numbers from.
     """
@@ -339,7 +339,7 @@ def swap(document: dict, other: dict, rng: np.random.Generator) -> bool:
 
 
 def stale(document: dict, other: dict, rng: np.random.Generator) -> bool:
-    """Numbers of another certificate in place of this one's."""
+    """Replace numbers by those of another certificate."""
     shared = [
         key
         for key in ("theta", "beta", "y", "duals", "u", "z", "K", "value")
@@ -353,7 +353,7 @@ def stale(document: dict, other: dict, rng: np.random.Generator) -> bool:
 
 
 def edit_digit(document: dict, other: dict, rng: np.random.Generator) -> bool:
-    """One digit of one number becomes another."""
+    """Change one digit of one number."""
     holders: list[tuple[list, int]] = []
 
     def collect(value: object) -> None:
@@ -388,7 +388,7 @@ def claim_more(document: dict, other: dict, rng: np.random.Generator) -> bool:
 
 
 def edit_hash(document: dict, other: dict, rng: np.random.Generator) -> bool:
-    """Another hash than the content's."""
+    """A hash that does not match the content."""
     name = ("constraints", "digits")[int(rng.integers(2))]
     document["hashes"][name] = other["hashes"][name]
     return document["hashes"][name] != resealed(document)["hashes"][name]

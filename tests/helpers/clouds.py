@@ -1,4 +1,4 @@
-"""Bodies made of point masses: what no formula of the product is needed for."""
+"""Bodies made of point masses, computed without any formula of the package."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def in_ball(rng, n):
 
 
 def pendulums(n=2, **merged):
-    """A chain of hinged links l1, l2, ... on a base; ``merged`` hangs named links on them."""
+    """A chain of revolute links l1, l2, ... on a base; ``merged`` fixes named links to them."""
     links = [Link("base"), *(Link(f"l{i}") for i in range(1, n + 1))]
     axis = np.array([0.0, 1.0, 0.0])
     joints = [

@@ -1,4 +1,4 @@
-"""Combinations of parameters in words, read back."""
+"""Parse the text of a combination of parameters."""
 
 from __future__ import annotations
 

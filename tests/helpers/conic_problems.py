@@ -1,4 +1,4 @@
-"""Random conic problems, and the same in the words of CVXPY."""
+"""Random conic problems, and the same problems in CVXPY."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def random_matrix(rng, size):
 
 
 def random_problem(rng):
-    """A strictly feasible problem with cones of all kinds, and the same in CVXPY's words."""
+    """A strictly feasible problem with cones of all kinds, and the same in CVXPY."""
     n = int(rng.integers(3, 9))
     inside = rng.normal(size=n)
     scale = 10.0 ** rng.uniform(-3, 3, size=n)

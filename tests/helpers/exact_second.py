@@ -1,4 +1,4 @@
-"""A second opinion on certificates, written apart from the first and in another way.
+"""A second, independent implementation of `verify`, by another algorithm.
 
 Everything becomes integers over one common denominator. A symmetric matrix is positive
 semidefinite if and only if all coefficients of det(t 1 + M) are non-negative (all eigenvalues are

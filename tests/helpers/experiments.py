@@ -1,4 +1,4 @@
-"""Small identification experiments with a known truth."""
+"""Small identification experiments with known true parameters."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def numbers(values) -> str:
 
 
 def urdf_text(robot: Robot) -> str:
-    """A minimal URDF of a robot whose link frames stand at its joints."""
+    """A minimal URDF of a robot whose link frames are at its joints."""
     lines = [f'<robot name="{robot.name}">']
     for link in robot.links:
         lines.append(f'<link name="{link.name}">')
@@ -102,7 +102,7 @@ def pinocchio_torque(robot: Robot, q, v, a, armature=None) -> np.ndarray:
     """Torques by Pinocchio's ``rnea``, in our coordinate order.
 
     A robot with mimic joints is released into one where every joint is free, and the
-    torques are collected by virtual work, so that the oracle knows nothing of mimics.
+    torques are combined by virtual work, so that the oracle does not depend on mimic joints.
     """
     import pinocchio as pin
 

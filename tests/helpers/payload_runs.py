@@ -1,4 +1,4 @@
-"""Runs of a virtual arm without and with a known payload, whose recorded torques are off."""
+"""Runs of a simulated arm without and with a known payload, with wrong drive gains."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PayloadRuns:
     """A six-joint arm, its two motions, and the noise of its torques.
 
     noise : standard deviation as a share of the root mean square of each joint's torque; it
-    passes a low-pass of 10 Hz, so that neighbours resemble each other.
+    passes a low-pass of 10 Hz, so that neighbouring samples are correlated.
     """
 
     noise: float = 0.02
@@ -65,7 +65,7 @@ class PayloadRuns:
         return logs[0], logs[1]
 
     def drawn(self, seed: int) -> tuple[np.ndarray, Log, Log]:
-        """True gains (n_joints,) and both logs, with noise and with torques over the gains."""
+        """True gains (n_joints,) and both logs, with torques divided by the gains, and noise."""
         from scipy.signal import lfilter
 
         rng = np.random.default_rng([7, seed])

@@ -1,4 +1,4 @@
-"""Where links stand, composed from the robot's own joints."""
+"""Poses of links, composed from the robot's joints."""
 
 from __future__ import annotations
 

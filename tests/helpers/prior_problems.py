@@ -82,7 +82,7 @@ def random_fit(seed: int) -> tuple[Fit, float]:
 def body_difference(prior: Prior, first: tuple[int, ...], one: np.ndarray, other: np.ndarray):
     """Largest |S - S'| / |S| over the bodies with a prior, with S = J0^-½ J J0^-½.
 
-    In these coordinates neither the frame nor the units of a body matter.
+    This measure is independent of the link frame and of the units.
     """
     worst = 0.0
     for k, start in enumerate(first):
@@ -97,7 +97,7 @@ def body_difference(prior: Prior, first: tuple[int, ...], one: np.ndarray, other
 def in_cvxpy(fit: Fit, gamma: float, metric: str = "entropic") -> tuple[float, np.ndarray]:
     """Optimal objective and theta by CVXPY and Clarabel, from the formulas of the docs.
 
-    Raises cvxpy.SolverError where it has no answer that it vouches for.
+    Raises cvxpy.SolverError if its status is not optimal.
     """
     import cvxpy
 
@@ -111,7 +111,7 @@ def in_cvxpy(fit: Fit, gamma: float, metric: str = "entropic") -> tuple[float, n
     x = cvxpy.Variable(len(T))
     theta = T @ x
     cost = cvxpy.sum_squares((fit.F @ T) @ x - fit.g)
-    # what nothing else determines is placed by weak pulls, part of the problem
+    # weak pulls, part of the problem, determine what nothing else determines
     anchor, wish = problem.pulls(gamma)
     pull = anchor @ np.linalg.pinv(problem.turn)
     cost += cvxpy.sum_squares((pull @ T) @ x - pull @ problem.origin - wish)

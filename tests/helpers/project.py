@@ -1,4 +1,4 @@
-"""Where the project lies: its sources, its documentation, and the data beside it."""
+"""Paths of the project: sources, documentation, and data beside it."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ DOCS = ROOT / "docs"
 EXAMPLES = ROOT / "examples"
 HELPERS = ROOT / "tests" / "helpers"
 BESIDE = ROOT.parent / "shared"
-"""Papers and recorded logs, where they are at hand."""
+"""Papers and recorded logs, if they are available."""

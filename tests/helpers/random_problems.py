@@ -1,4 +1,4 @@
-"""Random constrained identification problems, and a strict judge of their answers."""
+"""Random constrained identification problems, and an exact check of their solutions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from steelyard.testing.random_robots import random_robot
 
 @dataclass(frozen=True)
 class Problem:
-    """A model with data, what is known of it, and what is peculiar about it."""
+    """A model with data, its constraints, and which difficulties it has."""
 
     model: Model
     regression: Regression
@@ -45,7 +45,7 @@ class Judgement:
 
 
 def random_problem(seed: int) -> Problem:
-    """Two to seven links, 0 to 60 dB, some under-excited, impossible or massless."""
+    """Two to seven links, 0 to 60 dB, some under-excited, unphysical or massless."""
     rng = np.random.default_rng([seed, 77])
     n_joints = int(rng.integers(2, 8))
     robot = random_robot(rng, n_joints, chain=True, prismatic=0.2, fixed=0.1)
@@ -102,8 +102,8 @@ def judge(problem: Problem) -> Judgement:
 
 
 def drift(problem: Problem, step: np.ndarray) -> np.ndarray:
-    """The part of a step from the prior that lies in directions the data leave open, in units of
-    typical parameters.
+    """The part of a step from the prior in directions that the data do not determine, in units
+    of typical parameters.
     """
     base = problem.regression.base
     scale = parameter_scale(problem.model)

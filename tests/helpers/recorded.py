@@ -83,7 +83,7 @@ def panda_log() -> Log:
 
 
 def kuka_robot() -> Robot:
-    """The KUKA LWR4+ as its makers of data describe it."""
+    """The KUKA LWR4+ as the authors of the data describe it."""
     return Robot.from_urdf(dataset(KUKA) / "kuka_lwr4.urdf")
 
 
@@ -106,7 +106,7 @@ def ur10_robot() -> Robot:
 def ur10_log(part: Literal["first two thirds", "last third"]) -> Log:
     """Positions, velocities and torques (motor currents times drive gains) of one motion, 125 Hz.
 
-    The last third alone is little to learn from.
+    The last third alone is a short training set.
     """
     table = csv_table(dataset(UR10) / "ur10_exciting_trajectory.csv.gz")
     cut = 2 * len(table["t"]) // 3
@@ -121,7 +121,7 @@ def ur10_log(part: Literal["first two thirds", "last third"]) -> Log:
 
 
 def kinova_robot() -> Robot:
-    """The Kinova Gen3 as the makers of the data describe it; some of its bodies are none."""
+    """The Kinova Gen3 as the authors of the data describe it; some of its bodies are unphysical."""
     return Robot.from_urdf(dataset(KINOVA) / "gen3.urdf")
 
 
@@ -137,7 +137,7 @@ def kinova_log(file: str) -> Log:
 
 
 def tx40_facts() -> dict:
-    """Gear ratios, processing and a priori drive parameters, by the makers of the data."""
+    """Gear ratios, processing and a priori drive parameters, by the authors of the data."""
     return json.loads((dataset(TX40) / "drive_model_and_prior.json").read_text(encoding="utf-8"))
 
 
@@ -152,7 +152,7 @@ def tx40_overlay() -> Overlay:
 
 
 def tx40_processing() -> Processing:
-    """What the makers of the data did: 100 Hz, every tenth sample, their dead bands (rad/s)."""
+    """The processing of the authors: 100 Hz, every tenth sample, their dead bands (rad/s)."""
     bands = tx40_facts()["velocity_deadband_rad_s"]
     joints = tx40_robot().joint_names
     return Processing(cutoff_hz=100.0, decimate=10, dead_band=dict(zip(joints, bands, strict=True)))
@@ -186,7 +186,7 @@ def tx40_log(first: int = 0, behind: int | None = None, name: str = "tx40") -> L
 
 
 def tx40_prior(model: Model, *, offsets: bool) -> np.ndarray:
-    """CAD inertials with the makers' drive parameters, as terms along joints and motor 6.
+    """CAD inertials with the authors' drive parameters, as terms along joints and motor 6.
 
     Their Ia5, fv5 and fv6 hold rotor 6's share (Gautier and Venture 2013, eq 35). That
     paper takes offsets as zero a priori.

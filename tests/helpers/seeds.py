@@ -1,4 +1,4 @@
-"""Properties over many random cases, as one test that names the case in which it fails."""
+"""Tests of properties over many random cases; a failing test names the case."""
 
 from __future__ import annotations
 

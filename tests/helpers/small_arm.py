@@ -1,4 +1,4 @@
-"""A two-joint arm as files: its URDF, logs of its motion, and what it is really like."""
+"""A two-joint arm as files: its URDF, logs of its motion, and its true parameters."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def write_arm(folder: Path, text: str = URDF, name: str = "arm.urdf") -> Path:
 
 
 def true_theta(model: Model) -> np.ndarray:
-    """What the arm is really like: heavier than its file says, with friction."""
+    """True parameters of the arm: heavier than in its file, with friction."""
     theta = 1.1 * model.prior_theta()
     for k, column in enumerate(model.columns):
         theta[k] = TERMS.get(column.symbol, theta[k])

@@ -1,4 +1,4 @@
-"""A statement that is only a sentence, for conditions that stand for nothing else."""
+"""A statement that is only a sentence, for conditions made up by tests."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ CONSTANTS = (2.0, 3.0, 5.0, 0.5, 0.25, 0.1)
 
 
 def test_exact_torques_give_exact_gains():
-    """Without noise the gains come out to what differentiating the positions leaves."""
+    """Without noise the gains are exact up to the error of differentiating positions."""
     quiet = replace(WORLD, noise=0.0)
     truth, empty, loaded = quiet.drawn(1)
     found = identify_gains(quiet.robot, empty, loaded, PAYLOAD, processing=PROCESSING)
@@ -57,7 +57,7 @@ def test_intervals_hold_the_truth():
 
 
 def test_noise_does_not_pull_gains_towards_zero():
-    """With noise of 30 % the linear form is low by its share of the torque; ours is not."""
+    """With noise of 30 % the linear form underestimates the gains; Gauss-Newton does not."""
     world = replace(WORLD, noise=0.3)
     model = Model(with_open_gains(world.robot))
     base = base_map(model)
@@ -70,7 +70,7 @@ def test_noise_does_not_pull_gains_towards_zero():
         ]
         ours.append(1.0 / fit_gains(runs).inverse_gain / truth)
         linear.append(linear_gains(merge(runs)) / truth)
-    sharp = slice(1, 5)  # the joints that the payload loads well
+    sharp = slice(1, 5)  # the joints on which the payload has much torque
     ours, linear = np.array(ours)[:, sharp], np.array(linear)[:, sharp]
     assert abs(ours.mean() - 1.0) < 3.0 * ours.std() / np.sqrt(ours.size)
     assert linear.mean() - 1.0 < -5.0 * linear.std() / np.sqrt(linear.size)
@@ -205,7 +205,7 @@ def test_currents_of_joints_give_constants():
 
 
 def test_a_gain_that_the_payload_does_not_tell_has_no_value():
-    """Two grams in the noise of the torques tell no gain, and the words say so."""
+    """A payload of two grams determines no gain above the noise, and the words say so."""
     light = Payload.of("tool", 0.002, (0.0, 0.0, 0.05))
     world = replace(WORLD, payload=light, noise=0.05)
     _, empty, loaded = world.drawn(1)
@@ -233,7 +233,7 @@ def test_an_uncertain_mass_widens_all_gains():
 
 
 def test_bad_payloads_and_runs_are_refused():
-    """What cannot be a payload, sits where nothing moves, or leaves nothing to compare."""
+    """Invalid payloads, payloads on a link that never moves, and missing logs are refused."""
     with pytest.raises(EstimationError, match="mass is 0 kg; it must be positive"):
         Payload("tool", np.zeros(10))
     with pytest.raises(EstimationError, match="breaks the triangle inequality"):
@@ -261,7 +261,7 @@ def test_bad_payloads_and_runs_are_refused():
 
 
 def test_missing_torques_are_left_out():
-    """NaN in the torque of a joint takes those rows from that joint, and from no other."""
+    """NaN in the torque of a joint removes these rows of that joint, and of no other."""
     _, empty, _ = WORLD.drawn(7)
     model = Model(with_open_gains(WORLD.robot))
     done = prepare(empty, model, RAW)
@@ -273,7 +273,7 @@ def test_missing_torques_are_left_out():
 
 
 def test_logs_are_taken_one_at_a_time():
-    """A generator of logs is asked for the next one when the one before is gone."""
+    """The next log of a generator is read only after the previous one is freed."""
     _, *logs = WORLD.drawn(9)
     alive = []
 
@@ -314,7 +314,7 @@ def test_gains_do_not_depend_on_the_order_of_runs():
 
 
 def test_a_short_run_keeps_its_own_time_blocks():
-    """Beside a longer run it keeps the blocks that its own length asks for; merged it would not."""
+    """A short run beside a longer one keeps blocks for its own length, unlike when merged."""
     _, empty, _ = replace(WORLD, duration_s=20.0).drawn(11)
     _, _, loaded = WORLD.drawn(11)
     model = Model(with_open_gains(WORLD.robot))
@@ -332,7 +332,7 @@ def test_a_short_run_keeps_its_own_time_blocks():
 
 
 def test_a_fit_needs_the_payloads_column():
-    """Regressions without it, and none at all, are refused."""
+    """Regressions without the payload column, and an empty list, are refused."""
     _, empty, _ = WORLD.drawn(12)
     model = Model(with_open_gains(WORLD.robot))
     done = prepare(empty, model, PROCESSING)

@@ -133,7 +133,7 @@ def test_the_dead_band_keeps_friction_honest(arm, logs):
 
 
 def test_logs_are_taken_one_at_a_time(arm, logs):
-    """A generator of logs is enough, and none is asked for before the one before is done."""
+    """Logs may come from a generator; the next is read after the previous one is processed."""
     alive: list[str] = []
 
     def one_by_one():
@@ -155,7 +155,7 @@ def test_runs_that_share_a_name_stay_apart(arm, logs):
 
 
 def test_numbered_names_do_not_collide_with_given_ones(logs):
-    """A log that is really called run_2 keeps the numbered one from taking its name."""
+    """A numbered name is not used if another log already has it."""
     named = [replace(logs[0], name=name) for name in ("run", "run_2", "run", "run_2", "run")]
     names = [log.name for log in with_unique_names(named)]
     assert len(set(names)) == len(names)
@@ -181,7 +181,7 @@ terms = ["coulomb", "drive_inertia"]
 
 
 def test_an_overlay_names_the_terms_and_gravity(arm):
-    """Terms are the joint's own, else the overlay's for all; couplings follow; gravity changes."""
+    """Terms stated for a joint override those for all; couplings and gravity are applied too."""
     overlay = parse_overlay(OVERLAY)
     model = model_of(arm, overlay=overlay)
     assert [term.name for term in model.terms] == [
@@ -196,7 +196,7 @@ def test_an_overlay_names_the_terms_and_gravity(arm):
 
 
 def test_an_overlay_without_terms_means_all_of_them(arm):
-    """An overlay that says nothing of terms leaves the default ones; so does no overlay."""
+    """Without an overlay, or with one that states no terms, the default terms are used."""
     overlay = parse_overlay("gravity = [0.0, 0.0, 0.0]")
     everything = joint_terms(arm.joint_names)
     assert terms_from_overlay(arm, overlay) == everything
@@ -267,19 +267,19 @@ def test_what_was_done_is_recorded(arm, logs):
     ],
 )
 def test_refusals(arm, logs, changes, error, words):
-    """What cannot be done is refused in one line that says why."""
+    """Wrong arguments are refused in one line that says why."""
     with pytest.raises(error, match=words) as caught:
         identify(arm, logs, **changes)
     assert "\n" not in str(caught.value)
 
 
 def test_no_log_is_refused(arm):
-    """An empty list of logs is no experiment."""
+    """An empty list of logs is refused."""
     with pytest.raises(LogError, match="no log"):
         identify(arm, [])
 
 
-# --- what the user should know ----------------------------------------------------------------
+# --- findings ---------------------------------------------------------------------------------
 
 
 def codes(found) -> list[str]:
@@ -303,14 +303,14 @@ def test_the_same_log_twice_is_refused(arm, logs):
 
 
 def test_the_record_holds_the_content_of_each_log(arm, logs):
-    """The record names logs by their content, so that a later test can tell them."""
+    """The record has content hashes of the logs, so that validation can recognise them."""
     estimate = identify(arm, logs).estimate
     assert [run.content_sha256 for run in estimate.runs] == [log.content_hash for log in logs]
     assert estimate.log_hashes == {log.content_hash for log in logs}
 
 
 def test_a_test_on_the_training_log_is_called_a_fit(arm, logs):
-    """validate_logs tells logs that were used from those that were not."""
+    """validate_logs recognises logs that were used for the estimate."""
     found = identify(arm, logs[:1])
     estimate = found.estimate
     arguments = (found.model, estimate.base, estimate.beta)
@@ -362,7 +362,7 @@ def test_a_good_log_raises_no_doubt(arm, logs):
 
 
 def test_few_samples_are_said_with_what_took_them(arm, logs):
-    """Where little is left, the finding names the joint, each step's share, and the options."""
+    """If few samples are left, the finding names the joint, each step's share, and the options."""
     few = identify(arm, logs[0], processing=Processing(cutoff_hz=15.0, decimate=30))
     said = words(few, "few-samples")
     assert re.search(r"shoulder \(\d+ for 1\d\)", said)
@@ -370,7 +370,7 @@ def test_few_samples_are_said_with_what_took_them(arm, logs):
     assert "--cutoff-hz" in said
     assert "--dead-band" in said
     cut = identify(arm, logs[0], processing=Processing(cutoff_hz=15.0, trim_s=(4.5, 4.0)))
-    assert re.search(r"trimming took 8.5 of 10 s \(85%\)", words(cut, "trimmed-away"))
+    assert re.search(r"trimming removed 8.5 of 10 s \(85%\)", words(cut, "trimmed-away"))
     v = np.abs(prepare(logs[0], arm).motion.v)
     slow = Processing(dead_band={"elbow": float(np.quantile(v[:, 1], 0.9))})
     said = words(identify(arm, logs[0], processing=slow), "mostly-slow")
@@ -378,7 +378,7 @@ def test_few_samples_are_said_with_what_took_them(arm, logs):
 
 
 def test_there_is_one_dead_band(arm, logs):
-    """A band in the processing takes the place of the automatic one, by the friction's speed."""
+    """A dead band in the processing replaces the automatic one, by the friction's speed."""
     found = identify(arm, logs[0], processing=Processing(dead_band=0.05))
     run = prepare(logs[0], arm, Processing(dead_band=None))
     kept = np.abs(run.motion.v) >= 0.05
@@ -460,7 +460,7 @@ def test_misuse_says_what_to_pass(arm, robot, given, words):
 
 
 def test_a_model_in_the_place_of_a_robot(arm, logs):
-    """Whoever has a model is told what to take from it."""
+    """A model in place of a robot is refused, and the message says what to pass."""
     with pytest.raises(SteelyardError, match=r"pass model.robot, and terms=model.terms"):
         identify(Model(arm), logs)  # type: ignore[arg-type]
 
@@ -487,7 +487,7 @@ def test_constrained_methods_give_standard_parameters(arm, logs, method):
 
 
 def test_a_robot_without_masses_has_no_prior(capsys):
-    """Nothing is assumed of bodies whose masses no file states, and the result says so."""
+    """Bodies without a mass in the file have no prior, and the result says so."""
     robot, log = pendulum_log(0)
     found = identify(robot, [log], n_resamples=20, ranges=False)
     assert "no-prior" in codes(found)
@@ -525,7 +525,7 @@ def test_smeared_friction_is_said():
 
 
 def test_a_torque_of_zeros_is_refused_by_name():
-    """An unmeasured torque written as zeros is no measurement."""
+    """A torque that is zero throughout is treated as not measured."""
     robot, log = pendulum_log(2)
     zero = Log(log.time, {**log.signals, ("j", "torque"): np.zeros(len(log.time))})
     for method in ("wls", "ols", "feasible"):
@@ -534,7 +534,7 @@ def test_a_torque_of_zeros_is_refused_by_name():
 
 
 def test_a_spike_beyond_arithmetic_is_refused():
-    """One torque of 1e300 is named, not turned into a misleading answer."""
+    """One torque of 1e300 is refused by name."""
     robot, log = pendulum_log(3)
     tau = np.array(log.signals["j", "torque"])
     tau[1000] = 1e300

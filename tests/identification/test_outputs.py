@@ -30,7 +30,7 @@ QUICK = {"n_resamples": 20, "ranges": False, "threads": 1}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A robot file, a log to learn from, a log to test on."""
+    """A robot file, a training log and a held-out log."""
     folder = tmp_path_factory.mktemp("arm")
     (folder / "arm.urdf").write_text(URDF, encoding="utf-8")
     robot = Robot.from_urdf_text(URDF)
@@ -41,7 +41,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(folder) -> Identification:
-    """The library's answer."""
+    """The identification by the library."""
     robot, train, test = from_files(folder)
     return identify(robot, train, validate_on=test, level=0.9, **QUICK)
 
@@ -124,7 +124,7 @@ def test_no_held_out_log_is_no_validation(folder):
 
 
 def test_bad_arguments_are_refused_before_any_log_is_read(folder):
-    """A level that is none, and held-out logs that are no logs, cost no long work."""
+    """An invalid level or held-out log is refused before any long computation."""
     robot, _, _ = from_files(folder)
 
     def unread():

@@ -1,4 +1,4 @@
-"""The default on recorded arms: it predicts motions that it has not seen.
+"""The default method on recorded arms: errors on held-out motions.
 
 `benchmarks/run.py real` has all rows and all methods; these are the quick ones.
 """
@@ -57,7 +57,7 @@ def test_kuka_run_3_is_predicted(kuka_data, torque):
     )
     assert found.prediction.relative_error <= (0.045 if torque == "link" else 0.06)
     assert found.prior.relative_error > 0.11
-    # the weight is a choice between too much and too little, not an end of what was tried
+    # the chosen weight lies inside the range that was tried, not at an end
     assert 1.0 <= estimate.prior.gamma <= 1e3
 
 
@@ -93,7 +93,7 @@ def test_ur10_learns_from_a_third():
     }
     assert others["wls"] > 3.0 * own.prediction.relative_error
     assert others["feasible"] > 1.2 * own.prediction.relative_error
-    # what cannot be told is named: wrist 2 turns one way only
+    # undetermined parameters are named: wrist 2 moves in one direction only
     (finding,) = (f for f in found.estimate.findings if f.code == "not-excited")
     assert "wrist_2_joint moves in one direction only" in finding.words
 

@@ -1,4 +1,4 @@
-"""The report: complete, offline, and deaf to what files try to make it do."""
+"""The report: complete, offline, and safe against markup in names."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def page(report: Report) -> Page:
 
 
 def test_every_base_parameter_is_there(report, page):
-    """Name, value and combination of each base parameter stand in the page."""
+    """The page has name, value and combination of each base parameter."""
     for k, name in enumerate(report.estimate.base.names):
         assert name in page.text
         assert report.estimate.base.combination(k) in page.text
@@ -123,7 +123,7 @@ def test_every_section_is_there(page):
 
 
 def test_findings_are_shown_in_full(report):
-    """The words of every finding stand in the page."""
+    """The page has the text of every finding."""
     from steelyard.findings import Finding
 
     findings = (Finding("warning", "a", "first thing"), Finding("info", "b", "second <b>thing</b>"))
@@ -210,7 +210,7 @@ def test_a_report_needs_neither_run_nor_errors(report):
 
 
 def test_what_the_data_leave_open_is_said(report):
-    """A parameter without a value is called open, and shows no number."""
+    """A parameter without a value is called "not determined", and shows no number."""
     robot = report.model.robot
     log = arm_log(robot, 1)
     still = {key: np.zeros(len(log)) if key == ("elbow", "position") else values
@@ -221,7 +221,7 @@ def test_what_the_data_leave_open_is_said(report):
         processing=Processing(still_joints="keep", cutoff_hz=10.0),
     )
     text = Page(render_report(Report(found.model, found.estimate))).text
-    assert "left open" in text
+    assert "not determined" in text
     assert "nan" not in text.lower().split()
 
 
@@ -231,14 +231,14 @@ def test_the_same_result_gives_the_same_report(report):
 
 
 def test_the_page_is_written_whole_or_not_at_all(tmp_path, report):
-    """A folder that is not there is refused in one line, and leaves nothing behind."""
+    """A missing folder is refused in one line, and no file is left."""
     with pytest.raises(ResultError, match="cannot be written"):
         write_report(tmp_path / "nowhere" / "report.html", report)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_fates_fill_one_row_per_body(report):
-    """The ten of each link and the terms of its joint stand in one row, none twice."""
+    """The ten parameters of each link and the terms of its joint are in one row, each once."""
     symbols, rows = fate_table(report)
     assert symbols[:3] == ["m", "mx", "my"]
     assert [label for label, _ in rows] == ["upper · shoulder", "fore · elbow"]
@@ -260,7 +260,7 @@ def test_units_of_channels_follow_the_joints():
 
 
 def test_what_was_done_to_the_signals_is_told(report):
-    """The record's cutoff, decimation and dead band come back as words."""
+    """The report states the cutoff, decimation and dead band of the record."""
     record = report.estimate.runs[0]
     told = dict(processing_rows(record))
     assert significant(record.cutoff_hz) in told["low-pass"]
@@ -283,12 +283,14 @@ def parameter(value: float, lower: float, upper: float) -> ParameterEstimate:
     ],
 )
 def test_how_well_a_parameter_is_told(value, lower, upper, expected):
-    """Within ten per cent, roughly, not apart from zero, or open."""
+    """Within ten per cent, roughly, with zero in the interval, or not determined."""
     assert strength(parameter(value, lower, upper)) == expected
 
 
 def test_the_small_plot_is_in_units_of_the_value():
-    """Zero is at a quarter of the axis, the value at a half, for either sign; rest is cut."""
+    """Zero is at a quarter of the axis and the value at half of it, for either sign; the rest is
+    clipped.
+    """
     for sign in (1.0, -1.0):
         row = parameter_row(parameter(2.0 * sign, 2.0 * sign - 1.0, 2.0 * sign + 1.0), sign)
         assert row.mid_x == FOREST_WIDTH / 2

@@ -1,4 +1,4 @@
-"""The arm that comes with the package: physical, and worth identifying."""
+"""The built-in arm: physical, and identifiable from a simulated log."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_pinocchio_reads_the_same_arm():
 
 @every("seed", range(20))
 def test_truth_is_physical_and_differs_as_stated(seed):
-    """Every true body can exist, is 5 to 15 % off in mass and shifted by centimetres."""
+    """Every true body is physical, and differs by 5 to 15 % in mass and by up to centimetres."""
     model = Model(builtin_arm())
     drawn, true = (
         body_parameters(model, theta)
@@ -97,7 +97,7 @@ def test_truth_is_physical_and_differs_as_stated(seed):
 
 
 def test_truth_fills_the_terms_that_the_model_has():
-    """Friction goes where there are columns for it; the links do not depend on the terms."""
+    """Friction is set where the model has columns for it; links do not depend on the terms."""
     robot = builtin_arm()
     full, some = Model(robot), Model(robot, joint_terms(robot.joint_names, ("viscous",)))
     theta, less = builtin_truth(full), builtin_truth(some)

@@ -43,7 +43,7 @@ def test_the_pieces_are_the_law(kind):
 
 
 def test_coulomb_friction_is_exactly_one():
-    """No rounding comes in by the pieces where friction is constant."""
+    """Constant friction is represented without rounding errors."""
     pieces = friction_pieces(term_kind("coulomb"))
     assert np.all(pieces[:, 0] == 1.0)
     assert np.all(pieces[:, 1:] == 0.0)

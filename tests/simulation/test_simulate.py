@@ -116,7 +116,7 @@ def test_forward_dynamics_agree_with_articulated_bodies():
 
 
 def test_forward_dynamics_invert_the_torque():
-    """Friction and offsets of all terms, coupled ones too, are undone by the inverse."""
+    """Forward dynamics inverts inverse dynamics, with friction and offsets of all terms."""
     rng = np.random.default_rng(1)
     for _ in range(20):
         robot = random_robot(rng, int(rng.integers(2, 7)), mimic=0.2)
@@ -294,7 +294,7 @@ def test_viscous_friction_decays_as_in_the_textbook():
 
 @pytest.mark.parametrize("fc", [1.0, 1e3, 1e6])
 def test_stiff_friction_holds_still_without_chatter(fc):
-    """However large friction is against the mass, a stuck joint does not shake."""
+    """A stuck joint does not chatter, however large friction is for its mass."""
     robot = replace(slider(0.01), gravity=frozen_array([9.81, 0, 0], (3,)))
     model = Model(robot)
     theta = model.theta({"rail_0.fc": fc})
@@ -371,7 +371,7 @@ def test_recorded_torque_is_the_torque_of_the_motion(kind):
 
 
 def test_computed_torque_follows_and_friction_makes_it_lag():
-    """With a perfect model the error is that of holding; friction adds about fc/(M Kp)."""
+    """With a perfect model only the held torque causes errors; friction adds about fc/(M Kp)."""
     rng = np.random.default_rng(6)
     robot = random_robot(rng, 4, prismatic=0.0)
     model = Model(robot)
@@ -565,7 +565,7 @@ def test_divergence_names_joint_and_time():
 
 
 def test_weak_controller_loses_the_reference():
-    """A joint on too soft a spring is reported when it is further away than its leash."""
+    """A joint whose stiffness is too low is reported when its error exceeds the leash."""
     model, _, plan = small_case()
     theta = model.theta({"rail_0.fc": 5.0})
     soft = Controller("pd", stiffness=1e-3, leash={"rail_0": 0.02, "rail_1": 5.0})
@@ -574,7 +574,7 @@ def test_weak_controller_loses_the_reference():
 
 
 def test_unphysical_link_is_named():
-    """Where no motion has an inertia, the link whose parameters are wrong is named."""
+    """If the inertia matrix is not positive definite, the link with wrong parameters is named."""
     robot = random_robot(np.random.default_rng(15), 3, chain=True, prismatic=0.0, fixed=0.0)
     model = Model(robot)
     theta = model.theta(
@@ -619,9 +619,9 @@ def test_settings_are_checked(arguments, what):
 
 
 def test_parameters_are_checked():
-    """Friction that pushes, NaN, foreign joints and unknown controllers are refused."""
+    """Negative friction, NaN, unknown joints and unknown controllers are refused."""
     model, theta, plan = small_case()
-    with pytest.raises(SimulationError, match=r"rail_1.fc is -0.1 N: friction that pushes"):
+    with pytest.raises(SimulationError, match=r"rail_1.fc is -0.1 N: negative friction"):
         simulate(model, model.theta({"rail_1.fc": -0.1}), plan, duration_s=0.1)
     with pytest.raises(SimulationError, match=r"rail_1.Ia is nan"):
         simulate(model, model.theta({"rail_1.Ia": np.nan}), plan, duration_s=0.1)

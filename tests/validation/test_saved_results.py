@@ -1,4 +1,4 @@
-"""A result that was saved is tested on logs as the identification itself was."""
+"""Validation of a saved result gives the same as validation by `identify`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_saved_result_has_the_errors_it_had(found, result):
 
 
 def test_the_recorded_processing_is_taken(result):
-    """Dead band and trimming are those of the estimate, and the cutoff is the one it got."""
+    """Dead band, trimming and cutoff are those of the estimate."""
     processing = recorded_processing(result)
     assert (processing.dead_band, processing.trim_s) == (0.05, (0.5, 0.25))
     assert processing.cutoff_hz == result.document["record"]["runs"][0]["cutoff_hz"]
@@ -56,7 +56,7 @@ def test_training_data_is_told_from_held_out_data(result):
 
 
 def test_a_result_without_a_record_is_refused(result):
-    """What is missing is said; with processing given, the record is not needed."""
+    """A missing record is refused; with processing given, the record is not needed."""
     bare = replace(result, document={k: v for k, v in result.document.items() if k != "record"})
     with pytest.raises(ResultError, match="does not record how its signals were processed"):
         validate_result(ARM, bare, arm_log(ARM, 2))

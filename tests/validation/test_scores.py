@@ -63,7 +63,7 @@ def test_perfect_and_mean_predictions():
 
 
 def test_baselines_are_the_file_and_nothing():
-    """The zero model is 100 % off; the prior is the torque of the file's inertials."""
+    """The zero model has an error of 100 %; the prior predicts with the file's inertials."""
     _, model, motion, measured = case()
     found = validate(model, np.zeros_like(measured.tau), motion, measured)
     assert found.zero.relative_error == 1.0
@@ -100,7 +100,7 @@ def test_verdict_names_channels_that_became_worse():
 
 
 def test_missing_rows_are_skipped():
-    """Rows that are NaN count for nothing, whatever is predicted there."""
+    """Rows with NaN torque are ignored, whatever is predicted there."""
     rng, model, motion, measured = case(n_samples=60)
     tau = measured.tau.copy()
     tau[rng.random(tau.shape) < 0.4] = np.nan

@@ -1,7 +1,7 @@
 """The command line: parse, call the library, print.
 
-Exit codes: 0 done, 1 the answer is no, 2 bad input (one line on standard error, no
-traceback), 130 interrupted, 141 the reader of standard output went away.
+Exit codes: 0 success, 1 negative result (each command says which), 2 bad input (one line on
+standard error, no traceback), 130 interrupted, 141 standard output was closed by its reader.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BAD_INPUT, INTERRUPTED, NO_READER = 2, 130, 141
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
-    _forgive_encodings()
+    _replace_unencodable()
     try:
         code = run(argv)
         sys.stdout.flush()
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(argv: Sequence[str]) -> int:
-    """Parse and run; what is wrong with the input becomes one line and code 2."""
+    """Parse and run; bad input gives one line and exit code 2."""
     as_json = "--json" in argv
     try:
         arguments = build_parser().parse_args(argv)
@@ -52,26 +52,26 @@ def run(argv: Sequence[str]) -> int:
     except MemoryError:
         return refuse("there is not enough memory for this input", as_json)
     except Exception as failure:
-        # the last resort: a defect of ours, but never a traceback for the user's input
+        # a defect of Steelyard: the user gets one line, the traceback only on request
         if os.environ.get("STEELYARD_TRACEBACK"):
             raise
         return refuse(
-            f"this should not have happened ({type(failure).__name__}: {failure}); please report "
-            "it; STEELYARD_TRACEBACK=1 shows where",
+            f"internal error ({type(failure).__name__}: {failure}); please report it; "
+            "STEELYARD_TRACEBACK=1 shows the traceback",
             as_json,
         )
 
 
 def refuse(message: str, as_json: bool) -> int:
-    """Say what is wrong with the input, as one line and, if asked, as one object."""
+    """Print what is wrong with the input, as one line and, with --json, as one object."""
     print(f"steelyard: error: {one_line(message)}", file=sys.stderr)
     if as_json:
         print_document({"error": message})
     return BAD_INPUT
 
 
-def _forgive_encodings() -> None:
-    """Let a terminal that has no ² show a question mark instead of ending the program."""
+def _replace_unencodable() -> None:
+    """Print a question mark for characters that the terminal's encoding lacks, such as ²."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

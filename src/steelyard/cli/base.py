@@ -1,4 +1,4 @@
-"""Test or correct base parameters from elsewhere: can any physical robot have them?"""
+"""Test whether a physical robot can have given base parameters, or find the closest feasible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 NAME = "base"
-HELP = "can a physical robot have these base parameters? the closest that one can have"
+HELP = "test whether base parameters are feasible, or find the closest that are"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,27 +27,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
     test = actions.add_parser(
         "test",
-        help="feasible, infeasible or undecided, with proof",
-        description="Say whether any physical robot has these base parameters, and prove it.",
+        help="feasible, infeasible or undecided, with a certificate",
+        description="Decide whether any physical robot can have these base parameters.",
         allow_abbrev=False,
     )
     correct = actions.add_parser(
         "correct",
-        help="the closest base parameters that are feasible",
+        help="find the closest feasible base parameters",
         description="Find the closest base parameters that a physical robot can have.",
         allow_abbrev=False,
     )
     for action in (test, correct):
         action.add_argument(
-            "file", metavar="FILE", help="CSV of name,value lines, JSON of them, or result.json"
+            "file",
+            metavar="FILE",
+            help="base parameters: CSV of name,value lines, JSON, or result.json",
         )
         add_robot_arguments(action)
         action.add_argument(
             "--consistency",
             choices=("full", "sousa"),
-            help="full: a mass density exists (default); sousa: the weaker 6×6 condition",
+            help="full: some mass density has each inertia (default); "
+            "sousa: the weaker 6×6 condition of Sousa and Cortesão (2014)",
         )
-        action.add_argument("--certificate", metavar="OUT", help="write the proof there (JSON)")
+        action.add_argument("--certificate", metavar="OUT", help="certificate file to write (JSON)")
         action.add_argument(
             "--json",
             action="store_true",
@@ -55,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help="print one JSON object on standard output",
         )
     correct.add_argument(
-        "-o", "--out", required=True, metavar="FILE", help="write name,value lines there"
+        "-o", "--out", required=True, metavar="FILE", help="CSV file of name,value lines to write"
     )
 
 
@@ -105,10 +108,9 @@ def _problem(
 
 
 WORDS = {
-    "feasible": "feasible: physical robots have these base parameters",
-    "infeasible": "infeasible: no physical robot has these base parameters",
-    "undecided": "undecided: they are so close to the edge that neither a witness nor a proof "
-    "was found",
+    "feasible": "feasible: a physical robot can have these base parameters",
+    "infeasible": "infeasible: no physical robot can have these base parameters",
+    "undecided": "undecided: too close to the boundary to find a witness or a dual",
 }
 
 
@@ -119,7 +121,7 @@ def test(
     beta: Array,
     blocks: tuple[Block, ...],
 ) -> tuple[int, list[str], dict[str, Any]]:
-    """Verdict, with a certificate if asked; 0 only if feasible."""
+    """Test, and write a certificate if asked; exit code 0 only if feasible."""
     from steelyard.certificates.base_feasibility import base_feasibility
     from steelyard.certificates.writing import certificate_of
     from steelyard.model.typical_sizes import parameter_scale
@@ -127,7 +129,7 @@ def test(
     answer = base_feasibility(base, beta, blocks, parameter_scale(model))
     lines = [
         f"{arguments.file}: {WORDS[answer.verdict]}",
-        f"largest margin that all {len(blocks)} conditions can have: {answer.margin:.4g} of "
+        f"largest margin by which all {len(blocks)} conditions can hold: {answer.margin:.4g} of "
         "typical parameters",
     ]
     certificate = certificate_of(model, base, beta, blocks, answer)
@@ -149,7 +151,7 @@ def correct(
     beta: Array,
     blocks: tuple[Block, ...],
 ) -> tuple[int, list[str], dict[str, Any]]:
-    """The closest feasible base parameters, written so that their digits are feasible."""
+    """Find the closest base parameters that are feasible exactly, in the digits written."""
     import numpy as np
 
     from steelyard.certificates.base_correction import proven_correction
@@ -162,7 +164,7 @@ def correct(
     write_base_values(arguments.out, base.names, corrected)
     certificate = feasible_certificate(model, blocks, found.witness, base=base, beta=corrected)
     lines = [f"{arguments.file}: {WORDS[before.verdict]}"]
-    lines.append(f"distance to the closest feasible ones: {distance:.4g}")
+    lines.append(f"distance to the closest feasible base parameters: {distance:.4g}")
     changes = np.argsort(-np.abs(corrected - beta), kind="stable")
     for k in changes[:5]:
         if corrected[k] != beta[k]:
@@ -191,6 +193,6 @@ def _write(path: str | None, certificate: dict[str, Any] | None) -> list[str]:
     if path is None:
         return []
     if certificate is None:
-        return ["no certificate was written, since nothing is proven"]
+        return ["no certificate was written: neither a witness nor a dual was found"]
     write_certificate(path, certificate)
     return [f"wrote {path}"]

@@ -1,4 +1,4 @@
-"""Say for every link whether a physical body can have the inertial that its file states."""
+"""Check whether the inertial of every link in a robot file is physical."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from steelyard.knowledge.overlay.read_robot import read_robot
 from steelyard.robot.physical_links import LinkVerdict, check_links
 
 NAME = "check"
-HELP = "is every link of a robot file physical?"
+HELP = "check whether every link of a robot file is physical"
 
 RULES = {
     "not_finite": "numbers must be finite",
     "mass": "mass must be positive",
-    "massless_with_inertia": "without mass there is no inertia",
+    "massless_with_inertia": "a massless link must have no inertia",
     "inertia_positive_definite": "principal moments must not be negative",
     "triangle_inequality": "no principal moment above the sum of the others",
 }
@@ -44,19 +44,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fix",
         metavar="OUT",
-        help="write the nearest physical URDF here: only inertials that must change do",
+        help="write a URDF here in which each unphysical inertial is replaced by the closest "
+        "physical one",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check every file; 2 if one cannot be read, 1 if a link is not (or stays not) physical."""
+    """Check every file; exit code 2 if one cannot be read, 1 if a link is not physical.
+
+    With --fix, 1 only if a link could not be repaired.
+    """
     output = Output(arguments.json)
     if arguments.fix is not None:
         refuse_fix(arguments.files, arguments.fix)
     documents: list[dict[str, Any]] = []
     for path in arguments.files:
         try:
-            # what a joint follows does not matter here, and some files get it wrong
+            # mimic joints do not matter here, and some files state them wrongly
             robot = read_robot(path, mimics=False)
         except SteelyardError as error:
             print(f"steelyard: error: {one_line(str(error))}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The most common constraints as options; the overlay has all of them."""
+"""The most common constraints as options; an overlay can state all of them."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ def add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--consistency",
         choices=("full", "sousa"),
-        help="a mass density exists (full, the default), or the weaker 6×6 condition of paper 000",
+        help="full: some mass density has each inertia (default); "
+        "sousa: the weaker 6×6 condition of Sousa and Cortesão (2014)",
     )
     parser.add_argument(
         "--total-mass",
         nargs=2,
         type=float,
         metavar=("MIN", "MAX"),
-        help="of all moving bodies together, kg",
+        help="range of the total mass of all moving bodies, kg",
     )
     parser.add_argument(
         "--mass",
         action="append",
         default=[],
         metavar="LINK=MIN:MAX",
-        help="mass of a body, kg; may be repeated",
+        help="range of the mass of one body, kg; may be repeated",
     )
 
 
 def constraints_from(arguments: argparse.Namespace, given: Constraints) -> Constraints:
-    """``given``, with what the options state in its place."""
+    """``given``, in which what the options state is replaced."""
     if arguments.consistency is not None:
         given = replace(given, consistency=arguments.consistency)
     if arguments.total_mass is not None:

@@ -1,4 +1,4 @@
-"""Move a virtual arm, identify it from its noisy log, and test the result on another motion."""
+"""Simulate the built-in arm, identify it from its noisy log, and validate on another motion."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from steelyard.estimators.estimate import Estimate
 
 NAME = "demo"
-HELP = "the whole way on a built-in arm; needs no input"
+HELP = "simulate, identify and validate a built-in arm; needs no input"
 
 DURATION_S, RATE_HZ, LEVEL = 30.0, 500.0, 0.95
 TORQUE_NOISE, TORQUE_BANDWIDTH_HZ, ENCODER_STEP = 0.2, 50.0, 2e-5
@@ -37,7 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where to write arm.urdf, log.csv, held_out.csv, and what identify -o writes "
         "(default: steelyard-demo)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of motion and noise")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="random seed of motion and noise"
+    )
     add_dead_band_argument(parser)
 
 
@@ -59,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     processing = processing_from(arguments, Processing())
     folder = output_folder(arguments.out)
     output = Output(arguments.json)
-    # where the package is installed says nothing about the arm
+    # the files must not depend on the folder in which the package is installed
     robot = replace(builtin_arm(), source=None)
     model = Model(robot)
     truth = builtin_truth(model)
@@ -71,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress() as shown:
         logs = []
         for k, name in enumerate(("log", "held_out")):
-            shown.step(f"the virtual arm moves (motion {k + 1} of 2)")
+            shown.step(f"simulating the arm (motion {k + 1} of 2)")
             seed = 2 * arguments.seed + k
             motion = multisine(robot, seed=seed)
             logs.append(
@@ -103,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
         f"{100 * LEVEL:g} % intervals."
     )
     output.line(f"The report is {files['report']}", "bold")
-    output.line("Next, the same from files, as with a robot of your own:")
+    output.line("To identify from these files, as with your own robot:")
     output.line(next_command(inputs))
     output.document(
         {
@@ -116,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def next_command(inputs: Mapping[str, Path]) -> str:
-    """A command that can be pasted: identify the arm from the files that were written."""
+    """A shell command that identifies the arm from the files that were written."""
     robot, log, held_out = (str(inputs[kind]) for kind in ("robot", "log", "held_out"))
     words = [*program(), "identify", robot, log, "--validate-on", held_out, "-o", "out"]
     return shlex.join(words)

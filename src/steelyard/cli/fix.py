@@ -1,4 +1,4 @@
-"""``check --fix``: write the nearest physical file and say what changed, and by how much."""
+"""``check --fix``: write a URDF with the closest physical inertials and print what changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from steelyard.knowledge.overlay.read_robot import first_element
 
 
 def refuse_fix(files: list[str], out: str) -> None:
-    """Refuse what cannot be fixed, before anything is printed."""
+    """Refuse arguments that cannot be fixed, before anything is printed."""
     if len(files) != 1:
         raise RobotError(f"--fix writes one file; {len(files)} were given, fix them one by one")
     source, target = Path(files[0]), Path(out)
@@ -31,7 +31,7 @@ def refuse_fix(files: list[str], out: str) -> None:
 
 
 def fix(output: Output, source: str, out: str, verbose: bool) -> dict[str, Any]:
-    """Write the nearest physical URDF, and describe what changed as plain data."""
+    """Write the URDF with the closest physical inertials, and return what changed as plain data."""
     nearest = write_nearest_urdf(source, out)
     _show(output, out, nearest.repairs, dict(nearest.refused), verbose)
     return {
@@ -89,6 +89,6 @@ def _show(
     if refused:
         output.line(f"{out}: {count} repaired, {len(refused)} not; the file is not physical")
     elif not repairs:
-        output.line(f"{out}: nothing had to change, a copy byte for byte")
+        output.line(f"{out}: all links were physical; the file is an exact copy")
     else:
-        output.line(f"{out}: {count} repaired, all links physical, exactly, on the digits written")
+        output.line(f"{out}: {count} repaired, all links exactly physical in the digits written")

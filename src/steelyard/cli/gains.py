@@ -1,4 +1,4 @@
-"""Find drive gains, by which recorded torques or currents are off, with a known payload."""
+"""Estimate drive gains (true over recorded torque) from runs without and with a known payload."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from steelyard.identification.drive_gains import DriveGains
 
 NAME = "gains"
-HELP = "by how much recorded torques are off, from runs without and with a known payload"
+HELP = "estimate drive gains from runs without and with a known payload"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,22 +26,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--empty", nargs="+", action="extend", required=True, metavar="LOG",
         help="logs without the payload")  # fmt: skip
     add("--loaded", nargs="+", action="extend", required=True, metavar="LOG",
-        help="logs with it")  # fmt: skip
-    add("--payload", required=True, metavar="LINK", help="the link that it is fixed to")
-    add("--mass", type=float, required=True, metavar="KG", help="of the payload")
+        help="logs with the payload")  # fmt: skip
+    add("--payload", required=True, metavar="LINK", help="link that carries the payload")
+    add("--mass", type=float, required=True, metavar="KG", help="mass of the payload")
     add("--mass-sigma", type=float, default=0.0, metavar="KG",
         help="standard deviation of that mass (default: 0)")  # fmt: skip
     add("--com", nargs=3, type=float, default=(0.0, 0.0, 0.0), metavar=("X", "Y", "Z"),
         help="its centre of mass in the link's frame, m (default: the origin)")  # fmt: skip
     add("--inertia", nargs=6, type=float, default=(0.0,) * 6,
         metavar=("IXX", "IXY", "IXZ", "IYY", "IYZ", "IZZ"),
-        help="about its centre of mass, in the link's axes, kg m² (default: a point)")  # fmt: skip
-    add("--level", type=float, default=0.95, metavar="P", help="of the intervals (default: 0.95)")
+        help="inertia about its centre of mass, in the link's axes, kg m² "
+        "(default: a point mass)")  # fmt: skip
+    add(
+        "--level",
+        type=float,
+        default=0.95,
+        metavar="P",
+        help="confidence level of the intervals (default: 0.95)",
+    )
     add_processing_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Find the gains and print them; 1 if one of them cannot be told."""
+    """Estimate the gains and print them; exit code 1 if one cannot be estimated."""
     from steelyard.cli import results
     from steelyard.identification.drive_gains import identify_gains
     from steelyard.knowledge.overlay.read_robot import read_robot
@@ -79,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def show_gains(output: Output, found: DriveGains) -> None:
-    """A table, and the lines that put the gains into an overlay."""
+    """Print a table of the gains, and the lines that state them in an overlay."""
     from steelyard.knowledge.overlay._values import key_name
     from steelyard.report.numbers import percent
 

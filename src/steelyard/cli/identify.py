@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from steelyard.model.model import Model
 
 NAME = "identify"
-HELP = "parameters with error bars, from a robot file and logs"
+HELP = "estimate parameters, with intervals, from a robot file and logs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,14 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--torque",
         choices=SIDES,
-        help="where torque is measured, which decides the terms of the joints: at the motors "
-        "(default), or behind the gears at the links",
+        help="where torque is measured, which decides the default terms of joints: at the motors "
+        "(default), or at the links, behind the gears",
     )
     parser.add_argument(
         "-o",
         "--out",
         metavar="FOLDER",
-        help="write result.json, report.html, tables and the proof there",
+        help="write result.json, report.html, tables and the certificate there",
     )
     parser.add_argument(
         "--method",
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-term-comparison",
         action="store_true",
-        help="do not try which terms of the joints the data ask for "
+        help="do not compare other sets of joint terms on the data "
         f"({', '.join(one.name for one in all_estimators() if 'compare_terms' in one.options)})",
     )
     parser.add_argument(
@@ -64,12 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=200,
         metavar="N",
-        help="draws of the time blocks for intervals of constrained methods (default: 200)",
+        help="resamples of the time blocks, for intervals of constrained methods (default: 200)",
     )
     parser.add_argument(
         "--no-ranges",
         action="store_true",
-        help="do not look for the range of each standard parameter (constrained methods)",
+        help="do not compute the feasible range of each standard parameter (constrained methods)",
     )
     add_constraint_arguments(parser)
     parser.add_argument(
@@ -78,19 +78,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         metavar="LOG",
-        help="logs that are not used for the estimate, to test it on",
+        help="held-out logs: not used for the estimate, but to validate it",
     )
     parser.add_argument(
-        "--level", type=float, default=0.95, metavar="P", help="of the intervals (default: 0.95)"
+        "--level",
+        type=float,
+        default=0.95,
+        metavar="P",
+        help="confidence level of the intervals (default: 0.95)",
     )
-    parser.add_argument("--threads", type=int, metavar="N", help="default: all")
+    parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all)")
     add_processing_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Identify, validate if asked, print, and write files if asked.
 
-    1 if the file's inertials predict the held-out logs better.
+    Exit code 1 if the robot file's inertials predict the held-out logs better.
     """
     from steelyard.cli import results
     from steelyard.identification.identify import identify
@@ -148,7 +152,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def checked_prior(arguments: argparse.Namespace) -> Callable[[Model], Prior] | None:
-    """How to make the prior, for the methods that take one; the others refuse one."""
+    """A function that makes the prior, or None; refuses options that the method does not use."""
     estimator = estimator_named(arguments.method)
     needless = {
         "--prior": None if estimator.takes_prior else arguments.prior,
@@ -178,7 +182,7 @@ def checked_level(level: float) -> float:
 
 
 def checked_resamples(count: int) -> int:
-    """A number of resamples: none, or enough to say something."""
+    """A number of resamples: none, or enough for an interval."""
     if count != 0 and not 20 <= count <= 100_000:
         raise EstimationError(f"--resamples is {count}; it must be 0, or 20 to 100000")
     return count

@@ -1,4 +1,4 @@
-"""Show versions, what is optional and absent, where compiled code is kept, and threads."""
+"""Show versions, missing optional packages, the folder of compiled code, and threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from steelyard.cli.output import Output
 from steelyard.model.compiled import cache_folder
 
 NAME = "info"
-HELP = "versions and self-diagnosis"
+HELP = "show versions, and test the installation"
 
 NEEDED = ("numpy", "scipy", "numba", "clarabel", "threadpoolctl", "rich", "matplotlib", "jinja2")
 OPTIONAL = {"mujoco": "reads MJCF files", "pin": "Pinocchio, not needed by any command"}
@@ -20,12 +20,14 @@ OPTIONAL = {"mujoco": "reads MJCF files", "pin": "Pinocchio, not needed by any c
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.add_argument(
-        "--self-test", action="store_true", help="compute one regressor, which compiles"
+        "--self-test",
+        action="store_true",
+        help="compile, and compare torque and regressor of a random arm",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what is there; 2 if something needed is absent, 1 if the self-test fails."""
+    """Print; exit code 2 if a required package is missing, 1 if the self-test fails."""
     from steelyard._version import __version__
     from steelyard.estimators.parallel.threads import available_threads
 
@@ -48,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     rows += [(name, found or "absent", "" if found else "needed") for name, found in needed.items()]
     rows += [(name, found or "absent", OPTIONAL[name]) for name, found in optional.items()]
     output.table(("what", "version", ""), rows, left=("what", "version", ""))
-    kept = "nowhere: each process compiles anew" if cache is None else str(cache)
+    kept = "no folder: each process compiles again" if cache is None else str(cache)
     output.line(f"compiled code is kept in {kept}")
     output.line(f"threads: {document['threads']}")
     if arguments.self_test:

@@ -1,4 +1,4 @@
-"""What a command says: tables for people, one JSON object for programs.
+"""Output of the commands: tables for people, one JSON object for programs.
 
 Text from files (names of robots, joints, logs) is printed as it is, never read as markup, and
 characters that would move a terminal's cursor are shown as escapes.
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PIPE_WIDTH = 160
-"""Columns where standard output is no terminal and COLUMNS does not say."""
+"""Width in columns where standard output is no terminal and COLUMNS is not set."""
 
 
 def one_line(text: str) -> str:
-    """``text`` on one line, everything that is not visible escaped."""
+    """``text`` on one line, with characters that are not printable escaped."""
     joined = " ".join(text.split())
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in joined)
 
 
 def output_folder(path: str) -> Path:
-    """The folder, made if it is not there, before any long work."""
+    """The folder, created if it does not exist; called before any long computation."""
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -43,14 +43,14 @@ def print_document(document: Mapping[str, Any]) -> None:
 
 
 class Output:
-    """Where a command's words go: nowhere but into the JSON object if one is asked for."""
+    """Output of one command: text and tables, or with --json the JSON object alone."""
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
 
     @property
     def width(self) -> int:
-        """Columns that there are for a table."""
+        """Width available for a table, in columns."""
         return _console(sys.stdout).width
 
     def line(self, text: str = "", style: str | None = None) -> None:
@@ -74,7 +74,7 @@ class Output:
         title: str | None = None,
         left: Sequence[str] = (),
     ) -> None:
-        """A table for people; columns are aligned right but for those named in ``left``."""
+        """A table for people; columns are right-aligned except those named in ``left``."""
         if self.as_json:
             return
         from rich import box
@@ -91,27 +91,27 @@ class Output:
         _console(sys.stdout).print(table)
 
     def document(self, document: Mapping[str, Any]) -> None:
-        """The one JSON object, if it is asked for."""
+        """Print the JSON object, if --json is given."""
         if self.as_json:
             print_document(document)
 
 
 class Progress:
-    """What long work is doing, on standard error and only on a terminal."""
+    """Progress of a long computation, on standard error and only on a terminal."""
 
     def __init__(self, bar: Any | None) -> None:
         self._bar = bar
         self._task = None if bar is None else bar.add_task("", total=None)
 
     def step(self, words: str) -> None:
-        """Show what is being done now."""
+        """Show the current step."""
         if self._bar is not None:
             self._bar.update(self._task, description=one_line(words))
 
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """A line that shows what is being done and for how long, gone when it is done."""
+    """A line that shows the current step and its duration; erased at the end."""
     if not sys.stderr.isatty():
         yield Progress(None)
         return
@@ -121,7 +121,7 @@ def progress() -> Iterator[Progress]:
     from steelyard.model.compiled import compiled_before
 
     if not compiled_before():
-        print("compiling, once: the first run takes longer", file=sys.stderr)
+        print("compiling, in the first run only", file=sys.stderr)
     words = TextColumn("{task.description}", markup=False)
     with Bar(
         SpinnerColumn(), words, TimeElapsedColumn(), console=_console(sys.stderr), transient=True

@@ -1,4 +1,4 @@
-"""The parser of all commands; a mistake becomes one line, like every other bad input."""
+"""The parser of all commands; wrong usage gives one line, like all other bad input."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ import steelyard.cli.verify as verify
 from steelyard.errors import SteelyardError
 
 DESCRIPTION = """\
-Weigh the links of a robot from the torques its joints carry.
+Identify the dynamic parameters of a robot from logs of its motion and joint torques.
 
-Exit codes: 0 done; 1 the answer is no; 2 bad input.
+Exit codes: 0 success; 1 negative result, such as "not physical"; 2 bad input.
 """
 
 
 class CommandLineError(SteelyardError):
-    """The command line cannot be understood."""
+    """The command line has a wrong command, option or value."""
 
 
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises instead of printing usage and exiting."""
 
     def error(self, message: str) -> NoReturn:
-        """Refuse with one line that says where to look."""
+        """Raise an error of one line that points to --help."""
         raise CommandLineError(f"{message}; see {self.prog} --help")
 
 
 def build_parser() -> Parser:
-    """Parser of every command; ``run`` of its result is the function to call."""
+    """Parser of every command; ``run`` of the parsed arguments is the function to call."""
     from steelyard._version import __version__
 
     parser = Parser(

@@ -1,4 +1,4 @@
-"""Options that say what is believed beforehand, and how much it counts."""
+"""Options for the prior and its weight."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def add_prior_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prior",
         metavar="SOURCE",
-        help="what is believed beforehand: the inertials of the robot file (robot, default); a "
-        "file of name,value lines or a result.json; mass=KG, all bodies together; "
+        help="prior values: the inertials of the robot file (robot, default); a "
+        "file of name,value lines or a result.json; mass=KG, the total mass; "
         "density=KG_PER_M3 or solids=KG, uniform solids in the shape of the collision boxes, "
         "cylinders and spheres",
     )
@@ -33,8 +33,8 @@ def add_prior_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gamma",
         metavar="G",
-        help="how much the prior counts: a number, or leave-blocks-out (default) or l-curve to "
-        "let the data choose",
+        help="weight of the prior: a number, or leave-blocks-out (default) or l-curve to "
+        "choose it from the data",
     )
 
 
@@ -81,6 +81,6 @@ def gamma_from(arguments: argparse.Namespace) -> float | GammaRule:
     if not 0.0 < value < float("inf"):
         raise PriorError(
             f"--gamma is {shown(arguments.gamma)}; it must be a positive number, or "
-            f"{' or '.join(GAMMA_RULES)}; --method feasible is without a prior"
+            f"{' or '.join(GAMMA_RULES)}; --method feasible uses no prior"
         )
     return value

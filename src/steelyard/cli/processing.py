@@ -1,4 +1,4 @@
-"""Options that say how logs become motion and torques, shared by several commands."""
+"""Options for the robot and for signal processing, shared by several commands."""
 
 from __future__ import annotations
 
@@ -18,38 +18,53 @@ def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
     """The robot, its overlay and gravity."""
     parser.add_argument("robot", metavar="ROBOT", help="URDF or MJCF file")
     parser.add_argument(
-        "--overlay", metavar="FILE", help="TOML file with what the robot file cannot say"
+        "--overlay", metavar="FILE", help="TOML file with facts that the robot file cannot state"
     )
     parser.add_argument(
         "--gravity",
         nargs=3,
         type=float,
         metavar=("X", "Y", "Z"),
-        help="m/s² in the frame of the root link (default: the file's, or 0 0 -9.81)",
+        help="gravity in the frame of the root link, m/s² (default: the file's, or 0 0 -9.81)",
     )
 
 
 def add_processing_arguments(parser: argparse.ArgumentParser) -> None:
-    """Everything that `Processing` lets choose; what is not given keeps its default."""
+    """Options for the fields of `Processing`; those not given keep their defaults."""
     group = parser.add_argument_group(
-        "signals", "How the log is processed; the defaults choose by themselves."
+        "signals", "How logs are processed; by default chosen from the data."
     )
     add = group.add_argument
-    add("--preset", choices=PRESETS, help="processing of a paper, to start from")
+    add("--preset", choices=PRESETS, help="processing of a paper, which other options may change")
     add("--cutoff-hz", type=_number_or("auto", "none"), metavar="F|auto|none",
-        help="zero-phase low-pass on positions")  # fmt: skip
-    add("--filter-order", type=int, metavar="N", help="order of that Butterworth filter")
-    add("--torque-filter", choices=("same", "none"), help="filter torques like positions or not")
+        help="cutoff of the zero-phase low-pass on positions")  # fmt: skip
+    add("--filter-order", type=int, metavar="N", help="order of that Butterworth low-pass")
+    add(
+        "--torque-filter",
+        choices=("same", "none"),
+        help="filter torques like positions, or not at all",
+    )
     add("--derivative", choices=("central3", "central5", "savgol"),
         help="how positions are differentiated")  # fmt: skip
-    add("--savgol-window", type=int, metavar="N", help="samples of the Savitzky-Golay filter")
+    add(
+        "--savgol-window",
+        type=int,
+        metavar="N",
+        help="window of the Savitzky-Golay filter, samples",
+    )
     add("--savgol-order", type=int, metavar="N", help="degree of its polynomial")
     add("--velocity", choices=("differentiate", "measured"), help="where velocities come from")
     add("--acceleration", choices=("differentiate", "measured"),
         help="where accelerations come from")  # fmt: skip
     add("--sample-rate-hz", type=float, metavar="F", help="rate of the uniform time base")
-    add("--interpolation", choices=("linear", "cubic"), help="of jittery time stamps")
-    add("--max-gap-s", type=float, metavar="S", help="longest gap of missing samples to bridge")
+    add(
+        "--interpolation",
+        choices=("linear", "cubic"),
+        help="how samples with jittery time stamps are interpolated",
+    )
+    add(
+        "--max-gap-s", type=float, metavar="S", help="longest gap of missing samples to interpolate"
+    )
     add("--trim-s", nargs=2, type=float, metavar=("A", "B"), help="seconds cut at start and end")
     add("--decimate", type=_count_or("auto"), metavar="N|auto", help="keep every N-th sample")
     add_dead_band_argument(group)
@@ -58,18 +73,18 @@ def add_processing_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_dead_band_argument(parser: argparse._ActionsContainer) -> None:
-    """The dead band of friction."""
+    """The option for the dead band of friction."""
     parser.add_argument(
         "--dead-band",
         action="append",
         metavar="F|NAME=F|auto|none",
-        help="leave out torques of joints slower than F (rad/s or m/s), where friction has no "
-        "sign; NAME=F for one joint or coupling, may be repeated (default: auto)",
+        help="leave out torques of joints slower than F (rad/s or m/s), where Coulomb friction "
+        "has no sign; NAME=F for one joint or coupling, may be repeated (default: auto)",
     )
 
 
 def processing_from(arguments: argparse.Namespace, default: Processing) -> Processing:
-    """``default``, or the preset, with the options that were given in its place."""
+    """``default`` or the preset, in which the given options are replaced."""
     from steelyard.signals.processing import Processing
 
     preset = getattr(arguments, "preset", None)
@@ -130,5 +145,5 @@ def _dead_band(given: list[str]) -> DeadBand:
                 f"--dead-band is '{text}'; it must be a speed, NAME=SPEED, auto or none"
             ) from None
     if "" in bands and len(given) > 1:
-        raise SignalError("--dead-band is given for all and more than once; give NAME=SPEED")
+        raise SignalError("--dead-band for all joints is given more than once; use NAME=SPEED")
     return bands.get("", bands)

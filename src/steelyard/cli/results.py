@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 TABLE_WIDTH = 120
-"""A table with combinations needs this many columns; below, they stand on lines of their own."""
+"""Terminal width from which the table shows combinations; if narrower, they follow the table."""
 
 
 def read_logs(paths: list[str], progress: Progress) -> Iterator[Log]:
-    """The logs one after the other; each is read when the one before is done with."""
+    """The logs, each read only when the previous one has been processed."""
     from steelyard.logs.reading import read_log
 
     for number, path in enumerate(paths, 1):
@@ -32,15 +32,15 @@ def read_logs(paths: list[str], progress: Progress) -> Iterator[Log]:
         log = read_log(path)
         progress.step(f"working on {path}{of_all}")
         yield log
-        del log  # it must not live on while the next one is read
+        del log  # frees its memory before the next one is read
 
 
 def show_identification(
     output: Output, found: Identification, files: Mapping[str, Path], notes: Iterable[str] = ()
 ) -> None:
-    """Everything that was found, and what the user should know about it.
+    """Print the whole identification with its findings.
 
-    files : that were written, by kind. notes : on what the overlay states.
+    files : that were written, by kind. notes : about the overlay.
     """
     show_estimate(output, found)
     show_consistency(output, found)
@@ -57,11 +57,11 @@ def show_certificate(output: Output, certificate: Certificate, path: Path | None
     """What is proven, and how to verify it."""
     output.line(f"Proven: {certificate.words}.")
     if path is not None:
-        output.line(f"To check that without trusting this program: steelyard verify {path}")
+        output.line(f"To verify the certificate: steelyard verify {path}")
 
 
 def show_estimate(output: Output, found: Identification) -> None:
-    """Base parameters, fit per joint, condition."""
+    """Print base parameters, fit per joint and condition number."""
     estimate, level = found.estimate, found.level
     wide = output.width >= TABLE_WIDTH
     rows, combinations = [], []
@@ -92,7 +92,7 @@ def show_estimate(output: Output, found: Identification) -> None:
     if any(p.interval_kind == "mostly prior" for p in estimate.parameters(level)):
         output.line("* mostly from the prior")
     if combinations:
-        output.line("Those that are combinations:", "bold")
+        output.line("Parameters that are combinations:", "bold")
     for parameter in combinations:
         output.line(f"{parameter.name}:")
         output.indented(parameter.combination)
@@ -116,12 +116,12 @@ def show_estimate(output: Output, found: Identification) -> None:
         f"{_in_brackets(covered(estimate.runs))}, "
         f"{estimate.n_rows} torque values in {estimate.n_blocks} time blocks; condition number "
         f"{significant(estimate.condition)}, {significant(estimate.condition_scaled)} with "
-        f"columns scaled to size one; {estimate.spread.kind} intervals"
+        f"columns scaled to unit norm; {estimate.spread.kind} intervals"
     )
 
 
 def show_consistency(output: Output, found: Identification) -> None:
-    """How many links come out physical, of a method that does not see to it (paper 001)."""
+    """Count the physical links of an estimate without constraints (Gautier and Venture 2013)."""
     from steelyard.estimators.physical_counts import consistency_of
 
     standard = found.estimate.standard
@@ -133,19 +133,19 @@ def show_consistency(output: Output, found: Identification) -> None:
         (f"inertias positive definite, tolerance {tolerance:g} kg m²", f"{count} of {n}")
         for tolerance, count in zip(report.tolerances, report.counts, strict=True)
     ]
-    rows.append(("bodies that can exist, exactly", f"{report.n_physical} of {n}"))
+    rows.append(("physical bodies, in exact arithmetic", f"{report.n_physical} of {n}"))
     output.table(("test", "links"), rows, title="Are the bodies physical?", left=("test",))
 
 
 def show_findings(output: Output, findings: Iterable[Finding]) -> None:
-    """What the user should know about the result."""
+    """Print warnings and notes about the result."""
     for finding in findings:
         style = "yellow" if finding.level == "warning" else None
         output.line(f"{finding.level}: {finding.words} [{finding.code}]", style)
 
 
 def show_validation(output: Output, held_out: HeldOut) -> None:
-    """Errors per joint against the file's inertials and no model, then each run's verdict."""
+    """Print errors per joint, of the file's inertials and the zero model too, and verdicts."""
     from steelyard.validation.scores import BASELINE
 
     overall = held_out.overall

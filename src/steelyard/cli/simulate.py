@@ -1,4 +1,4 @@
-"""Let a virtual robot with friction and noise follow a motion, and write its log."""
+"""Simulate a robot with friction and sensor noise that follows a motion, and write its log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from steelyard.simulation.simulate import Trajectory
 
 NAME = "simulate"
-HELP = "a virtual robot follows a motion and writes a log"
+HELP = "simulate a robot that follows a motion, and write its log"
 
 DURATION_S = 20.0
 
@@ -28,33 +28,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="CSV or NPZ file with positions over time (default: a sum of sines)")  # fmt: skip
     add("-o", "--out", required=True, metavar="LOG", help="CSV file to write, .csv or .csv.gz")
     add("--duration-s", type=float, metavar="S",
-        help=f"default: that of the motion, or {DURATION_S:g} s")  # fmt: skip
-    add("--rate-hz", type=float, default=1000.0, metavar="F", help="of the log (default: 1000)")
+        help=f"duration (default: that of the motion, or {DURATION_S:g} s)")  # fmt: skip
+    add(
+        "--rate-hz", type=float, default=1000.0, metavar="F", help="rate of the log (default: 1000)"
+    )
     add("--controller", choices=("computed_torque", "pd", "ideal"), default="computed_torque",
         help="ideal: the robot follows exactly (default: computed_torque)")  # fmt: skip
-    add("--seed", type=int, default=0, metavar="N", help="of the motion and the noise")
+    add("--seed", type=int, default=0, metavar="N", help="random seed of motion and noise")
     robot = parser.add_argument_group("the robot's joints")
     robot.add_argument("--friction", nargs=2, type=float, metavar=("FV", "FC"),
         help="viscous (N m s/rad) and Coulomb (N m) friction of every joint")  # fmt: skip
     robot.add_argument("--drive-inertia", type=float, metavar="IA",
-        help="of every joint, kg m²")  # fmt: skip
+        help="drive inertia of every joint, kg m²")  # fmt: skip
     robot.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
         help="one parameter, such as elbow.fv=0.3 or forearm.m=2; may be repeated")  # fmt: skip
     sensors = parser.add_argument_group("sensors")
     sensors.add_argument("--torque-noise", type=float, default=0.0, metavar="S",
         help="standard deviation, N m (N)")  # fmt: skip
     sensors.add_argument("--torque-noise-bandwidth-hz", type=float, metavar="F",
-        help="low-pass of that noise (default: white)")  # fmt: skip
+        help="low-pass cutoff of that noise (default: white noise)")  # fmt: skip
     sensors.add_argument("--position-noise", type=float, default=0.0, metavar="S",
         help="standard deviation, rad (m)")  # fmt: skip
     sensors.add_argument("--encoder-step", type=float, default=0.0, metavar="S",
-        help="positions are rounded to multiples of it, rad (m)")  # fmt: skip
+        help="positions are rounded to multiples of this step, rad (m)")  # fmt: skip
     sensors.add_argument("--record-velocity", action="store_true", help="log velocities too")
     sines = parser.add_argument_group("the sum of sines")
-    sines.add_argument("--period-s", type=float, default=10.0, metavar="S", help="default: 10")
-    sines.add_argument("--harmonics", type=int, default=5, metavar="N", help="default: 5")
+    sines.add_argument(
+        "--period-s", type=float, default=10.0, metavar="S", help="period (default: 10)"
+    )
+    sines.add_argument(
+        "--harmonics", type=int, default=5, metavar="N", help="sines per joint (default: 5)"
+    )
     sines.add_argument("--share", type=float, default=0.7, metavar="P",
-        help="of the joints' limits that is used (default: 0.7)")  # fmt: skip
+        help="share of the joint limits to use (default: 0.7)")  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -116,7 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def motion_of(model: Model, arguments: argparse.Namespace) -> tuple[Trajectory, float]:
-    """The motion of the file, or a sum of sines; and for how long (s)."""
+    """The motion of the file, or a sum of sines; and its duration (s)."""
     from steelyard.excitation.fourier import multisine
     from steelyard.excitation.sampled import trajectory_from_log
     from steelyard.logs.reading import read_log

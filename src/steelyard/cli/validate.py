@@ -1,4 +1,4 @@
-"""Predict the torques of logs that were not used, and compare with the file's inertials."""
+"""Predict the torques of held-out logs, and compare with the robot file's inertials."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steelyard.cli.processing import (
 )
 
 NAME = "validate"
-HELP = "errors of a result on logs that were not used"
+HELP = "errors of a result on held-out logs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare; 1 if the file's inertials predict better."""
+    """Compare; exit code 1 if the robot file's inertials predict better."""
     from steelyard.cli import results
     from steelyard.estimators.result_file import read_result
     from steelyard.knowledge.overlay.read_robot import read_robot

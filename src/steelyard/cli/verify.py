@@ -1,4 +1,4 @@
-"""Check a certificate with nothing but integers and fractions."""
+"""Verify a certificate in exact integer and rational arithmetic."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ import argparse
 from steelyard.cli.output import Output
 
 NAME = "verify"
-HELP = "check a proof with nothing but integers"
+HELP = "verify a certificate in exact arithmetic"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.add_argument("certificate", metavar="CERTIFICATE", help="JSON file of a certificate")
     parser.add_argument(
-        "--model", metavar="HASH", help="hash of the model that it must have been made for"
+        "--model", metavar="HASH", help="hash of the model that the certificate must be for"
     )
     parser.add_argument(
-        "--constraints", metavar="HASH", help="hash of the constraints that it must be about"
+        "--constraints",
+        metavar="HASH",
+        help="hash of the constraints that the certificate must be for",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check; 1 if a claim or a hash does not hold."""
+    """Verify; exit code 1 if a claim is wrong or a hash does not match."""
     from steelyard.certificates.document import read_certificate
     from steelyard.certificates.verify import verify
 

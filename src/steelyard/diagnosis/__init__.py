@@ -1,1 +1,1 @@
-"""What the data and the physics say is wrong: findings about an estimate and its logs."""
+"""Findings: warnings about an estimate and its logs."""

@@ -1,4 +1,4 @@
-"""Whether an estimate explains the torques it was made from, and those it was not made from."""
+"""Whether an estimate explains the torques of its own logs and of held-out logs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from steelyard.findings import Finding
 from steelyard.validation.held_out import HeldOut
 
 POOR_FIT = 0.5
-"""Relative error above which a result warns that it explains little."""
+"""Relative error above which a finding warns of a poor fit."""
 
 
 def poor_fit_findings(estimate: Estimate) -> tuple[Finding, ...]:
-    """Say that an estimate explains little of the torques it was made from."""
+    """Warn if an estimate explains little of the torques that it was fitted to."""
     if not estimate.relative_error > POOR_FIT:
         return ()
     return (
@@ -19,8 +19,8 @@ def poor_fit_findings(estimate: Estimate) -> tuple[Finding, ...]:
             "warning",
             "poor-fit",
             f"the estimate leaves {100 * estimate.relative_error:.3g} % of the torques that it was "
-            "made from unexplained: check units, signs and the order of joints, the masses of the "
-            "robot file if they count as a prior, and the log for outliers",
+            "fitted to unexplained: check units, signs and the order of joints, the masses of the "
+            "robot file if they are the prior, and the log for outliers",
         ),
     )
 
@@ -31,8 +31,8 @@ def worse_than_file_findings(held_out: HeldOut) -> tuple[Finding, ...]:
         Finding(
             "warning",
             "worse-than-prior",
-            f"on run '{run.run}', which was not used, the estimate {run.verdict}; record motions "
-            "that are more alike or more varied, and look at the residuals before using it",
+            f"on run '{run.run}', which was not used, the estimate {run.verdict}; identify from "
+            "motions that are closer to this one or more varied, and look at the residuals",
         )
         for run in held_out.runs
         if not run.beats_prior and run.run not in held_out.used

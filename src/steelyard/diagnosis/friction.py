@@ -1,4 +1,4 @@
-"""Whether the friction that is found can be trusted."""
+"""Whether a filter biases the estimated friction."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from steelyard.signals.prepare import Prepared
 Array = NDArray[np.float64]
 
 PERIODS_OF_SMEAR = 1.5
-"""How far a filter smears a reversal to each side, in periods of its cutoff."""
+"""Time over which a filter smears a reversal to each side, in periods of its cutoff."""
 
 
 SMEARED_SHARE = 0.2
-"""Share of smeared torques from which friction is biased by more than its error bars."""
+"""Share of smeared torques above which the bias of friction exceeds its error bars."""
 
 
 def smear_findings(model: Model, prepared: Prepared) -> tuple[Finding, ...]:
-    """Say so where a filtered torque makes friction look other than it is.
+    """Warn where filtering the torque biases the estimated friction.
 
-    A low-pass filter smears the jump of the torque at a reversal over a time, while sign(v) in
-    the model jumps at once. A dead band in speed removes little of it when the filter is slow.
+    A low-pass filter smears the jump of the torque at a reversal over some time, while sign(v) in
+    the model jumps at once. If the cutoff is low, a dead band in speed removes little of that.
     """
     cutoff = prepared.record.cutoff_hz
     if cutoff is None or not prepared.record.torque_is_low_passed:
@@ -60,7 +60,7 @@ def smear_findings(model: Model, prepared: Prepared) -> tuple[Finding, ...]:
 
 
 def near_reversal(time: Array, speed: Array, smear_s: float) -> NDArray[np.bool_]:
-    """Whether each sample lies within ``smear_s`` of a change of the speed's sign."""
+    """Whether each sample lies within ``smear_s`` of a reversal of the joint."""
     change = np.flatnonzero(np.sign(speed[1:]) != np.sign(speed[:-1]))
     if len(change) == 0:
         return np.zeros(len(time), dtype=bool)

@@ -1,4 +1,4 @@
-"""Warnings where trimming, decimation and dead band leave little of a record."""
+"""Warnings where trimming, decimation and dead band leave few samples of a run."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from steelyard.signals.run_record import RunRecord
 ROWS_PER_PARAMETER = 3.0
 """A joint should have this many torque values for each of its parameters."""
 MOST_TAKEN = 0.8
-"""No single step should take more than this share of a record."""
+"""No single step should remove more than this share of a run."""
 
 
 def shortage_findings(regression: Regression) -> tuple[Finding, ...]:
-    """Warnings where few torque values are left; which step took how much, and what to do."""
+    """Warnings where few torque values are left, with how many each step removed."""
     findings = []
     few = [
         f"{group.name} ({n_rows} for {len(group.columns)})"
@@ -28,7 +28,7 @@ def shortage_findings(regression: Regression) -> tuple[Finding, ...]:
                 "warning",
                 "few-samples",
                 f"few torque values are left for the parameters of {listed(few)}: "
-                f"{steps or 'nothing is recorded of why'}; "
+                f"{steps or 'the steps are not recorded'}; "
                 "record longer, raise --cutoff-hz (cutoff_hz), or lower --dead-band (dead_band)",
             )
         )
@@ -38,7 +38,7 @@ def shortage_findings(regression: Regression) -> tuple[Finding, ...]:
                 Finding(
                     "warning",
                     "trimmed-away",
-                    f"run '{run.log}': trimming took {sum(run.trimmed_s):.3g} of "
+                    f"run '{run.log}': trimming removed {sum(run.trimmed_s):.3g} of "
                     f"{run.duration_s:.3g} s ({run.trimmed_share:.0%}), which the filter needs "
                     "to settle; record longer, raise --cutoff-hz (cutoff_hz), or set --trim-s "
                     "(trim_s)",
@@ -50,7 +50,7 @@ def shortage_findings(regression: Regression) -> tuple[Finding, ...]:
                 Finding(
                     "warning",
                     "mostly-slow",
-                    f"run '{run.log}': the dead band took most torques of "
+                    f"run '{run.log}': the dead band removed most torques of "
                     f"{listed(f'{joint} ({taken:.0%})' for joint, taken in slow.items())}; "
                     "record a motion in which they move faster, or lower --dead-band (dead_band)",
                 )
@@ -63,7 +63,7 @@ def _steps(run: RunRecord) -> str:
     shares = run.dead_band_shares.values()
     dead_band = sum(shares) / len(shares) if shares else 0.0
     return (
-        f"of run '{run.log}' trimming took {run.trimmed_share:.0%} of "
+        f"of run '{run.log}' trimming removed {run.trimmed_share:.0%} of "
         f"{run.duration_s:.3g} s, decimation kept one sample in "
-        f"{run.decimation}, the dead band took {dead_band:.0%} of the torques"
+        f"{run.decimation}, the dead band removed {dead_band:.0%} of the torques"
     )

@@ -1,1 +1,1 @@
-"""Motions to record."""
+"""Exciting motions: sums of sines, and motions from files."""

@@ -1,10 +1,10 @@
 """Sums of sines: periodic motions whose derivatives are known exactly.
 
-Paper 000, eq 78 (after Swevers et al. 1997), for joint k:
+Sousa and Cortesão (2014), eq 78 (after Swevers et al. 1997), for joint k:
 
     q_k(t) = q0_k + sum_l  a_kl / (w l) sin(w l t) - b_kl / (w l) cos(w l t)
 
-so that a and b are amplitudes of speed. Paper 000 uses w = 0.1 pi rad/s and five harmonics.
+so that a and b are amplitudes of speed. They use w = 0.1 pi rad/s and five harmonics.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from steelyard.signals.motion import Motion
 
 Array = NDArray[np.float64]
 
-# What a joint may do where its file does not say, for turning (rad) and sliding (m) joints.
+# Limits of revolute (rad) and prismatic (m) joints whose file states none.
 UNKNOWN_HALF_RANGE = {"turns": np.pi, "slides": 0.25}
 UNKNOWN_VELOCITY = {"turns": 2.0, "slides": 0.5}
 UNKNOWN_ACCELERATION = {"turns": 10.0, "slides": 5.0}
@@ -100,17 +100,17 @@ def multisine(
     Each joint moves about the middle of its range and is scaled until the first of position,
     velocity and acceleration reaches ``share`` of its limit. With two harmonics or more every
     joint starts, and ends each period, at rest and without acceleration, so that the motion
-    can follow a pause. Where the robot states no limit, these stand in:
+    can follow a pause. Where the robot states no limit, these are used:
 
-        turning joints   ± pi rad, 2 rad/s, 10 rad/s²
-        sliding joints   ± 0.25 m, 0.5 m/s, 5 m/s²
+        revolute joints   ± pi rad, 2 rad/s, 10 rad/s²
+        prismatic joints  ± 0.25 m, 0.5 m/s, 5 m/s²
 
-    and the limits of mimic joints are those of the joint they follow as well. Extremes are
-    taken on a grid and widened by 1 / cos(pi L / M) (Ehlich and Zeller: L harmonics, M grid
-    points a period), which they cannot exceed between grid points either.
+    A joint also respects the limits of the joints that mimic it. Extremes are taken on a grid and
+    multiplied by 1 / cos(pi L / M) (Ehlich and Zeller: L harmonics, M grid points per period),
+    which bounds them between grid points too.
 
-    The motion is not designed: nothing is optimised, torque limits are not looked at, and
-    neither are collisions of the robot with itself, the floor or anything else.
+    The motion is not optimised, and neither torque limits nor collisions (with the robot itself,
+    the floor or anything else) are considered.
     """
     if not (np.isfinite(period_s) and period_s > 0.0):
         raise SignalError(f"period_s is {period_s}; it must be positive")
@@ -135,7 +135,7 @@ def multisine(
 
 
 def at_rest_initially(a: Array, b: Array) -> tuple[Array, Array]:
-    """The nearest amplitudes with sum_l a_l = 0 (no speed) and sum_l l b_l = 0 (no
+    """The closest amplitudes with sum_l a_l = 0 (no speed) and sum_l l b_l = 0 (no
     acceleration) at t = 0; (n_joints, n_harmonics) both.
     """
     harmonic = np.arange(1.0, a.shape[1] + 1.0)
@@ -157,7 +157,7 @@ def extremes(trajectory: FourierTrajectory) -> Array:
 def joint_bounds(robot: Robot, joint: Joint) -> tuple[float, float, float, float]:
     """Middle and half width of the range, largest speed and acceleration of a free joint.
 
-    Limits of joints that mimic it are counted in its own coordinate.
+    Limits of joints that mimic it are converted to its own coordinate.
     """
     lower, upper, speeds, rates = [], [], [], []
     followers = [j for j in robot.moving_joints if j.mimic and j.mimic.joint == joint.name]
@@ -169,7 +169,7 @@ def joint_bounds(robot: Robot, joint: Joint) -> tuple[float, float, float, float
         low = -np.inf if limits.lower is None else (limits.lower - offset) / factor
         high = np.inf if limits.upper is None else (limits.upper - offset) / factor
         if factor < 0.0:
-            # dividing by a negative factor turned the ends, and the sign of what is unknown
+            # dividing by a negative factor swaps the ends, and the sign of unknown (infinite) ones
             low, high = (
                 -np.inf if limits.upper is None else high,
                 np.inf if limits.lower is None else low,
@@ -185,7 +185,7 @@ def joint_bounds(robot: Robot, joint: Joint) -> tuple[float, float, float, float
     speed = min(speeds, default=UNKNOWN_VELOCITY[kind])
     rate = min(rates, default=UNKNOWN_ACCELERATION[kind])
     names = ", ".join(f"'{follower.name}'" for follower in followers)
-    and_followers = f" (with those of {names}, which follow it)" if followers else ""
+    and_followers = f" (with those of {names}, which mimic it)" if followers else ""
     for name, value in (("position range", half), ("velocity", speed), ("acceleration", rate)):
         if not value > 0.0:
             raise RobotError(

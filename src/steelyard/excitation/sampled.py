@@ -1,4 +1,4 @@
-"""A motion that a file gives point by point."""
+"""A motion through the positions of a file."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from steelyard.logs.log import Log
 from steelyard.signals.motion import Motion
 
 Array = NDArray[np.float64]
-DEGREE = 5  # acceleration is then continuous, and so is its slope
+DEGREE = 5  # makes acceleration and its derivative continuous
 
 
 @dataclass(frozen=True, eq=False)
 class SampledTrajectory:
-    """Positions at times, and a spline of fifth degree through them.
+    """Positions at given times, interpolated by a spline of fifth degree.
 
     joints : one name per column of q.
     time : (n_points,) s, increasing. q : (n_points, n_joints) rad or m.
@@ -61,7 +61,7 @@ class SampledTrajectory:
     def evaluate(self, time: ArrayLike, run: str = "sampled") -> Motion:
         """Position, velocity and acceleration at these times (s) after the first point.
 
-        Outside the points the robot stands still at the nearest one.
+        Before the first and after the last point the robot stands still there.
         """
         asked = np.atleast_1d(np.asarray(time, dtype=float))
         inside = np.clip(asked, 0.0, self.duration_s)
@@ -75,6 +75,6 @@ def trajectory_from_log(log: Log) -> SampledTrajectory:
     """The motion through the positions of a log."""
     joints = tuple(joint for joint, quantity in log.signals if quantity == "position")
     if not joints:
-        raise LogError(f"'{log.name}' has no position of any joint, and is no motion")
+        raise LogError(f"'{log.name}' has no position of any joint; a motion needs them")
     q = np.column_stack([log.signal(joint, "position") for joint in joints])
     return SampledTrajectory(joints, log.time, q)

@@ -1,1 +1,1 @@
-"""The whole way: logs to estimate, validation and certificate; drive gains."""
+"""From logs to estimate, validation and certificate; drive gains."""

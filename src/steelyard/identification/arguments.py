@@ -1,4 +1,4 @@
-"""What `identify` is given, checked before any log is read."""
+"""Arguments of `identify`, checked before any log is read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from steelyard.robot.robot import Robot
 
 
 def check_robot(robot: object) -> None:
-    """Refuse what is no robot, with what to pass."""
+    """Refuse what is not a robot, and say what to pass instead."""
     if isinstance(robot, Model):
         raise RobotError("a robot is needed, not a model; pass model.robot, and terms=model.terms")
     if not isinstance(robot, Robot):
@@ -37,9 +37,9 @@ def prior_for_method(
     prior: Prior | Callable[[Model], Prior] | None,
     repair: RepairRule | None,
 ) -> Prior | None:
-    """The prior of an estimator that takes one, by default what the robot file states."""
+    """The prior of an estimator that takes one, by default the robot file's inertials."""
     if repair is not None and (prior is not None or not estimator.takes_prior):
-        why = "a prior is given, which is repaired where it is made"
+        why = "a prior is given too: repair it when you make it"
         raise EstimationError(
             "repair_prior is given, but "
             + (why if prior is not None else f"the method '{estimator.name}' takes no prior")
@@ -71,7 +71,7 @@ def refuse_own_data(prior: Prior | None, data: Regression) -> None:
     for run in data.runs:
         if run.content_sha256 in prior.made_from:
             raise EstimationError(
-                f"the prior {prior.source} was estimated from the log '{run.log}' that is "
-                "given: the same data twice would only make the intervals look tighter; give "
+                f"the prior {prior.source} was estimated from the log '{run.log}', which is "
+                "given again: the same data twice would make the intervals too narrow; give "
                 "other logs, or another prior"
             )

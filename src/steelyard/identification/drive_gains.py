@@ -1,8 +1,7 @@
-"""Drive gains: by how much recorded torques are off, told by a known payload.
+"""Drive gains: true over recorded torque, from runs without and with a known payload.
 
-Runs of the same robot without and with a payload whose inertia is known settle the scale of
-every motor's torque (or current), joint by joint or motor by motor; see
-:mod:`steelyard.identification.gain_fit` for how.
+Runs of the same robot without and with a payload of known inertia determine the scale of the
+torque (or current) of each motor or joint; see :mod:`steelyard.identification.gain_fit`.
 """
 
 from __future__ import annotations
@@ -40,17 +39,17 @@ from steelyard.signals.run_record import RunRecord
 Array = NDArray[np.float64]
 
 WIDE_SHARE = 0.1
-"""An interval whose half width is more than this share of the gain is said to be wide."""
+"""A finding warns of an interval whose half width exceeds this share of the gain."""
 
 
 @dataclass(frozen=True)
 class DriveGain:
     """The gain of one motor (or joint).
 
-    gain : what the recorded torque or current has to be multiplied with; None where it cannot
-        be told. unit : empty for a torque, N m/A (N/A) for a current without a torque constant.
-    lower, upper : confidence interval; None where it has no end.
-    words : why it cannot be told, or empty.
+    gain : factor from the recorded torque or current to the true torque; None if it cannot be
+        estimated. unit : empty for a torque, N m/A (N/A) for a current without a torque constant.
+    lower, upper : confidence interval; None where it is unbounded.
+    words : why it cannot be estimated, or empty.
     """
 
     name: str
@@ -64,7 +63,7 @@ class DriveGain:
 
 @dataclass(frozen=True)
 class GainRun:
-    """What was done to the log of a run, and whether the robot carried the payload in it."""
+    """How the log of a run was processed, and whether the robot carried the payload in it."""
 
     record: RunRecord
     has_payload: bool
@@ -76,9 +75,9 @@ class GainRun:
 
 @dataclass(frozen=True, eq=False)
 class DriveGains:
-    """What :func:`identify_gains` found.
+    """The result of :func:`identify_gains`.
 
-    kind : "cluster" or "classical", of the covariance behind the intervals.
+    kind : "cluster" or "classical", the covariance of the intervals.
     relative_errors : |residual| / |recorded torque| by motor. runs : that were used.
     """
 
@@ -118,11 +117,11 @@ def identify_gains(
 ) -> DriveGains:
     """Drive gains from logs without (``empty``) and with a payload (``loaded``).
 
-    Logs are taken one at a time, and each is forgotten before the next; an iterator may read them.
+    Logs are read one at a time, and only one is kept in memory; an iterator may read them.
 
-    The gains take the place of those that the overlay states, and are about its motors, or
-    about the joints where it states none. Friction, drives and links are the same in all logs;
-    they are found on the way and thrown away: identify again with the gains in the overlay.
+    The gains replace those of the overlay. They belong to its motors, or to the joints if it has
+    none. Friction, drives and links must be the same in all logs; their estimates are not
+    returned: identify again with the gains in the overlay.
     """
     check_robot(robot)
     check_level(level)
@@ -143,7 +142,7 @@ def identify_gains(
             findings.extend(prepared.findings)
             records.append(GainRun(prepared.record, on_robot is not None))
             runs.append(compress_motors(model, base, prepared, log.name, on_robot))
-            del log, prepared  # before the next log is read
+            del log, prepared  # frees memory before the next log is read
         if len(runs) == n_before:
             what = "without the payload" if on_robot is None else "with the payload"
             raise LogError(f"there is no log {what}; gains need runs without and with it")
@@ -170,7 +169,9 @@ def compress_motors(
     """
     transmission = model.robot.transmission
     if transmission is None:
-        raise EstimationError("a robot without motors has no drive gains: use with_open_gains")
+        raise EstimationError(
+            "a robot without motors has no drive gains: pass it through with_open_gains first"
+        )
 
     def payload_torque(motion: Motion) -> Array:
         if payload is None:
@@ -189,15 +190,15 @@ def compress_motors(
 
 
 def with_open_gains(robot: Robot) -> Robot:
-    """The robot with gains of one, currents taken as torques where no constant is stated."""
+    """The robot with gains of one; currents count as torques if no torque constant is stated."""
     transmission = robot.transmission
     if transmission is None:
         motors = tuple(Motor(joint, ((joint, 1.0),)) for joint in robot.joint_names)
         transmission = Transmission(motors)
     if len(transmission.motors) != len(robot.joint_names):
         raise EstimationError(
-            f"{len(transmission.motors)} motors drive {len(robot.joint_names)} joints, so that the "
-            "torques of the joints do not tell those of the motors; their gains cannot be told"
+            f"{len(transmission.motors)} motors drive {len(robot.joint_names)} joints: joint "
+            "torques do not determine motor torques, so that gains cannot be estimated"
         )
     motors = tuple(
         replace(motor, gain=1.0, torque_constant=motor.torque_constant or 1.0)
@@ -207,7 +208,7 @@ def with_open_gains(robot: Robot) -> Robot:
 
 
 def _note_units(stated: Robot, opened: Robot, log: Log, units: dict[str, str]) -> None:
-    """Remember the unit of each motor's gain; refuse logs that do not agree on it."""
+    """Store the unit of each motor's gain in ``units``; refuse logs that disagree on it."""
     assert opened.transmission is not None
     motors = () if stated.transmission is None else stated.transmission.motors
     known = {motor.name: motor.torque_constant for motor in motors}
@@ -228,7 +229,7 @@ def _note_units(stated: Robot, opened: Robot, log: Log, units: dict[str, str]) -
 def gains_with_intervals(
     found: GainFit, payload: Payload, units: dict[str, str], level: float
 ) -> tuple[DriveGain, ...]:
-    """Gains from their inverses: the ends of an interval are inverted, which keeps its level."""
+    """Gains from their inverses; inverting the ends of an interval keeps its confidence level."""
     from scipy.stats import t
 
     gamma = found.inverse_gain
@@ -238,13 +239,13 @@ def gains_with_intervals(
     gains = []
     for m, (name, unit) in enumerate(units.items()):
         if not found.determined[m]:
-            words = "the payload does not load it in these runs: its gain can have any value"
+            words = "the payload puts no torque on it in these runs: any gain fits"
             gains.append(DriveGain(name, None, unit, None, None, None, words))
             continue
         low, high = gamma[m] - half[m], gamma[m] + half[m]
         if low <= 0.0:
             words = (
-                f"the payload loads it too little: the gain may be anything above {1.0 / high:.3g}"
+                f"the payload puts too little torque on it: any gain above {1.0 / high:.3g} fits"
             )
             gains.append(DriveGain(name, None, unit, None, float(1.0 / high), None, words))
             continue
@@ -269,8 +270,8 @@ def _findings(found: GainFit, gains: tuple[DriveGain, ...]) -> tuple[Finding, ..
             Finding(
                 "warning",
                 "gain-not-told",
-                f"the gains of {listed(lost)} cannot be told; move these joints faster, with the "
-                "payload far from their axes, or take a heavier one",
+                f"the gains of {listed(lost)} cannot be estimated; move these joints faster, with "
+                "the payload far from their axes, or use a heavier one",
             )
         )
     wide = [
@@ -286,8 +287,8 @@ def _findings(found: GainFit, gains: tuple[DriveGain, ...]) -> tuple[Finding, ..
             Finding(
                 "info",
                 "gain-uncertain",
-                f"the gains of {listed(wide)} are known to no better than "
-                f"±{100 * WIDE_SHARE:g} %: a heavier payload, or a longer record, narrows them",
+                f"the intervals of the gains of {listed(wide)} are wider than "
+                f"±{100 * WIDE_SHARE:g} %: use a heavier payload, or record longer",
             )
         )
     return tuple(findings)

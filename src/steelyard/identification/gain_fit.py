@@ -5,11 +5,11 @@ and the payload's torque p_m (zero in the runs without it),
 
     y_m = (W_m beta + p_m) / g_m + noise.
 
-The noise is on the left, where it belongs: the form g_m y_m = W_m beta + p_m of Gautier and
-Briot (ICRA 2012; eq 5 of Gautier and Venture 2013) is linear, but has the noise among its
-columns, which pulls its ordinary solution towards zero. That solution is only where the search
-starts; Gauss-Newton on (beta, 1/g) ends it. Everything is done on triangular factors of
-[W_m p_m y_m]: regressions whose rows are motors, with the payload's torque as their extra column.
+The noise is that of y_m alone. The form g_m y_m = W_m beta + p_m of Gautier and Briot (ICRA 2012;
+eq 5 of Gautier and Venture 2013) is linear, but has noisy columns, which bias its least-squares
+solution towards zero. That solution is only the starting point of Gauss-Newton on (beta, 1/g).
+Everything is computed from triangular factors of [W_m p_m y_m]: regressions whose rows are motors,
+with the payload's torque as their extra column.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ IntArray = NDArray[np.int64]
 
 MAX_ITERATIONS = 100
 CONVERGED = 1e-10
-"""A step of all 1/g smaller than this, relatively, ends the search."""
+"""The iteration ends when the relative step of all 1/g is smaller than this."""
 ROUNDING = 1e-12
-"""Sums of squares that differ by less, relatively, may differ by rounding alone."""
+"""Relative differences of sums of squares below this may be rounding alone."""
 
 
 @dataclass(frozen=True, eq=False)
 class GainFit:
     """1/g of each motor.
 
-    inverse_gain : (n_motors,). determined : whether the data tell it at all.
+    inverse_gain : (n_motors,). determined : whether the data determine it at all.
     covariance : (n_motors, n_motors) of them; kind : "cluster" (CR3 over the time blocks) or
         "classical" where there are too few blocks, with the reason in ``why``.
     relative_error : of each motor's recorded torque, |residual| / |y|.
@@ -57,14 +57,14 @@ class GainFit:
 
 
 def fit_gains(regressions: Iterable[Regression]) -> GainFit:
-    """Gains and base parameters together, each motor weighed by its own noise.
+    """Gains and base parameters together, each motor weighted by its own noise.
 
-    regressions : of [W_m p_m y_m], one per run or merged. Each keeps its own time grid: merging
-        would bring all runs to the coarsest, and leave few blocks of a short one.
+    regressions : of [W_m p_m y_m], one per run or merged. Each keeps its own time blocks: merging
+        gives all runs the longest blocks, and leaves few of them in a short run.
     """
     given = list(regressions)
     if not given:
-        raise EstimationError("there is no regression to find drive gains from")
+        raise EstimationError("there is no regression to estimate drive gains from")
     check_alike(given)
     like = given[0]
     if len(like.extra) != 1:
@@ -84,7 +84,7 @@ def fit_gains(regressions: Iterable[Regression]) -> GainFit:
     freedom = n_rows - fit.rank
     if freedom <= 0:
         raise EstimationError(
-            f"{n_rows} torque values cannot give {fit.rank} parameters and their noise: record more"
+            f"{n_rows} torque values are too few for {fit.rank} parameters and noise: record more"
         )
     covariance = residual / freedom * fit.inverse[n:] @ fit.inverse[n:].T
     cluster, why = _cluster(given, weights, beta, gamma, fit)
@@ -118,7 +118,7 @@ def _noise(groups: tuple[RowGroup, ...], counts: IntArray, whole: list[Array]) -
         if n_rows == 0 or not size > 1e-150:
             raise EstimationError(
                 f"the torque of '{group.name}' is missing or zero in all rows, so that its "
-                "gain cannot be told"
+                "gain cannot be estimated; check the log"
             )
         own = triangular_fit(R)
         if n_rows <= own.rank:
@@ -136,7 +136,7 @@ def _start(like: Regression, whole: list[Array], weights: Array) -> tuple[Array,
     n, n_motors = like.base.rank, len(whole)
     rows = []
     for m, R in enumerate(whole):
-        # in units of the recorded torque, whatever unit that has
+        # in units of the recorded torque, which may be a current
         block = np.zeros((len(R), n + n_motors + 1))
         block[:, list(like.groups[m].columns)] = R[:, :-2]
         block[:, n + m] = -R[:, -1]
@@ -154,7 +154,7 @@ def _linearised(
 ) -> Array:
     """Rows [J_beta J_gamma e] of the weighted residuals e = y - gamma (W beta + p).
 
-    like : says which columns each motor has. factors : of [W_m p_m y_m], per motor.
+    like : a regression with the columns of each motor. factors : of [W_m p_m y_m], per motor.
     """
     n = like.base.rank
     rows = []
@@ -172,7 +172,7 @@ def _linearised(
 def _search(
     like: Regression, whole: list[Array], weights: Array, beta: Array, gamma: Array
 ) -> tuple[Fit, float]:
-    """Gauss-Newton with halved steps; changes beta and gamma in place.
+    """Gauss-Newton with step halving; changes beta and gamma in place.
 
     Returns the last linear fit and the sum of squares of the weighted residuals.
     """
@@ -185,8 +185,8 @@ def _search(
         step, length = fit.beta, 1.0
         size = float(np.max(np.abs(step[n:]) / np.abs(gamma)))
         small = size <= CONVERGED
-        # near the optimum the sum of squares is flat to rounding before the gains have settled:
-        # there, steps that shrink are taken, or rounding would say where the search ends
+        # near the optimum the sum of squares is constant up to rounding before the gains have
+        # converged: there, steps are accepted as long as they shrink
         limit = (1.0 + ROUNDING) * cost if size < 0.5 * last_size else cost
         last_size = size
         while not small:
@@ -196,11 +196,11 @@ def _search(
                 beta[:], gamma[:] = trial_beta, trial_gamma
                 break
             length *= 0.5
-            small = length < 1e-8  # no step makes it better: rounding is all that is left
+            small = length < 1e-8  # no step improves the fit beyond rounding
         if small:
             return fit, cost
     raise EstimationError(
-        f"the drive gains did not settle within {MAX_ITERATIONS} steps: the payload is too light "
+        f"the drive gains did not converge in {MAX_ITERATIONS} steps: the payload is too light "
         "for this motion, or the runs are not of the same robot"
     )
 
@@ -222,7 +222,7 @@ def _cluster(
         if np.linalg.eigvalsh(left)[0] < 1e-10:
             run, k = regression.keys[block]
             return None, (
-                f"without time block {k} of run '{run}' some parameters cannot be told at all; "
+                f"without time block {k} of run '{run}' some parameters are not determined; "
                 "repeat the motion or record for longer"
             )
         steps.append(fit.inverse[n:] @ np.linalg.solve(left, J.T @ rows[:, -1]))

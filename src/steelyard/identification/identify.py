@@ -1,7 +1,7 @@
 """From a robot and its logs to parameters with error bars, validation and certificate, in one call.
 
-A plain composition: prepare each log, compress, merge, estimate, validate, certify. Whoever needs
-something in between calls these functions directly.
+It calls one function per step: prepare each log, compress, merge, estimate, validate, certify.
+For intermediate results, call these functions directly.
 
 The dead band is on by default (``Processing.dead_band`` is "auto");
 :mod:`steelyard.signals.dead_band` says why.
@@ -54,17 +54,16 @@ from steelyard.validation.held_out import HeldOut, validate_logs
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """What :func:`identify` found.
+    """The result of :func:`identify`.
 
-    estimate : parameters with intervals, and all findings; its ``runs`` say what was done to each
-        log.
+    estimate : parameters with intervals, and all findings; its ``runs`` say how each log was
+        processed.
     regression : the compressed data, for another estimator or for merging with more runs.
-    fit : the constrained fit behind the estimate; None for the other methods.
-    validation : errors on the logs that were held out; None where there were none.
+    fit : the constrained fit of the estimate; None for methods without constraints.
+    validation : errors on the held-out logs; None if there were none.
     certificate : proof that the estimate meets its constraints; None for methods without
-        constraints, and where nothing could be proven, which a finding says.
-    first_run : the first run that the estimate was made from, for the report; None if it was not
-        to be kept.
+        constraints, and if nothing could be proven, which a finding reports.
+    first_run : the first run that was used, for the report; None if it was not kept.
     level : of the intervals in the files that :func:`steelyard.write_outputs` writes.
     """
 
@@ -79,7 +78,7 @@ class Identification:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the user should know about logs, estimate, validation and certificate."""
+        """Warnings and notes about logs, estimate, validation and certificate."""
         return self.estimate.findings
 
 
@@ -108,35 +107,34 @@ def identify(
 ) -> Identification:
     """Parameters of ``robot`` from logs of its motion and torques.
 
-    logs : one or several, taken one at a time, and forgotten before the next; each only once.
-    validate_on : logs that are not used for the estimate, to test it on; taken when the estimate
-        is there.
-    terms : what joint torque is made of besides the rigid bodies; by default drive inertia,
+    logs : one or several; each is read once, and only one at a time is kept in memory.
+    validate_on : held-out logs: not used for the estimate but to validate it, and read after it.
+    terms : contributions to the joint torque besides the rigid bodies; by default drive inertia,
         viscous and Coulomb friction and an offset for each joint.
     overlay : changes the robot, names its terms and states constraints; see
         :mod:`steelyard.knowledge.overlay.overlay`.
     torque : where torque is measured, "motor" or "link", which decides the default terms; see
-        :func:`steelyard.default_terms`. It goes before what the overlay says of all joints.
+        :func:`steelyard.default_terms`. It overrides what the overlay states for all joints.
     method : an estimator by name, see :mod:`steelyard.estimators.registry`. "entropic" (default)
-        keeps to what is physical, weights each joint by its own noise, and is drawn to the prior
-        as much as the data advise; not all others promise physical parameters.
+        gives physical parameters, weights each joint by its own noise, and is drawn to the prior
+        with a weight chosen from the data; some other methods may give unphysical parameters.
     prior : for the methods that take one; or a function that makes it for the model, such as
-        ``functools.partial(prior_from_mass, total_mass=18)``. By default what the robot file
-        states. repair_prior : rule for a file that is not physical, see
-        :mod:`steelyard.knowledge.prior`; without one it is refused.
-    gamma : weight of the prior, or "leave-blocks-out" or "l-curve" to let the data choose.
-    constraints : what is known besides physics, for the constrained methods; in place of the
-        overlay's.
-    compare_terms : with a prior, whether to try other sets of terms and say what the data ask for.
-    n_resamples, ranges : how intervals of constrained estimates are found; see
+        ``functools.partial(prior_from_mass, total_mass=18)``. By default the robot file's
+        inertials. repair_prior : rule for a file that is not physical, see
+        :mod:`steelyard.knowledge.prior`; without a rule such a file is refused.
+    gamma : weight of the prior, or "leave-blocks-out" or "l-curve" to choose it from the data.
+    constraints : knowledge besides physics, for the constrained methods; replaces that of the
+        overlay.
+    compare_terms : with a prior, whether to compare other sets of terms on the data.
+    n_resamples, ranges : how intervals of constrained estimates are computed; see
         :func:`steelyard.estimators.intervals.with_intervals`.
     certify : whether to prove that a constrained estimate meets its constraints.
     level : of the intervals in the files that :func:`steelyard.write_outputs` writes.
-    keep_first_run : whether the first run stays in memory, to be shown by the report where no
-        log is held out.
+    keep_first_run : whether the first run stays in memory, for the report to show if no log is
+        held out.
     processing : how logs become motion and torques, dead band included; the same for all.
     threads : by default as many as the machine offers; the result does not depend on it.
-    progress : called with what is being done and how many of how many problems are solved.
+    progress : called with the name of the step, the number of problems solved, and their total.
     """
     check_robot(robot)
     check_level(level)
@@ -148,11 +146,10 @@ def identify(
         raise EstimationError(f"threads is {threads}; at least one is needed")
     from threadpoolctl import threadpool_limits
 
-    # matrices are small: LAPACK's own threads would only get in each other's way, and change
-    # the last digits
+    # matrices are small: LAPACK's own threads would be slower, and change the last digits
     with threadpool_limits(limits=1, user_api="blas"):
         model = model_of(robot, terms=terms, overlay=overlay, torque=torque)
-        # what can be refused is refused before any log is read
+        # wrong arguments are refused before any log is read
         known = prior_for_method(model, estimator, prior, repair_prior)
         findings: list[Finding] = []
         if constraints is None:
@@ -196,10 +193,10 @@ def identify(
 
 
 def with_validation(found: Identification, logs: Log | Iterable[Log]) -> Identification:
-    """``found`` with its errors on logs that it was not made from.
+    """``found`` with its errors on logs that were not used for it.
 
-    Signals are processed as those of the estimate's first run, with the cutoff that it got, so
-    that the errors of fit and test are about the same torques.
+    Signals are processed like those of the estimate's first run, with the same cutoff, so that
+    the errors of fit and validation are comparable.
     """
     estimate = found.estimate
     held_out = validate_logs(

@@ -1,4 +1,4 @@
-"""What an identification can be written as: result, tables, report and certificate."""
+"""Output files of an identification: result, tables, report and certificate."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ FILES = {
 }
 """Name of each file that :func:`write_outputs` may write."""
 NOT_ALWAYS = ("standard_parameters", "certificate")
-"""Those that only some methods give."""
+"""Files that only some methods give."""
 
 
 def write_outputs(
     found: Identification, folder: str | Path, *, reference: Reference | None = None
 ) -> dict[str, Path]:
-    """Write result, tables, report and certificate, as far as there are; paths by kind.
+    """Write result, tables, report and certificate, those that exist; returns paths by kind.
 
-    folder : is made if it is not there. reference : values that the report compares with.
+    folder : created if missing. reference : values that the report compares with.
     """
     folder = Path(folder)
-    # what can fail fails before anything is written
+    # render everything first: if that fails, nothing is written
     page = render_report(report_of(found, reference=reference))
     document = document_of(found)
     folder.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def document_of(found: Identification) -> dict[str, Any]:
 def report_of(found: Identification, *, reference: Reference | None = None) -> Report:
     """The content of the report: on held-out data where there is some, else on the first run.
 
-    reference : values to compare with, such as the truth of a virtual robot.
+    reference : values to compare with, such as the true parameters of a simulated robot.
     """
     if found.validation is None:
         return Report(
@@ -111,7 +111,7 @@ def report_of(found: Identification, *, reference: Reference | None = None) -> R
 
 
 def training_errors(found: Identification) -> tuple[JointError, ...]:
-    """Errors on the data that was used, the file's inertials included, from the factors alone."""
+    """Errors of the estimate and the file's inertials on the training data, from its factors."""
     prior_beta = found.estimate.base.K @ found.model.prior_theta()
     priors = channel_fits(found.regression, prior_beta, np.ones(len(found.regression.groups)))
     return tuple(

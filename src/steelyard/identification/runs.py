@@ -1,4 +1,4 @@
-"""The logs of one robot, prepared and compressed one after the other."""
+"""Prepare and compress the logs of one robot, one after the other."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from steelyard.signals.processing import Processing
 
 @dataclass(frozen=True, eq=False)
 class CompressedLogs:
-    """What is left of the logs.
+    """The compressed logs.
 
-    regression : the factors of all of them; its ``runs`` say what was done to each log.
-    findings : what the user should know about the logs.
-    first : the first run, prepared; None if it was not to be kept.
+    regression : the factors of all of them; its ``runs`` say how each log was processed.
+    findings : warnings and notes about the logs.
+    first : the first run, prepared; None if it was not kept.
     """
 
     regression: Regression
@@ -45,7 +45,7 @@ def compressed(
 ) -> CompressedLogs:
     """The factors of all logs for the model ``wide``, prepared as ``model`` needs it.
 
-    Each log is forgotten before the next is asked for.
+    Only one log at a time is kept in memory.
     """
     base = base_map(wide)
     parts: list[Regression] = []
@@ -76,8 +76,8 @@ def compress_run(
 ) -> Regression:
     """The factors of one prepared run, with its record.
 
-    A low-pass filter makes neighbouring residuals alike: time blocks shorter than that would
-    not be independent, and their error bars too small.
+    A low-pass filter correlates neighbouring residuals: time blocks shorter than the correlation
+    would not be independent, and the error bars too small.
     """
     return compress(
         model,

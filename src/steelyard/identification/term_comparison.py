@@ -1,4 +1,4 @@
-"""Which terms of the joints the data ask for, said beside the estimate."""
+"""Compare sets of joint terms on the data, and add the comparison to the estimate."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def with_term_comparison(
     threads: int,
     progress: Callable[[str, int, int], None] | None,
 ) -> Estimate:
-    """The estimate with what other sets of terms would give, as data and in its findings.
+    """The estimate with a comparison of other sets of terms, as data and in its findings.
 
-    wide : the model with every term that is tried. data : the factors of that model.
+    wide : the model with every term that is compared. data : the factors of that model.
     """
     assert fit.pull is not None
     prior = fit.pull.prior

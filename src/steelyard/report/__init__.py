@@ -1,1 +1,1 @@
-"""One offline HTML file that shows a result: no scripts, nothing loaded from elsewhere."""
+"""A report as one offline HTML file: no scripts, no external resources."""

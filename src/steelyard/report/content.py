@@ -1,4 +1,4 @@
-"""What a report shows, as data; the templates only lay it out."""
+"""The content of a report as data; the templates only lay it out."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class TorqueRun:
     """Torques of one run, on its time base.
 
     measured, predicted : (n_samples, nv) N m or N, columns as ``Model.channels``; NaN where a
-        torque was not measured, or where the prediction is not held against it.
-    filtered : whether the measured torque went through a filter.
+        torque was not measured, or is left out of the comparison.
+    filtered : whether the measured torque was filtered.
     """
 
     name: str
@@ -50,7 +50,7 @@ class JointError:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Values (n_base,) to compare with, such as the truth of a virtual robot."""
+    """Values (n_base,) to compare with, such as the true parameters of a simulated robot."""
 
     label: str
     beta: Array
@@ -62,8 +62,8 @@ class Report:
 
     errors : per channel; ``errors_on`` says on which data.
     relative_error_held_out, relative_error_prior : over all channels of the held-out runs, which
-        is that data.
-    errors_cover : what was done to the torques of that data, in words.
+        are then the data of ``errors``.
+    errors_cover : how the torques of these data were filtered and selected, in words.
     certificate : of a constrained estimate.
     """
 
@@ -82,7 +82,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Row:
-    """One base parameter as the table shows it; x positions in the small plot's pixels."""
+    """One base parameter as the table shows it; x positions are pixels of the small plot."""
 
     name: str
     unit: str
@@ -102,7 +102,7 @@ class Row:
 
 
 def parameter_groups(report: Report) -> list[tuple[str, list[Row]]]:
-    """Base parameters as table rows, gathered by the link, joint or coupling they belong to."""
+    """Base parameters as table rows, grouped by the link, joint or coupling they belong to."""
     groups: dict[str, list[Row]] = {}
     base = report.estimate.base
     for k, parameter in enumerate(report.estimate.parameters(report.level)):
@@ -144,16 +144,16 @@ def parameter_row(parameter: ParameterEstimate, truth: float | None) -> Row:
 
 
 def shortened(combination: str) -> str:
-    """A combination that fits in a table; the result file has the whole of it."""
+    """A combination, truncated to fit in a table; the result file has all of it."""
     if len(combination) <= LONGEST_COMBINATION:
         return combination
     cut = combination[:LONGEST_COMBINATION].rsplit(" ", 2)[0]
-    return f"{cut} … (cut here; whole in result.json)"
+    return f"{cut} … (complete in result.json)"
 
 
 def strength(parameter: ParameterEstimate) -> str:
-    """How well the data tell a parameter: "well", "roughly", "barely", "open", "held" where it
-    was not estimated, "prior" where a prior tells more.
+    """How well the data determine a parameter: "well" (± 10 %), "roughly", "barely" (zero is in
+    the interval), "open" (not at all), "held" (not estimated), "prior" (mostly by the prior).
     """
     if parameter.interval_kind == "held":
         return "held"
@@ -168,7 +168,7 @@ def strength(parameter: ParameterEstimate) -> str:
 
 
 def strengths(report: Report) -> dict[str, int]:
-    """How many base parameters are told how well."""
+    """Number of base parameters of each strength."""
     counts = {"well": 0, "roughly": 0, "barely": 0, "open": 0, "held": 0, "prior": 0}
     for parameter in report.estimate.parameters(report.level):
         counts[strength(parameter)] += 1
@@ -178,8 +178,7 @@ def strengths(report: Report) -> dict[str, int]:
 def fate_table(report: Report) -> tuple[list[str], list[tuple[str, list[dict[str, str] | None]]]]:
     """Symbols of the columns, and per body the fate of each of them (None: not modelled).
 
-    The terms of a joint stand in the row of the link that it moves, those of a coupling in a
-    row of their own.
+    The terms of a joint are in the row of the link that it moves; a coupling has its own row.
     """
     columns, base = report.model.columns, report.estimate.base
     symbols = list(dict.fromkeys(column.symbol for column in columns))
@@ -192,7 +191,7 @@ def fate_table(report: Report) -> tuple[list[str], list[tuple[str, list[dict[str
     for k, (column, fate) in enumerate(zip(columns, report.estimate.fates(), strict=True)):
         words = fate.words
         if fate.kind == "combination":
-            # the combinations stand in the table of base parameters: their names are enough
+            # the table of base parameters has the combinations: their names are enough here
             rows = np.flatnonzero(base.K[:, k])
             words = f"only in combinations: {', '.join(base.names[row] for row in rows)}"
         cell = {"kind": fate.kind, "words": f"{column.name} ({column.unit}): {words}"}
@@ -204,6 +203,6 @@ def fate_table(report: Report) -> tuple[list[str], list[tuple[str, list[dict[str
 
 
 def _x(relative: float) -> float:
-    """Pixel of a value in units of the parameter, kept inside the small plot."""
+    """Pixel of a value in units of the parameter, clipped to the small plot."""
     share = (relative - FOREST_LEFT) / (FOREST_RIGHT - FOREST_LEFT)
     return round(FOREST_WIDTH * min(max(share, 0.0), 1.0), 1)

@@ -34,7 +34,7 @@ STYLE: dict[Any, Any] = {
     "grid.linewidth": 0.4,
     "axes.linewidth": 0.6,
     "svg.fonttype": "path",
-    # the same figure gives the same text
+    # makes the SVG text reproducible
     "svg.hashsalt": "steelyard",
 }
 
@@ -63,7 +63,7 @@ def error_figure(
 ) -> str:
     """Relative error of each joint, of the identified model and the file's inertials, in per cent.
 
-    The model without any torque has 100 % by definition.
+    The zero model, which predicts no torque, has 100 % by definition.
     """
 
     def draw(figure: Any) -> None:
@@ -91,7 +91,7 @@ def error_figure(
 class Interval:
     """A value with its interval, as a figure shows it.
 
-    kind : of the interval, which gives the colour. reference : another value to show, or None.
+    kind : of the interval; sets the colour. reference : another value to show, or None.
     """
 
     label: str
@@ -103,7 +103,7 @@ class Interval:
 
 
 def mass_figure(masses: Sequence[Interval]) -> str:
-    """Masses (kg) of bodies on a logarithmic axis; an arrow where the range goes on to zero."""
+    """Masses (kg) of bodies on a logarithmic axis; an arrow where the range extends to zero."""
 
     def draw(figure: Any) -> None:
         axes = figure.add_subplot()
@@ -128,7 +128,10 @@ def prior_figure(
     chosen: float,
     divergence: Sequence[tuple[str, float]],
 ) -> str:
-    """Left-out error against gamma, (gamma, score, as good as the best), and D of each body."""
+    """Left-out error against gamma, and the divergence D of each body from its prior.
+
+    trials : (gamma, score, whether as good as the best). divergence : (body, D).
+    """
     across = 2 if trials and divergence else 1
 
     def draw(figure: Any) -> None:
@@ -194,7 +197,7 @@ def _few_ticks() -> Any:
 def _draw_intervals(
     axes: Any, rows: NDArray[np.int64], intervals: Sequence[Interval], left: float, right: float
 ) -> None:
-    """Dots with bars; a bar that leaves the axis ends in an arrow."""
+    """Dots with bars; a bar that extends beyond the axis ends in an arrow."""
     for row, one in zip(rows, intervals, strict=True):
         color = KIND_COLORS.get(one.kind, MEASURED)
         if one.lower is not None and one.upper is not None and np.isfinite(one.upper - one.lower):
@@ -221,7 +224,7 @@ def _name_rows(axes: Any, rows: NDArray[np.int64], names: Sequence[str] | None) 
 
 
 def shown_rows(time: Array) -> slice:
-    """The rows that a figure shows: the first part of a long run, thinned."""
+    """The rows that a figure shows: the first part of a long run, downsampled."""
     stop = len(time)
     if stop and time[-1] - time[0] > 1.25 * LONGEST_SHOWN_S:
         stop = int(np.searchsorted(time, time[0] + LONGEST_SHOWN_S))
@@ -240,7 +243,7 @@ def _svg(draw: Any, width: float, height: float) -> str:
 
     stream = io.StringIO()
     with matplotlib.rc_context(STYLE), warnings.catch_warnings():
-        # names may have letters that the font lacks: a box in the figure is enough
+        # characters that the font lacks become boxes; that needs no warning
         warnings.filterwarnings("ignore", message=r"Glyph .* missing", category=UserWarning)
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasSVG(figure)

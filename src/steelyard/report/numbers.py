@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers formatted for people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def with_half_width(value: float, half: float) -> tuple[str, str]:
 
 
 def percent(share: float | None) -> str:
-    """A share as per cent, to three digits: 0.01234 gives "1.23 %"."""
+    """A fraction as per cent, to three digits: 0.01234 gives "1.23 %"."""
     if share is None or not math.isfinite(share):
         return "?"
     size = 100.0 * share
@@ -33,7 +33,7 @@ def percent(share: float | None) -> str:
 
 
 def significant(value: float | None, digits: int = 4) -> str:
-    """A number to so many digits, or a question mark where there is none."""
+    """A number to ``digits`` significant digits, or a question mark for None and NaN."""
     if value is None or not math.isfinite(value):
         return "?"
     shown = f"{value:.{digits}g}"
@@ -42,7 +42,7 @@ def significant(value: float | None, digits: int = 4) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration in the unit that suits it."""
+    """A duration in s, min or h."""
     if seconds < 120.0:
         return f"{seconds:.3g} s"
     return f"{seconds / 60.0:.3g} min" if seconds < 7200.0 else f"{seconds / 3600.0:.3g} h"

@@ -39,9 +39,9 @@ SECTIONS = (
     "processing",
 )
 INTERVALS_FROM = {
-    "resampling": "constrained fits on time blocks drawn anew",
+    "resampling": "constrained fits to resampled time blocks",
     "cluster": "time blocks (cluster-robust)",
-    "classical": "classical covariance, which takes residuals as independent",
+    "classical": "the classical covariance, which assumes independent residuals",
 }
 
 
@@ -128,7 +128,7 @@ def torque_figures(report: Report) -> list[tuple[str, str]]:
 
 
 def prior_figure(prior: PriorRecord | None) -> str | None:
-    """Data URI of how the weight of a prior was chosen and how far bodies are from it."""
+    """Data URI of the errors by weight of the prior, and of each body's distance from it."""
     if prior is None or prior.rule == "no prior":
         return None
     tried = prior.trials if prior.rule == "leave-blocks-out" else ()
@@ -152,7 +152,7 @@ def error_figure(report: Report) -> str | None:
 
 
 def shown_seconds(report: Report) -> tuple[float, float]:
-    """Seconds of the run that the figures show, and that it has."""
+    """Seconds of the run that the figures show, and its whole duration (s)."""
     if report.run is None or len(report.run.time) == 0:
         return 0.0, 0.0
     time = report.run.time

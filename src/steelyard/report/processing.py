@@ -1,4 +1,4 @@
-"""What was done to the signals of each run, in words."""
+"""How the signals of each run were processed, in words."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from steelyard.signals.run_record import DeadBandRecord, RunRecord, TimeBaseReco
 
 
 def processing_rows(run: RunRecord) -> list[tuple[str, str]]:
-    """What was done to the signals of one run, as (what, in words) pairs."""
+    """How the signals of one run were processed, as (step, description) pairs."""
     return [
-        ("log", run.source or "made in memory"),
+        ("log", run.source or "not from a file"),
         ("samples", f"{run.samples_in} in, {run.samples_out} used, over "
                     f"{significant(run.duration_s)} s"),
         ("time base", "not recorded" if run.time is None else _time_base(run.time)),
@@ -31,7 +31,7 @@ def processing_rows(run: RunRecord) -> list[tuple[str, str]]:
 
 
 def covered(runs: Sequence[RunRecord]) -> str:
-    """What an error over these runs is about: how torques were filtered, which were left out."""
+    """How the torques behind an error over these runs were filtered, and which were left out."""
     words = list(dict.fromkeys(_torque_filter(run) for run in runs))
     cutoffs = [
         run.cutoff_hz for run in runs if run.torque_is_low_passed and run.cutoff_hz is not None
@@ -57,7 +57,7 @@ def _torque_filter(run: RunRecord) -> str:
 def _low_pass(run: RunRecord) -> str:
     if run.cutoff_hz is None:
         return "none"
-    chosen = "as asked" if run.cutoff_choice is None else "chosen from the data"
+    chosen = "as given" if run.cutoff_choice is None else "chosen from the data"
     return (
         f"zero-phase Butterworth of order {run.processing.filter_order}, "
         f"{significant(run.cutoff_hz)} Hz ({chosen})"
@@ -69,18 +69,18 @@ def _time_base(time: TimeBaseRecord) -> str:
         words = f"uniform, {significant(time.rate_hz)} Hz"
     else:
         words = (
-            f"brought to {significant(time.rate_hz)} Hz; the recorded stamps, "
-            f"{significant(time.recorded_rate_hz)} Hz, stray by up to "
+            f"resampled to {significant(time.rate_hz)} Hz; the recorded time stamps, "
+            f"{significant(time.recorded_rate_hz)} Hz, deviate by up to "
             f"{significant(time.largest_deviation_periods, 2)} periods"
         )
-    return f"{words}; {time.holes} holes" if time.holes else words
+    return f"{words}; {time.holes} gaps" if time.holes else words
 
 
 def _dead_band(band: DeadBandRecord) -> str:
     speeds = {name: speed for name, speed in band.speeds.items() if speed}
     if not speeds:
         return "none"
-    how = "chosen from the speeds" if band.asked == "auto" else "as asked"
+    how = "chosen from the speeds" if band.asked == "auto" else "as given"
     left_out = _listed(band.samples, skip_zeros=True)
     return f"{_listed(speeds)} rad/s or m/s ({how}); torques left out: {left_out}"
 
@@ -96,7 +96,7 @@ def _listed(values: Mapping[str, float], skip_zeros: bool = False) -> str:
 
 
 def _shared(by_joint: Mapping[str, str]) -> str:
-    """One word for all joints if they agree, else one for each."""
+    """The value that all joints share, or else the value of each joint."""
     if len(set(by_joint.values())) == 1:
         return next(iter(by_joint.values()))
     return ", ".join(f"{joint}: {words}" for joint, words in by_joint.items()) or "?"

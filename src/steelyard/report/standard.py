@@ -48,7 +48,7 @@ def cell(parameter: StandardEstimate) -> Cell:
         interval = f"± {half}"
     elif known:
         size = max(abs(lower), abs(upper))  # type: ignore[arg-type]
-        # the solver's zero is a small number
+        # the solver returns a small number instead of zero
         ends = (significant(0.0 if abs(x) < 1e-7 * size else x, 3) for x in (lower, upper))  # type: ignore[arg-type]
         interval = " to ".join(ends)
     return Cell(
@@ -62,7 +62,7 @@ def cell(parameter: StandardEstimate) -> Cell:
 
 
 def body_rows(report: Report) -> list[BodyRow]:
-    """Every body; none where the method gives no standard parameters."""
+    """A row for each body; empty if the method gives no standard parameters."""
     return [_row(body) for body in body_estimates(report.model, report.estimate, report.level)]
 
 
@@ -109,7 +109,7 @@ def term_figure(report: Report) -> str | None:
     panels: dict[tuple[str, str], list[Interval]] = {}
     for owner, own in terms.items():
         for symbol, p in own.items():
-            # joints that turn and joints that slide have other units
+            # revolute and prismatic joints have different units
             panels.setdefault((symbol, p.unit), []).append(
                 Interval(owner, p.value, p.lower, p.upper, p.interval_kind)
             )

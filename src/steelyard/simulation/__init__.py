@@ -1,1 +1,1 @@
-"""The virtual robot, its sensors, and the built-in arm."""
+"""The simulated ("virtual") robot, its sensors, and the built-in arm."""

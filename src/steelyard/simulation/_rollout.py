@@ -4,24 +4,24 @@ Between two ticks of the controller the drive torque is constant, and
 
     (M(q) + Ia) a + b(q, v) + fo + V v + sum_k d_k p_k law_k(d_k·v) = tau
 
-is stepped by the midpoint rule, M from lanes of unit accelerations. A law that jumps at zero
-speed is rounded off by tanh(d_k·v / slow). Friction is taken at the end of a step: smooth
+is integrated by the midpoint rule; M is computed from torques of unit accelerations. A law that
+jumps at zero speed is smoothed by tanh(d_k·v / slow). Friction is integrated implicitly: smooth
 friction by the trapezoidal rule, friction that jumps by the backward Euler rule, which is exact
-where it is saturated and does not chatter where a joint sticks. The step is thus of second order
-wherever no joint reverses, and stable however steep the tanh is.
+where the tanh is saturated and does not chatter where a joint sticks. The step is thus of second
+order wherever no joint reverses, and stable however steep the tanh is.
 
 Arguments that recur:
 
-    phi     (n_bodies, 10) parameters of the bodies; believed ones are the controller's
-    work    what the joints add: Ia (nv, nv), V (nv, nv) of friction that is linear in the speed,
+    phi     (n_bodies, 10) parameters of the bodies; "believed" are those of the controller's model
+    work    terms of the joints: Ia (nv, nv), V (nv, nv) of friction that is linear in the speed,
             fo (nv,); then of all other friction the directions d (n, nv), parameters p (n,),
             whether it jumps at zero speed (n,), and its law: cubic pieces (n, n_knots - 1, 4)
             between the knots (n_knots,), see `steelyard.simulation.friction_curves`
     control kind, Kp (nv,), Kd (nv,), believed phi and believed Ia
     target  q, v and a (nv,) of the reference at a tick
-    lanes   (nv + 2, nv) states at which the kernel is asked in one go; see `collect`
+    lanes   (nv + 2, nv) states whose torques one kernel call computes; see `assemble_stage`
 
-Numba's cache does not see changes of functions in other files: after editing `_loops`, touch
+Numba's cache does not notice changes of functions in other files: after editing `_loops`, touch
 this file.
 """
 
@@ -35,12 +35,12 @@ COMPUTED_TORQUE, PD, FREE = 0, 1, 2
 DONE, NOT_FINITE, LEFT_REFERENCE, NOT_POSITIVE, NOT_SOLVED = 0, 1, 2, 3, 4
 
 NEWTON_STEPS = 100
-SINGULAR = 1e-13  # pivot of M, as a share of its diagonal, that counts as zero
+SINGULAR = 1e-13  # pivot of M, relative to its diagonal, that counts as zero
 
 
 @jit
 def factor(A, L):  # type: ignore[no-untyped-def]
-    """Cholesky factor of A into L; the row at which A is not positive definite, else -1."""
+    """Cholesky factor of A into L; returns the row where A is not positive definite, else -1."""
     n = A.shape[0]
     for j in range(n):
         pivot = A[j, j]
@@ -93,11 +93,11 @@ def law(work, k, x):  # type: ignore[no-untyped-def]
 
 
 @jit
-def slope(A, rhs, work, half, span, slow, x, H, g):  # type: ignore[no-untyped-def]
-    """g = A x - rhs + impulse of friction at speed x, and its Jacobian H.
+def residual_and_jacobian(A, rhs, work, half, span, slow, x, H, g):  # type: ignore[no-untyped-def]
+    """Residual g = A x - rhs + impulse of friction at speed x, and its Jacobian H.
 
-    Smooth friction acts at this speed for ``half`` a step, and rhs has the other half; friction
-    that jumps at zero speed acts for the whole span.
+    Smooth friction acts at this speed for ``half`` a step, and rhs contains the other half;
+    friction that jumps at zero speed acts for the whole span.
     """
     directions, parameters, jumps = work[3], work[4], work[5]
     n = x.shape[0]
@@ -125,11 +125,11 @@ def speed_after(  # type: ignore[no-untyped-def]
 ):
     """Solve A x + impulse of friction at speed x = rhs from the guess x, in place.
 
-    This is the minimum of a convex function; a Newton step is halved while it ends, along its
-    own line, on a rise that is more than a tenth of the fall it started with.
+    This is the minimum of a convex function; a Newton step is halved while the directional
+    derivative at its end is positive and more than a tenth of the initial descent.
     """
     n = x.shape[0]
-    slope(A, rhs, work, half, span, slow, x, H, g)
+    residual_and_jacobian(A, rhs, work, half, span, slow, x, H, g)
     for _ in range(NEWTON_STEPS):
         if factor(H, L) >= 0:
             return NOT_SOLVED
@@ -142,7 +142,7 @@ def speed_after(  # type: ignore[no-untyped-def]
         for _ in range(60):
             for i in range(n):
                 x[i] += step[i]
-            slope(A, rhs, work, half, span, slow, x, H, g)
+            residual_and_jacobian(A, rhs, work, half, span, slow, x, H, g)
             after = 0.0
             for i in range(n):
                 after += g[i] * step[i]
@@ -154,7 +154,7 @@ def speed_after(  # type: ignore[no-untyped-def]
                 step[i] *= 0.5
         small = True
         for i in range(n):
-            # steps shrink quadratically: the next would be far below rounding
+            # quadratic convergence: the next step would be far below rounding
             if not abs(step[i]) <= 1e-7 * slow + 1e-12 * abs(x[i]):
                 small = False
         if small or work[4].shape[0] == 0:
@@ -164,14 +164,14 @@ def speed_after(  # type: ignore[no-untyped-def]
 
 @jit
 def copy(source, target):  # type: ignore[no-untyped-def]
-    """Copy (n,); a loop, since assigning slices takes seconds to compile."""
+    """Copy (n,) by a loop, since slice assignments take seconds to compile."""
     for i in range(target.shape[0]):
         target[i] = source[i]
 
 
 @jit
-def ask(control, target, q, v, row_q, row_v, row_a):  # type: ignore[no-untyped-def]
-    """The state (1, nv) whose torque the controller needs: at rest for gravity alone."""
+def state_for_controller(control, target, q, v, row_q, row_v, row_a):  # type: ignore[no-untyped-def]
+    """The state (1, nv) whose torque the controller needs; at rest if only gravity is needed."""
     kind, stiffness, damping, _, _ = control
     q_ref, v_ref, a_ref = target
     for i in range(q.shape[0]):
@@ -183,8 +183,8 @@ def ask(control, target, q, v, row_q, row_v, row_a):  # type: ignore[no-untyped-
 
 
 @jit
-def answer(control, target, q, v, row_a, row_tau, tau):  # type: ignore[no-untyped-def]
-    """Drive torque (nv,) that the controller sets, from the torque it asked for."""
+def controller_torque(control, target, q, v, row_a, row_tau, tau):  # type: ignore[no-untyped-def]
+    """Drive torque (nv,) of the controller, from the model torque of `state_for_controller`."""
     kind, stiffness, damping, _, believed_Ia = control
     q_ref, v_ref, _ = target
     for i in range(tau.shape[0]):
@@ -197,10 +197,11 @@ def answer(control, target, q, v, row_a, row_tau, tau):  # type: ignore[no-untyp
 
 
 @jit
-def collect(work, h, stage, lanes_tau, tau, v, M, A, rhs):  # type: ignore[no-untyped-def]
+def assemble_stage(work, h, stage, lanes_tau, tau, v, M, A, rhs):  # type: ignore[no-untyped-def]
     """M, and A and rhs of the equation A v_new + friction = rhs of a stage, from the lanes.
 
-    Lane k has acceleration e_k at rest, lane nv none, and lane nv + 1 the speed of the robot.
+    Lane k is at rest with acceleration e_k, lane nv at rest without acceleration, and lane nv + 1
+    at the velocity of the robot.
     """
     Ia, V, offset = work[0], work[1], work[2]
     n = v.shape[0]
@@ -223,20 +224,20 @@ def collect(work, h, stage, lanes_tau, tau, v, M, A, rhs):  # type: ignore[no-un
 def rollout(  # type: ignore[no-untyped-def]
     geometry, phi, work, slow, control, reference, leash, period, substeps, every, out
 ):
-    """Follow the reference (q, v, a: (n_ticks, nv) each) and record every so-many-th tick.
+    """Follow the reference (q, v, a: (n_ticks, nv) each) and record every ``every``-th tick.
 
-    period : time between ticks (s), in which ``substeps`` steps are made.
+    period : time between ticks (s), integrated in ``substeps`` steps.
     leash : (nv,) largest distance from the reference.
-    out : q, v and tau (n_samples, nv); the torque of a tick is the middle of its jump there.
+    out : q, v and tau (n_samples, nv); torque jumps at a tick, and the mean of both is recorded.
 
-    Returns a status, the tick and the joint (row) it is about; where M is not positive
-    definite, the position is left in the first row of q.
+    Returns a status, and the tick and the joint (row) that it refers to; where M is not positive
+    definite, the position is stored in the first row of q.
     """
     q_ref, v_ref, a_ref = reference
     q_out, v_out, tau_out = out
     n = q_ref.shape[1]
     h = period / substeps
-    # few allocations, since each takes long to compile
+    # few allocations, since each increases compile time
     vectors, squares = np.zeros((10, n)), np.zeros((4, n, n))
     rows, lanes = np.zeros((4, 1, n)), np.zeros((4, n + 2, n))
     q, v, q_mid, v_mid, v_new = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
@@ -260,7 +261,7 @@ def rollout(  # type: ignore[no-untyped-def]
         for phase in range(1 + 2 * substeps):
             stage = (phase + 1) % 2
             if phase == 0:
-                ask(control, target, q, v, row_q, row_v, row_a)
+                state_for_controller(control, target, q, v, row_q, row_v, row_a)
             else:
                 for lane in range(n + 2):
                     copy(q if stage == 0 else q_mid, lanes_q[lane])
@@ -273,7 +274,7 @@ def rollout(  # type: ignore[no-untyped-def]
             parameters = control[3] if phase == 0 else phi
             fill_torque(*(geometry + (parameters,) + state))  # noqa: RUF005 (compiled)
             if phase == 0:
-                answer(control, target, q, v, row_a, row_tau, tau)
+                controller_torque(control, target, q, v, row_a, row_tau, tau)
                 if tick % every == 0:
                     copy(q, q_out[tick // every])
                     copy(v, v_out[tick // every])
@@ -284,7 +285,7 @@ def rollout(  # type: ignore[no-untyped-def]
                 if tick + 1 == q_ref.shape[0]:
                     break
                 continue
-            collect(work, h, stage, lanes_tau, tau, v, M, A, rhs)
+            assemble_stage(work, h, stage, lanes_tau, tau, v, M, A, rhs)
             bad = factor(M, L)
             if bad >= 0:
                 finite = np.isfinite(M[bad, bad])

@@ -1,8 +1,8 @@
-"""An arm that comes with the package, and what it is really like.
+"""A simulated arm that comes with the package, and its true parameters.
 
-`builtin_arm` is what a user has: a URDF with inertials from drawings and no friction.
-`builtin_truth` is the virtual arm that a user would measure: links that were built a little
-different from the drawings, drives, friction and offsets.
+`builtin_arm` is what a user would have: a URDF with nominal (CAD) inertials and no friction.
+`builtin_truth` are the parameters of the arm that a user would measure: links that differ a
+little from the URDF, drives, friction and offsets.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ JOINTS = {
     "wrist_roll": {"Ia": 0.10, "fv": 0.9, "fc": 1.2, "fo": 0.06},
 }
 
-MASS_ERROR = (0.05, 0.15)  # share of the mass, up or down
-SHIFT_M = 0.015  # of the centre of mass, along each axis, at most
-STRETCH = 0.08  # of the body, at most, along and between its axes
+MASS_ERROR = (0.05, 0.15)  # change of the mass as a share, up or down
+SHIFT_M = 0.015  # largest shift of the centre of mass along each axis
+STRETCH = 0.08  # largest stretch and shear of the body
 
 
 def arm_urdf() -> str:
@@ -45,22 +45,22 @@ def arm_urdf() -> str:
 def builtin_arm() -> Robot:
     """The built-in arm, "steelyard_arm": seven joints, a flange and a tool."""
     with as_file(files("steelyard") / "simulation" / "arm7.urdf") as path:
-        # where the package is installed says nothing about the arm
+        # results must not depend on the folder in which the package is installed
         return replace(Robot.from_urdf(path), source=None)
 
 
 def builtin_truth(model: Model, *, seed: int = 0) -> Array:
-    """True parameters theta (n_columns,) of a built-in arm that differs from its drawings.
+    """True parameters theta (n_columns,) of the built-in arm, which differ from its URDF.
 
-    Each body is 5 to 15 % heavier or lighter than its file says, stretched and sheared by up
-    to 8 % and shifted by up to 15 mm along each axis: a deformation x ↦ F x + d of a body
-    that can exist gives another, J = s [F d; 0 1] J₀ [F d; 0 1]ᵀ. Drives, friction and
-    offsets are those of ``JOINTS``, as far as the model has such terms.
+    Each body is 5 to 15 % heavier or lighter than in the file, stretched and sheared by up to
+    8 % and shifted by up to 15 mm along each axis: a deformation x ↦ F x + d of a physical body
+    is again physical, J = s [F d; 0 1] J₀ [F d; 0 1]ᵀ. Drives, friction and offsets are those of
+    ``JOINTS``, if the model has such terms.
     """
     foreign = [joint for joint in model.channels if joint not in JOINTS]
     if foreign:
         raise ModelError(
-            f"the built-in truth knows nothing of {', '.join(foreign)}; its joints are "
+            f"the built-in arm has no joints {', '.join(foreign)}; its joints are "
             f"{', '.join(JOINTS)}"
         )
     rng = np.random.default_rng(seed)

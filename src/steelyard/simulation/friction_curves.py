@@ -1,8 +1,8 @@
-"""Friction laws of any shape as piecewise cubics, which the compiled loop can step.
+"""Friction laws of any shape as piecewise cubics, which the compiled simulation can evaluate.
 
-A law of `steelyard.model.term_kinds` is a Python function; the loop of the virtual robot needs its
-value and slope at any speed. Each piece between two knots goes through four points of the law, so
-that polynomials up to the third degree on either side of zero speed are exact.
+A law of `steelyard.model.term_kinds` is a Python function; the simulation needs its value and
+slope at any speed. Each piece between two knots interpolates four points of the law, so that
+polynomials up to the third degree on either side of zero speed are exact.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 _KNOTS_PER_SIDE = 120
 _SIDE = np.geomspace(1e-4, 1e3, _KNOTS_PER_SIDE)
 KNOTS: Array = np.concatenate([-_SIDE[::-1], [0.0], _SIDE])
-"""Speeds (rad/s or m/s) between which a law is one cubic; the outer pieces go on beyond them."""
+"""Speeds (rad/s or m/s) between which a law is one cubic; the outer pieces are extrapolated."""
 _TINY = 1e-300
 _POINTS = np.array([0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0])
 
@@ -28,12 +28,12 @@ _POINTS = np.array([0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0])
 def friction_pieces(kind: TermKind) -> Array:
     """Coefficients (n_knots - 1, 4) of x⁰ to x³, x the speed above the piece's lower knot.
 
-    Of the law itself; of its size, where the law jumps at zero speed: its sign is rounded off
-    while stepping.
+    They describe the law itself or, if it jumps at zero speed, its absolute value: the simulation
+    smooths the sign.
     """
     left, right = KNOTS[:-1, None], KNOTS[1:, None]
     speeds = left + (right - left) * _POINTS
-    # at zero each piece takes the limit from its own side
+    # at zero speed each piece uses the limit from its own side
     speeds = np.where(speeds == 0.0, np.copysign(_TINY, left + right), speeds)
     values = kind.law_at_speed(speeds.ravel()).reshape(speeds.shape)
     if kind.jumps_at_zero_speed:

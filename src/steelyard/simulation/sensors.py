@@ -1,4 +1,4 @@
-"""What the sensors of a virtual robot make of the truth."""
+"""Sensors of the simulated robot: noise, quantisation, recorded channels."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PerJoint = float | Mapping[str, float]
 
 @dataclass(frozen=True)
 class Sensors:
-    """What the record adds to the truth; each one number, or one per joint name.
+    """Errors that sensors add to the true signals; each one number, or one per joint name.
 
     torque_noise : standard deviation, N m (N).
     position_noise : standard deviation, rad (m).
     encoder_step : positions are rounded to multiples of it, rad (m); 0 for none.
-    torque_noise_bandwidth_hz : None for white noise; otherwise the noise passes a first-order
-        low-pass with this corner, and keeps its standard deviation.
+    torque_noise_bandwidth_hz : None for white noise; otherwise the noise is filtered by a
+        first-order low-pass with this cutoff, and keeps its standard deviation.
     velocity : whether velocity is recorded too.
     velocity_noise : standard deviation, rad/s (m/s).
     """
@@ -52,9 +52,9 @@ def record(
     seed: int,
     name: str,
 ) -> Log:
-    """The log that the sensors make of the truth (n_samples, nv)."""
+    """The log that the sensors record of the true signals (n_samples, nv)."""
     joints = robot.joint_names
-    # a stream per sensor: more noise on one does not change the noise of another
+    # one random stream per sensor: the noise of one does not depend on that of another
     streams = [np.random.default_rng([seed, k]) for k in range(3)]
     noise = [rng.normal(size=q.shape) for rng in streams]
     if sensors.torque_noise_bandwidth_hz is not None:
@@ -81,13 +81,13 @@ def record(
 
 
 def low_pass_noise(white: Array, bandwidth_hz: float, period_s: float) -> Array:
-    """Noise (n_samples, n) of unit variance throughout, through a first-order low-pass."""
+    """Noise (n_samples, n) through a first-order low-pass, with unit variance from the start."""
     from scipy.signal import lfilter
 
     keep = np.exp(-2.0 * np.pi * bandwidth_hz * period_s)
     gain = np.sqrt(1.0 - keep**2)
     white = white.copy()
-    white[0] /= gain  # so that the first sample is as large as all others
+    white[0] /= gain  # gives the first sample the same variance as all others
     return np.asarray(lfilter([gain], [1.0, -keep], white, axis=0))
 
 

@@ -1,10 +1,10 @@
-"""A virtual robot: friction, drives, a controller and sensors; it produces a log.
+"""Simulate a robot with friction, drives, a controller and sensors, and return its log.
 
 The robot obeys (M(q) + Ia) a + b(q, v) + friction + offset = tau, all from a `Model` and its true
-parameters theta; friction that jumps at zero speed is rounded off, as fc tanh(s / slow). How it is
-integrated: see `steelyard.simulation._rollout`. There are no end stops, no effort limits, and no
-delay or elasticity in the drives; the controller sees the true state, and sensor noise is on the
-record only.
+parameters theta; friction that jumps at zero speed is smoothed, as fc tanh(s / slow). For the
+integration, see `steelyard.simulation._rollout`. There are no end stops, no effort limits, and no
+delay or elasticity in the drives; the controller uses the true state, and only the log has sensor
+noise.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ EXACTLY = "or let it follow exactly, with --controller ideal (Controller('ideal'
 
 
 class Trajectory(Protocol):
-    """A motion plan: names of its joints, and its state at any time."""
+    """A motion: names of its joints, and its state at any time."""
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -57,20 +57,21 @@ class Trajectory(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Controller:
-    """How the robot is made to follow, with error e = q_ref - q:
+    """The controller that makes the robot follow a trajectory, with error e = q_ref - q:
 
-        computed_torque  tau = M̂ (a_ref + Kp e + Kd ė) + ĉ(q, v) + ĝ(q)     (paper 000, eq 76)
-        pd               tau = ĝ(q) + m̂ (Kp e + Kd ė), m̂ the smallest diagonal of M̂ on the way
+        computed_torque  tau = M̂ (a_ref + Kp e + Kd ė) + ĉ(q, v) + ĝ(q)
+                         (Sousa and Cortesão 2014, eq 76)
+        pd               tau = ĝ(q) + m̂ (Kp e + Kd ė), m̂ the smallest diagonal of M̂ on the motion
         ideal            the robot follows exactly, with the torque of the model
-        free             no torque: the robot is let go at the start of the motion
+        free             no torque: the robot falls freely from the start of the motion
 
     stiffness : Kp, 1/s²; one number, or one per joint name.
     damping : Kd, 1/s; None for 2 sqrt(Kp), critically damped.
-    theta : parameters (n_columns,) that the controller believes in; None for the true ones.
-        As in the paper, it knows nothing of friction and offsets.
-    rate_hz : its tick; torque is held in between. None for the smallest multiple of the log's
-        rate that is at least 1 kHz.
-    leash : largest error (rad or m) before it gives up.
+    theta : parameters (n_columns,) of the controller's model; None for the true ones. As in the
+        paper, that model has no friction and no offsets.
+    rate_hz : rate of the controller; torque is constant in between. None for the smallest
+        multiple of the log's rate that is at least 1 kHz.
+    leash : largest error (rad or m); beyond it the simulation raises an error.
     """
 
     kind: ControllerKind = "computed_torque"
@@ -103,12 +104,12 @@ def simulate(
 ) -> Log:
     """Let a robot with parameters theta (n_columns,) follow a trajectory, and log it.
 
-    The robot starts on the trajectory. Torque is recorded as the drives apply it; where it
-    jumps at a sample, as the middle of the jump.
+    The robot starts on the trajectory. The recorded torque is that of the drives; where it jumps
+    at a sample, the mean of both sides.
 
-    slow : speed (rad/s or m/s) within which Coulomb friction changes its sign.
-    step_s : longest step of integration.
-    seed : of the sensors' noise; the same seed gives the same log.
+    slow : speed (rad/s or m/s) of the tanh that smooths the sign of Coulomb friction.
+    step_s : longest integration step (s).
+    seed : random seed of the sensors' noise; the same seed gives the same log.
     """
     if not isinstance(model, Model):
         raise SimulationError(f"a model is needed, not a {type(model).__name__}; try Model(robot)")
@@ -144,8 +145,8 @@ def simulate(
 def forward_dynamics(
     model: Model, theta: ArrayLike, q: ArrayLike, v: ArrayLike, tau: ArrayLike
 ) -> Array:
-    """Acceleration (n_samples, nv) under drive torques tau (n_samples, nv), friction with the
-    sharp sign of the model; q (n_samples, nq), v (n_samples, nv).
+    """Acceleration (n_samples, nv) under drive torques tau (n_samples, nv); friction has the
+    model's sign(v), not smoothed. q (n_samples, nq), v (n_samples, nv).
     """
     M = mass_matrix(model, theta, q)
     rest = np.atleast_2d(np.asarray(tau, dtype=float)) - bias_torque(model, theta, q, v)
@@ -161,7 +162,7 @@ def follow(
     slow: float,
     step_s: float,
 ) -> tuple[Array, Array, Array]:
-    """True q, v and tau (n_samples, nv) at every so-many-th tick of the reference."""
+    """True q, v and tau (n_samples, nv) at every ``every``-th tick of the reference."""
     from steelyard.simulation import _rollout
 
     joints = model.channels
@@ -211,11 +212,11 @@ def follow(
         raise SimulationError(
             f"{where} is more than {leash[joint]:g} {unit} away from its reference; if it lags, "
             "because friction is large for its inertia: raise its stiffness or its drive inertia, "
-            "or slow the motion down; if it shakes: lower the stiffness, or raise the controller's "
-            f"rate_hz; {EXACTLY}"
+            "or slow the motion down; if it oscillates: lower the stiffness, or raise the "
+            f"controller's rate_hz; {EXACTLY}"
         )
     if status == _rollout.NOT_SOLVED:
-        raise SimulationError(f"friction has no solution at {motion.time[tick]:.6g} s: raise slow")
+        raise SimulationError(f"friction did not converge at {motion.time[tick]:.6g} s: raise slow")
     raise SimulationError(
         f"{where} diverged; lower the stiffness (1/s²), raise the controller's rate_hz, or shorten "
         f"step_s; {EXACTLY}"
@@ -223,7 +224,7 @@ def follow(
 
 
 def joint_work(model: Model, theta: Array) -> tuple[Any, ...]:
-    """The terms as the compiled loop steps them, ``work`` of `steelyard.simulation._rollout`."""
+    """The terms as arrays for the compiled loop: ``work`` of `steelyard.simulation._rollout`."""
     nv, arrays = model.nv, model.term_arrays
     inertia, viscous, offset = np.zeros((nv, nv)), np.zeros((nv, nv)), np.zeros(nv)
     friction: list[tuple[Array, float, TermKind]] = []
@@ -254,11 +255,11 @@ def joint_work(model: Model, theta: Array) -> tuple[Any, ...]:
 
 
 def check_simulable(model: Model, theta: Array, kind: ControllerKind) -> None:
-    """Refuse a floating base, numbers that are not finite, and friction that pushes."""
+    """Refuse a floating base, numbers that are not finite, and negative friction."""
     if model.robot.floating_base:
         raise SimulationError(
-            f"robot '{model.robot.name}' has a floating base, which the virtual robot cannot "
-            "hold up: simulate it with a fixed base"
+            f"robot '{model.robot.name}' has a floating base, which cannot be simulated: use a "
+            "fixed base"
         )
     for column, value in zip(model.columns, theta, strict=True):
         if not np.isfinite(value):
@@ -267,8 +268,7 @@ def check_simulable(model: Model, theta: Array, kind: ControllerKind) -> None:
         friction = term is not None and term.is_friction and not term.may_be_negative
         if kind != "ideal" and friction and value < 0.0:
             raise SimulationError(
-                f"{column.name} is {value:g} {column.unit}: friction that pushes cannot be "
-                "simulated; it must not be negative"
+                f"{column.name} is {value:g} {column.unit}: negative friction cannot be simulated"
             )
 
 
@@ -303,7 +303,7 @@ def reference(model: Model, trajectory: Trajectory, time: Array) -> Motion:
 
 
 def not_positive(model: Model, theta: Array, joint: str, where: str, q: Array) -> str:
-    """Why there is no inertia against some motion, and which bodies look wrong."""
+    """Error text for an inertia matrix that is not positive definite, with suspect bodies."""
     smallest = float(np.linalg.eigvalsh(mass_matrix(model, theta, q[None])[0])[0])
     bodies = zip(model.mechanism.bodies, body_parameters(model, theta), strict=True)
     wrong: list[str] = []

@@ -1,7 +1,7 @@
-"""What every estimator keeps to: shapes, names, its own promises, and independence of threads.
+"""The contract of every estimator: shapes, names, its promises, independence of threads.
 
-`broken_promises` holds an `steelyard.estimators.estimator.Estimator` to it; the tests do so for
-every estimator of the registry.
+`broken_promises` checks a `steelyard.estimators.estimator.Estimator` against it; the tests do so
+for every estimator of the registry.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ ROUNDING = 1e-9
 def broken_promises(
     estimator: Estimator, model: Model, regression: Regression, prior: Prior
 ) -> tuple[str, ...]:
-    """What the estimator does not keep to on these data, in words; empty for a good one.
+    """Violations of the contract on these data, in words; empty if there are none.
 
-    prior : given to it only if it takes one.
+    prior : passed to the estimator only if it takes one.
     """
     options = EstimationOptions(estimator.name, n_resamples=20, ranges=False)
     given = prior if estimator.takes_prior else None
@@ -40,7 +40,7 @@ def broken_promises(
         *_standard_parameters(estimator, model, regression, estimate),
     ]
     if estimator.physical and fit is None:
-        broken.append("promises physical parameters, but gives no fit of which to make a proof")
+        broken.append("promises physical parameters, but gives no fit to make a certificate of")
     if not np.array_equal(estimate.beta, two[0].beta):
         broken.append("gives other parameters with two threads than with one")
     if not estimator.takes_prior:
@@ -61,7 +61,7 @@ def _base_parameters(estimator: Estimator, regression: Regression, estimate: Est
     if estimate.beta.shape != (regression.base.rank,) or not np.isfinite(estimate.beta).all():
         return [*broken, "gives base parameters of a wrong shape, or not finite"]
     if not 0.0 <= estimate.relative_error < np.inf or not estimate.channels:
-        broken.append("does not say how well it fits")
+        broken.append("gives no relative error")
     for k, parameter in enumerate(estimate.parameters()):
         if not estimate.determined[k] or k in estimate.held:
             continue
@@ -75,15 +75,16 @@ def _standard_parameters(
 ) -> list[str]:
     standard = estimate.standard
     if (standard is not None) != estimator.gives_standard:
-        return [f"gives {'no ' if standard is None else ''}standard parameters, against its entry"]
+        what = "no standard parameters" if standard is None else "standard parameters"
+        return [f"gives {what}, unlike its registry entry"]
     if standard is None:
         return ["promises physical parameters, but gives none"] if estimator.physical else []
     broken = []
     beta = regression.base.K @ standard.theta
     if not np.allclose(beta, estimate.beta, rtol=ROUNDING, atol=ROUNDING * np.abs(beta).max()):
-        broken.append("gives standard parameters that have other base parameters")
+        broken.append("gives standard parameters that do not match its base parameters")
     if standard.feasible != estimator.physical:
-        broken.append("does not label its standard parameters as its entry promises")
+        broken.append("labels its standard parameters (feasible or not) unlike its registry entry")
     if estimator.physical:
         smallest = np.linalg.eigvalsh(pseudo_inertia(body_parameters(model, standard.theta))).min()
         kinds = [column.term_kind for column in model.columns]

@@ -54,9 +54,9 @@ def random_robot(
 ) -> Robot:
     """A tree with ``n_joints`` moving joints and random geometry and bodies.
 
-    prismatic : share of sliding joints.
-    fixed : chance that a moving link carries a further link on a fixed joint.
-    mimic : chance that a joint follows an earlier one.
+    prismatic : share of prismatic joints.
+    fixed : probability that a moving link carries another link on a fixed joint.
+    mimic : probability that a joint mimics an earlier one.
     """
     links = [Link("base", frozen_array(random_body(rng), (10,)))]
     joints: list[Joint] = []

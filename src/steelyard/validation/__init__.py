@@ -1,1 +1,1 @@
-"""Errors on data that was not used, beside the robot file and the zero model."""
+"""Errors on held-out data, compared with the robot file's inertials and the zero model."""

@@ -1,4 +1,4 @@
-"""Validation on logs, those that were not used told from those that were."""
+"""Validation on logs; those that the estimate was made from are recognised and reported."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Errors on runs that should not have been used.
+    """Errors on held-out runs.
 
-    runs : one validation per run. overall : over all of them as if they were one.
-    first, predicted : the first run, and the torques (n_samples, nv) that are predicted for it;
-        NaN where they are not held against the measured ones.
-    records : what was done to the log of each run.
-    used : names of runs that the estimate was made from after all.
-    findings : what the user should know about the runs.
+    runs : one validation per run. overall : of all runs together, as if they were one.
+    first, predicted : the first run, and the torques (n_samples, nv) predicted for it; NaN where
+        they are not compared with measured ones.
+    records : how the log of each run was processed.
+    used : names of runs that were used for the estimate, and are thus not held out.
+    findings : warnings about the runs.
     """
 
     runs: tuple[Validation, ...]
@@ -46,7 +46,7 @@ class HeldOut:
 
     @property
     def data(self) -> str:
-        """On which data the errors are, in words."""
+        """The data that the errors are about, in words."""
         if not self.used:
             return "data that was not used"
         if len(self.used) == len(self.runs):
@@ -81,7 +81,7 @@ def validate_logs(
 
     used : content hashes of the logs that the estimate was made from: its ``log_hashes``.
 
-    A joint that never moves is no reason to refuse a log here: its torque can be predicted.
+    A log in which a joint never moves is accepted: its torque can be predicted.
     """
     keeping = replace(processing, still_joints="keep")
     prepared = [prepare(log, model, keeping) for log in with_unique_names(logs)]
@@ -122,7 +122,7 @@ def where_used(run: Prepared, predicted: Array) -> Array:
 
 
 def one_run(prepared: Sequence[Prepared]) -> tuple[Motion, Measurements]:
-    """The samples of several runs behind each other; their time starts anew at each."""
+    """The samples of several runs, concatenated; time starts again at each run."""
     motions = [run.motion for run in prepared]
     time, q, v, a = (
         np.concatenate([getattr(motion, name) for motion in motions])

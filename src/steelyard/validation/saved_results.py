@@ -1,4 +1,4 @@
-"""Test a result that was saved, on logs that were not used for it."""
+"""Validate a saved result on logs that were not used for it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def validate_result(
     *,
     processing: Processing | None = None,
 ) -> HeldOut:
-    """Predict the torques of each log from a result that was read, and compare.
+    """Predict the torques of each log from a result file, and compare.
 
-    robot : of the same file and overlay that the result was obtained with.
+    robot : from the same file and overlay as for the estimate.
     processing : by default that of the result's first run.
     """
     model = result.model_for(robot)

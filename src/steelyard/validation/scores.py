@@ -1,7 +1,7 @@
-"""How well a model predicts torques that it was not made from.
+"""How well a model predicts torques that it was not fitted to.
 
-A prediction is worth something when it beats what was there before: the inertials that the
-robot's file states, without friction and drive inertia, and no model at all.
+A useful estimate predicts better than two baselines: the inertials that the robot's file states,
+without friction and drive inertia, and the zero model, which predicts no torque.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from steelyard.signals.motion import Measurements, Motion
 Array = NDArray[np.float64]
 
 BASELINE = "file's inertials, no friction"
-"""What a prediction is compared with, in the words that people see."""
+"""The baseline that a prediction is compared with, as users see it."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class ChannelScore:
     """How well one torque channel is predicted, over its rows that were measured.
 
     rms, torque_rms : root mean square of the error and of the torque, N m (N).
-    relative_error : |tau - tau_hat| / |tau| (paper 000, eq 84); 0 is perfect.
+    relative_error : |tau - tau_hat| / |tau| (Sousa and Cortesão 2014, eq 84); 0 is perfect.
     fit_percent : 100 (1 - |tau - tau_hat| / |tau - mean(tau)|); 100 is perfect.
 
     NaN where nothing was measured, or where the divisor is zero.
@@ -57,7 +57,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Validation:
-    """A prediction beside the inertials of the robot's file and no model at all."""
+    """Errors of a prediction, of the robot file's inertials and of the zero model."""
 
     run: str
     prediction: Score
@@ -71,7 +71,7 @@ class Validation:
 
     @property
     def beats_zero(self) -> bool:
-        """Whether the error over all channels is below that of predicting nothing."""
+        """Whether the error over all channels is below that of the zero model."""
         return self.prediction.rms < self.zero.rms
 
     @property
@@ -160,12 +160,12 @@ def validate(
 def predict_base(model: Model, base: BaseMap, beta: ArrayLike, motion: Motion) -> Array:
     """Torques (n_samples, nv) of base parameters beta (n_base,): W_b beta.
 
-    Base columns are columns of the model, so this is the torque of the parameters that are
-    beta there and zero elsewhere; the regressor is never formed.
+    Base columns are columns of the model, so this is the torque of standard parameters equal to
+    beta in these columns and zero elsewhere; the regressor is not computed.
     """
     if base.model_hash != model.hash:
         raise ResultError(
-            f"the base parameters belong to another model than that of '{model.robot.name}': "
+            f"the base parameters belong to a different model than '{model.robot.name}': "
             "its geometry, gravity or terms differ"
         )
     beta = np.asarray(beta, dtype=float)
