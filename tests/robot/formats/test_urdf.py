@@ -396,7 +396,7 @@ def test_loops_are_refused() -> None:
     assert "child of two joints, 'elbow' and 'again'" in message
     back = '<joint name="back" type="fixed"><parent link="arm"/><child link="base"/></joint>'
     assert "joints elbow, back form loops" in refusal(two_links(extra=back))
-    assert "joints elbow, back form a loop apart from root link 'c'" in refusal(
+    assert "joints elbow, back form a loop that is not connected to root link 'c'" in refusal(
         two_links(extra=back + '<link name="c"/>')
     )
 

@@ -135,7 +135,7 @@ def _refuse_xacro(root: XmlElement, source: str | None) -> None:
 def _without_world(
     links: tuple[Link, ...], joints: list[XmlElement], floating: list[XmlElement]
 ) -> tuple[tuple[Link, ...], list[XmlElement]]:
-    """Leave out the world link and the floating joint that hangs the robot on it."""
+    """Leave out the world link and the floating joint that attaches the robot to it."""
     joint = floating[0]
     owner = f"joint {shown(name_of(joint))}"
     world = end_of(joint, "parent", owner)
