@@ -81,7 +81,7 @@ def test_unknown_columns(column: str) -> None:
 @pytest.mark.parametrize("column", ["elbow.position[N*m]", "elbow.torque[rad]", "time[h]"])
 def test_unit_of_another_quantity(column: str) -> None:
     """A unit that does not belong to the quantity is refused, with the ones that do."""
-    with pytest.raises(LogError, match="known are"):
+    with pytest.raises(LogError, match="the units are"):
         parse_column(column, "file")
 
 
@@ -149,7 +149,7 @@ def test_log_accepts_read_only_and_strided_arrays() -> None:
         ([0.0, math.nan, 1.0], {}, "not finite in 1 rows, first in row 2"),
         ([0.0, 1.0], {("e", "position"): np.zeros(3)}, "has 3 samples, but time has 2"),
         ([0.0, 1.0], {("e", "position"): np.zeros((2, 1))}, "one value per sample"),
-        ([0.0, 1.0], {("e", "jerk"): np.zeros(2)}, "known are position"),
+        ([0.0, 1.0], {("e", "jerk"): np.zeros(2)}, "the quantities are position"),
         ([0.0, 1.0], {("e", "position"): np.array(["a", "b"])}, "not numeric"),
     ],
 )
@@ -282,7 +282,7 @@ def test_empty_cells_are_missing(tmp_path: Path) -> None:
         ('time,e.q\n0,1\n1,"2\n3,4"\n2,3\n', r"line 3, column 'e.q': '2\\n3,4' is not a number"),
         ("time,e.q\n0,1\n2,1\n1,1\n", "backwards at row 3: 1.0 s after 2.0 s"),
         ("time,e.q\n0,1\nnan,1\n1,1\n", "not finite in 1 rows, first in row 2"),
-        ("time,e.q[furlong]\n0,1\n1,1\n", "'furlong' is no unit of position"),
+        ("time,e.q[furlong]\n0,1\n1,1\n", "'furlong' is not a unit of position"),
         ("time,e.q\n0,1\n1,\xff\n".encode("latin-1"), "is not UTF-8 text"),
         ("time,e.q\n0,1\n1,2\n".encode("utf-16"), "binary file|not UTF-8"),
         (b"\x7fELF\0\0\0\0" * 100, "binary file"),
