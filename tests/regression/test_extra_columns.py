@@ -226,9 +226,9 @@ def test_wrong_extra_columns_and_rows_are_refused():
         with pytest.raises(RegressionError, match=text):
             compress(world.model, world.motion, measurements, **options)
 
-    with pytest.raises(RegressionError, match="each its own, not x, x"):
+    with pytest.raises(RegressionError, match="unique names, not x, x"):
         ExtraColumns(("x", "x"), made_up)
-    with pytest.raises(RegressionError, match="each its own, not none"):
+    with pytest.raises(RegressionError, match="unique names, not none"):
         ExtraColumns((), made_up)
     refused("have shape .* not", extra=ExtraColumns(("x",), made_up))
     nan = ExtraColumns(("x",), lambda motion: np.full((*motion.v.shape, 1), np.nan))

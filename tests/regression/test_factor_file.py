@@ -124,7 +124,7 @@ def test_strangers_files_are_refused(tmp_path, regression):
     header = json.loads(arrays["header"].tobytes())
     with altered(counts=arrays["counts"][:-1]) as failure:
         read_regression(path)
-    assert "do not fit together" in str(failure.value)
+    assert "inconsistent shapes" in str(failure.value)
     with altered(factors_0=np.full_like(arrays["factors_0"], np.nan)) as failure:
         read_regression(path)
     assert "not finite" in str(failure.value)
