@@ -169,13 +169,13 @@ def test_a_missing_sample_of_a_motor_is_missing_for_its_joints(motor, joints):
         (
             {"b_position": None},
             WRIST,
-            "has neither the position of joint 'j1' nor that of the motors that tell it; a column "
+            "has neither the position of joint 'j1' nor those of its motors; a column "
             "j1.position, or a.position, b.position, is needed (of these, b lack one)",
         ),
         (
             {},
             'torque = "link"\n' + WRIST,
-            "no torque of joint 'j0', which is said to be measured at the link",
+            "no torque of joint 'j0', which the overlay states to be measured at the link",
         ),
     ],
 )
