@@ -1,4 +1,4 @@
-"""Data of a narrower model from the factors of a wider one."""
+"""The regression of a narrower model from the factors of a wider one."""
 
 from __future__ import annotations
 
