@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Side = Literal["motor", "link"]
 SIDES: tuple[Side, ...] = get_args(Side)
-"""Where torque is measured: before the gears (motor currents) or behind them (link sensors)."""
+"""Side of the gears where torque is measured: motor (currents) or link (sensors)."""
 Response = Literal["inertia", "linear", "constant", "curve"]
 
 

@@ -58,7 +58,7 @@ class Prepared:
 def prepare(log: Log, model: Model | Robot, processing: Processing | None = None) -> Prepared:
     """Clean, filter and differentiate a log, and leave out torques inside the dead band.
 
-    model : its Coulomb terms say to which speeds the dead band applies; a robot stands for
+    model : its Coulomb terms say to which speeds the dead band applies; a robot means
         ``Model(robot)``, with the default terms.
 
     In this order: motors to joints, where the robot has a transmission; match joints and units;
