@@ -43,5 +43,5 @@ def test_what_is_not_narrower_is_refused():
     more = Model(case.model.robot, (joint_term("coulomb", case.model.robot.joint_names[0]),))
     with pytest.raises(RegressionError, match="is not a column of the wider one"):
         narrowed(regression, wide, more)
-    with pytest.raises(RegressionError, match="belongs to another model"):
+    with pytest.raises(RegressionError, match="does not belong to the wider model"):
         narrowed(regression, case.model, wide)
