@@ -74,19 +74,19 @@ def test_column_names(column: str, joint: str, quantity: str, factor: float, uni
 
 @pytest.mark.parametrize("column", ["elbow", "temperature", "elbow.temp", ".position", ""])
 def test_unknown_columns(column: str) -> None:
-    """A name outside the schema is not guessed at."""
+    """A name outside the schema gives None."""
     assert parse_column(column, "file") is None
 
 
 @pytest.mark.parametrize("column", ["elbow.position[N*m]", "elbow.torque[rad]", "time[h]"])
 def test_unit_of_another_quantity(column: str) -> None:
     """A unit that does not belong to the quantity is refused, with the ones that do."""
-    with pytest.raises(LogError, match="known are"):
+    with pytest.raises(LogError, match="the units are"):
         parse_column(column, "file")
 
 
 def test_units_are_converted(tmp_path: Path) -> None:
-    """Values arrive in SI units, whatever the file's units."""
+    """Values are converted from the file's units to SI units."""
     path = write(
         tmp_path / "a.csv",
         "time[ms],e.position[deg],e.velocity[rpm],e.torque[mN*m],l.position[mm],l.torque[kN]\n"
@@ -103,11 +103,11 @@ def test_units_are_converted(tmp_path: Path) -> None:
     assert log.units["l", "torque"] == "N"
 
 
-# --- the noun --------------------------------------------------------------------------
+# --- Log -------------------------------------------------------------------------------
 
 
 def test_log_answers_by_name(tmp_path: Path) -> None:
-    """A log knows its joints, their quantities, its name and its source."""
+    """A log has its joints, their quantities, its name and its source."""
     path = write(tmp_path / "run one.csv", GOOD)
     log = read_log(path)
     assert (log.name, log.source) == ("run one", str(path))
@@ -149,14 +149,14 @@ def test_log_accepts_read_only_and_strided_arrays() -> None:
         ([0.0, math.nan, 1.0], {}, "not finite in 1 rows, first in row 2"),
         ([0.0, 1.0], {("e", "position"): np.zeros(3)}, "has 3 samples, but time has 2"),
         ([0.0, 1.0], {("e", "position"): np.zeros((2, 1))}, "one value per sample"),
-        ([0.0, 1.0], {("e", "jerk"): np.zeros(2)}, "known are position"),
+        ([0.0, 1.0], {("e", "jerk"): np.zeros(2)}, "the quantities are position"),
         ([0.0, 1.0], {("e", "position"): np.array(["a", "b"])}, "not numeric"),
     ],
 )
 def test_log_refuses(
     time: list[float], signals: dict[tuple[str, str], np.ndarray], message: str
 ) -> None:
-    """A log that could not have been recorded does not exist."""
+    """A log with invalid times, shapes or quantities is refused."""
     with pytest.raises(LogError, match=message):
         Log(np.array(time), signals)
 
@@ -176,7 +176,7 @@ numbers = st.floats(allow_nan=True, allow_infinity=True, width=64)
 def test_csv_round_trip(
     data: st.DataObject, joints: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Whatever is written reads back to the same bits, names and units, gzip or not."""
+    """A written log reads back bitwise, with the same names and units, gzip or not."""
     n = data.draw(st.integers(2, 5))
     stamps = data.draw(
         st.lists(st.floats(-1e9, 1e9), min_size=n, max_size=n, unique=True).map(sorted)
@@ -282,7 +282,7 @@ def test_empty_cells_are_missing(tmp_path: Path) -> None:
         ('time,e.q\n0,1\n1,"2\n3,4"\n2,3\n', r"line 3, column 'e.q': '2\\n3,4' is not a number"),
         ("time,e.q\n0,1\n2,1\n1,1\n", "backwards at row 3: 1.0 s after 2.0 s"),
         ("time,e.q\n0,1\nnan,1\n1,1\n", "not finite in 1 rows, first in row 2"),
-        ("time,e.q[furlong]\n0,1\n1,1\n", "'furlong' is no unit of position"),
+        ("time,e.q[furlong]\n0,1\n1,1\n", "'furlong' is not a unit of position"),
         ("time,e.q\n0,1\n1,\xff\n".encode("latin-1"), "is not UTF-8 text"),
         ("time,e.q\n0,1\n1,2\n".encode("utf-16"), "binary file|not UTF-8"),
         (b"\x7fELF\0\0\0\0" * 100, "binary file"),
@@ -295,7 +295,7 @@ def test_csv_refusals(content: str | bytes, message: str, tmp_path: Path) -> Non
 
 
 def test_missing_files(tmp_path: Path) -> None:
-    """A missing file, a folder and an unknown extension are told apart."""
+    """A missing file, a folder and an unknown extension have different messages."""
     assert "no such file" in refusal(tmp_path / "absent.csv")
     (tmp_path / "folder.csv").mkdir()
     assert "is a directory" in refusal(tmp_path / "folder.csv")
@@ -313,7 +313,7 @@ def test_damaged_gzip(tmp_path: Path) -> None:
 
 
 def test_gzip_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A small archive that unfolds beyond the cap is refused while it unfolds."""
+    """A small archive that decompresses beyond the limit is refused while it is read."""
     monkeypatch.setattr(reader_csv, "MAX_FILE_BYTES", 1_000_000)
     rows = "".join(f"{k},0,0\n" for k in range(300_000))
     packed = gzip.compress(f"time,e.q,e.tau\n{rows}".encode())
@@ -321,7 +321,7 @@ def test_gzip_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_value_cap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number of values is capped on both parsers."""
+    """Both parsers limit the number of values."""
     monkeypatch.setattr(reader_csv, "MAX_VALUES", 20)
     rows = "".join(f"{k},0,0\n" for k in range(30))
     assert "more than 20 numbers" in refusal(write(tmp_path / "a.csv", f"time,e.q,e.tau\n{rows}"))
@@ -420,7 +420,7 @@ def test_npz_tables(tmp_path: Path, order: str) -> None:
     ],
 )
 def test_npz_refusals(arrays: dict[str, np.ndarray], message: str, tmp_path: Path) -> None:
-    """Arrays that make no log are refused by name."""
+    """Arrays that do not form a log are refused by name."""
     assert message in refusal(npz(tmp_path / "bad.npz", **arrays))
 
 
@@ -447,7 +447,7 @@ def test_npz_claim_against_content(shape: str, tmp_path: Path) -> None:
     assert "but the file holds 16 bytes" in refusal(path)
 
 
-def test_npz_lying_directory(tmp_path: Path) -> None:
+def test_npz_wrong_directory_sizes(tmp_path: Path) -> None:
     """A zip directory that claims more bytes than the archive has is refused."""
     path = tmp_path / "a.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -471,12 +471,12 @@ def test_npz_lying_directory(tmp_path: Path) -> None:
     ],
 )
 def test_npz_bad_headers(name: str, content: bytes, message: str, tmp_path: Path) -> None:
-    """A member that is no array, or has a made-up header, is refused by name."""
+    """A member that is not an array, or has an invalid header, is refused by name."""
     assert re.search(message, refusal(zip_member(tmp_path / "a.npz", name, content)))
 
 
 def test_npz_not_a_zip(tmp_path: Path) -> None:
-    """A file that is no archive, and a cut one, are refused."""
+    """A file that is not an archive, and a truncated one, are refused."""
     assert "not a readable NPZ" in refusal(write(tmp_path / "a.npz", b"hello world" * 10))
     buffer = io.BytesIO()
     np.savez(buffer, time=np.arange(1000.0))
@@ -485,14 +485,14 @@ def test_npz_not_a_zip(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_npz_other_compression(method: int, tmp_path: Path) -> None:
-    """Archives packed in another way than NumPy's are refused."""
+    """Archives with other compression methods than NumPy's are refused."""
     path = tmp_path / "a.npz"
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr("time.npy", npy_header("(2,)") + bytes(16))
     assert "compressed in a way" in refusal(path)
 
 
-def test_npz_name_that_is_no_text(tmp_path: Path) -> None:
+def test_npz_name_that_is_not_text(tmp_path: Path) -> None:
     """A member whose name is not the text that it claims to be is refused."""
     path = zip_member(tmp_path / "a.npz", "é.npy", npy_header("(2,)") + bytes(16))
     broken = path.read_bytes().replace("é".encode(), b"\xc3\xc3")
@@ -500,7 +500,7 @@ def test_npz_name_that_is_no_text(tmp_path: Path) -> None:
 
 
 def test_npz_total_cap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays that are small one by one are capped together."""
+    """The limit applies to the sum of all arrays."""
     monkeypatch.setattr(reader_npz, "MAX_VALUES", 10)
     path = npz(tmp_path / "a.npz", **{"time": np.arange(6.0), "e.position": np.zeros(6)})
     assert "12 numbers; at most 10" in refusal(path)
@@ -508,7 +508,7 @@ def test_npz_total_cap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(cut=st.integers(0, 700), flip=st.integers(0, 700), value=st.integers(0, 255))
-def test_damaged_npz_never_escapes(
+def test_damaged_npz_is_read_or_refused(
     cut: int, flip: int, value: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """A damaged archive either reads as some log or is refused; nothing else is raised."""

@@ -52,7 +52,7 @@ def test_wam_gives_the_69_combinations_of_table_3():
 
 
 def test_wam_agrees_with_the_published_table_file():
-    """The authors' own file of Table 6 spells the same combinations."""
+    """The authors' own file of Table 6 has the same combinations."""
     path = BESIDE / "papers" / "wam_table6.tsv"
     if not path.is_file():
         pytest.skip("the published table is not at hand")
@@ -63,7 +63,7 @@ def test_wam_agrees_with_the_published_table_file():
 
 
 def test_printed_combination_reads_like_the_paper():
-    """Equal factors are gathered, in the order of the columns."""
+    """Equal factors are grouped, in the order of the columns."""
     base = base_map(Model(wam()), "sousa")
     assert base.combination(4, "papers") == (
         "L_2xx - L_2zz + L_3zz - 1.1 l_3y + 0.300475 (m_3 + m_4 + m_5 + m_6 + m_7)"
@@ -71,7 +71,9 @@ def test_printed_combination_reads_like_the_paper():
 
 
 def test_published_ranks():
-    """Papers 004 and 001, and Gaz et al.: 15; 60 of 86 and 61 of 87; 43 + 21."""
+    """Ranks of Gautier and Khalil (1992): 15; Gautier and Venture (2013): 60 of 86 and 61 of 87;
+    Gaz et al.: 43 + 21.
+    """
     assert base_map(Model(puma_arm(), ())).rank == 15
     for separate, n_columns, rank in ((False, 86, 60), (True, 87, 61)):
         model = tx40_model(separate_coupling_inertia=separate)
@@ -138,7 +140,7 @@ def test_base_columns_are_first_from_the_left():
 
 
 def test_real_robots_have_clean_base_maps():
-    """Real robots up to 12 joints: K explains the regressor and has exact zeros."""
+    """Real robots up to 12 joints: W = W_b K, and K has exact zeros."""
     rng = np.random.default_rng(1)
     seen = 0
     for path in example_urdfs():
@@ -158,8 +160,8 @@ def test_real_robots_have_clean_base_maps():
     assert seen >= 20
 
 
-def test_fates_in_words():
-    """Alone, in a combination, or never: as the WAM's first joints have it."""
+def test_fates():
+    """Parameters of the WAM's first links are identifiable alone, in a combination, or never."""
     base = base_map(Model(wam()))
     fate = {f.name: f for f in base.fates()}
     assert fate["joint_1.fv"].kind == "alone"
@@ -170,7 +172,7 @@ def test_fates_in_words():
     assert "combination" in {fate[f"link_{k}.m"].kind for k in (3, 4, 5, 6, 7)}
 
 
-def test_gravity_direction_changes_what_can_be_told():
+def test_gravity_direction_changes_what_is_identifiable():
     """A first joint along gravity hides the first moments of its link; a wall mount does not."""
     rows = [{}, {"alpha": np.pi / 2}]
     upright = Robot.from_dh(rows, convention="modified")
@@ -181,14 +183,14 @@ def test_gravity_direction_changes_what_can_be_told():
 
 
 def test_snapping_finds_the_short_decimal():
-    """0.30047500000000013 is 0.300475; one third stays what it is."""
+    """0.30047500000000013 becomes 0.300475; one third is unchanged."""
     values = np.array([0.30047500000000013, -1.1000000000000003, 1.0 / 3.0, 0.0, 3.6e-3 + 1e-16])
     snapped = snap(values, np.full(5, 1e-12))
     assert snapped.tolist() == [0.300475, -1.1, 1.0 / 3.0, 0.0, 0.0036]
 
 
-def test_combination_writer_gathers_factors():
-    """Signs and equal factors are written as people do."""
+def test_combination_writer_groups_factors():
+    """Signs and equal factors are written as in papers."""
     assert write_combination(["a", "b", "c", "d"], [1.0, -1.0, 0.5, 0.5]) == "a - b + 0.5 (c + d)"
     assert write_combination(["a", "b"], [1.0, -0.25]) == "a - 0.25 b"
 

@@ -115,7 +115,7 @@ def test_mass_matrix_and_bias_are_pinocchios():
 
 
 def stripped(path: Path) -> str:
-    """The URDF without meshes, told to MuJoCo to be taken literally."""
+    """The URDF without meshes, with MuJoCo options that keep its links and inertials as stated."""
     root = ElementTree.parse(path).getroot()
     for link in root.findall("link"):
         for tag in ("visual", "collision"):
@@ -165,7 +165,7 @@ def test_torques_of_real_robots_are_mujocos():
     assert len(agreed) >= 20
 
 
-def test_inputs_are_left_alone_and_read_only_ones_accepted():
+def test_inputs_are_unchanged_and_may_be_read_only():
     """Kernels take read-only, strided and integer arrays, and write to none of them."""
     rng = np.random.default_rng(3)
     robot = random_robot(rng, 3)
@@ -183,7 +183,7 @@ def test_inputs_are_left_alone_and_read_only_ones_accepted():
 
 
 def test_wrong_shapes_are_refused_with_names():
-    """A missing joint is named, not broadcast."""
+    """Arrays with a missing joint are refused, naming the joints, not broadcast."""
     model = Model(random_robot(np.random.default_rng(0), 3, chain=True))
     with pytest.raises(ModelError, match=r"q has shape \(5, 2\).*joint_1, joint_2, joint_3"):
         torque_regressor(model, np.zeros((5, 2)), np.zeros((5, 3)), np.zeros((5, 3)))

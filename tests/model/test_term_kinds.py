@@ -1,4 +1,4 @@
-"""The registry of term kinds: what an entry says agrees with its law, and everybody reads it."""
+"""The registry of term kinds: each entry agrees with its law, and all users read the registry."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def value(kind, speed: float, acceleration: float) -> float:
 
 
 def test_names_and_symbols_are_unique():
-    """A column's name says which kind it is of."""
+    """A column's name determines its kind."""
     symbols = [kind.symbol for kind in TERM_KINDS]
     assert len(set(TERM_NAMES)) == len(TERM_NAMES)
     assert len(set(symbols)) == len(symbols)
@@ -44,21 +44,21 @@ def test_names_and_symbols_are_unique():
 
 
 def test_the_default_terms_are_a_property_of_the_kinds():
-    """What a joint has by default does not follow from what there is to choose from."""
+    """The default terms of a joint on each side of the gears."""
     assert default_kinds("motor") == ("drive_inertia", "viscous", "coulomb", "offset")
     assert default_kinds("link") == ("coulomb", "offset")
     assert {side for kind in TERM_KINDS for side in kind.default_sides} <= set(SIDES)
 
 
 def test_an_unknown_kind_is_refused_by_name():
-    """The refusal names what there is, and what may have been meant."""
+    """The error lists the kinds that exist, and the most similar one."""
     with pytest.raises(ModelError, match=r"no term 'viscos' \(did you mean 'viscous'\?\)"):
         term_kind("viscos")
 
 
 @KINDS
 def test_the_response_is_that_of_the_law(kind):
-    """Inertia is proportional to the acceleration, the others depend on the speed or nothing."""
+    """Inertia is proportional to acceleration; others depend on speed, or are constant."""
     speeds = (-2.0, -0.5, 0.5, 2.0)
     if kind.response == "inertia":
         assert all(value(kind, s, a) == a for s in speeds for a in (-3.0, 4.0))
@@ -102,8 +102,8 @@ def test_a_term_acts_along_its_direction(kind):
 
 
 @KINDS
-def test_everybody_reads_the_registry(kind):
-    """Overlays, units, sizes, constraints and the schema of results know every kind."""
+def test_all_users_read_the_registry(kind):
+    """Overlays, units, sizes, constraints and the schema of results support every kind."""
     robot = random_robot(np.random.default_rng(5), 3)
     overlay = parse_overlay(f'terms = ["{kind.name}"]')
     assert overlay.default_terms == (kind.name,)
@@ -118,7 +118,7 @@ def test_everybody_reads_the_registry(kind):
 
 
 def test_chunks_do_not_change_the_last_digit():
-    """Columns of coupled terms are the same bits for any number of samples at once."""
+    """Columns of coupled terms are bitwise the same for any number of samples at once."""
     rng = np.random.default_rng(8)
     robot = random_robot(rng, 3)
     weights = {joint: 1.1 + 0.3 * k for k, joint in enumerate(robot.joint_names)}

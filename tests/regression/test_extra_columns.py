@@ -53,7 +53,7 @@ def least_squares(rows):
 
 @pytest.mark.parametrize("mixing", [None, MIXING], ids=["channels", "mixed"])
 def test_factors_give_the_dense_least_squares(mixing):
-    """Each row group's factor solves what all its samples solve, missing torques left out."""
+    """Each factor has the least-squares solution of all its samples, without missing torques."""
     world = chain_experiment(0, n_samples=2500)
     rng = np.random.default_rng(0)
     tau = world.tau + rng.normal(size=world.tau.shape)
@@ -79,7 +79,7 @@ def test_factors_give_the_dense_least_squares(mixing):
 
 
 def test_the_columns_of_the_model_are_not_touched():
-    """Extra columns leave the factor of the model's own columns as it is."""
+    """Extra columns do not change the factor of the model's own columns."""
     world = chain_experiment(1, n_samples=700)
     measurements = world.measured(np.zeros(1))
     plain = compress(world.model, world.motion, measurements)
@@ -96,7 +96,7 @@ def test_the_columns_of_the_model_are_not_touched():
 
 @pytest.mark.parametrize("mixing", [None, MIXING], ids=["channels", "mixed"])
 def test_chunks_do_not_change_a_single_bit(mixing):
-    """However the samples arrive, and on however many threads."""
+    """Factors do not depend on the sizes of chunks or the number of threads."""
     world = chain_experiment(2, n_samples=4000)
     measurements = world.measured(np.zeros(1))
 
@@ -155,7 +155,7 @@ def test_merge_is_the_union_in_any_order():
 
 
 def test_a_file_keeps_extra_columns(tmp_path):
-    """They come back with every bit; a file from before there were any still loads."""
+    """Extra columns are read back bitwise; older files without them still load."""
     world = chain_experiment(5, n_samples=300)
     measurements = world.measured(np.zeros(1))
     path = tmp_path / "run.npz"
@@ -175,7 +175,7 @@ def test_a_file_keeps_extra_columns(tmp_path):
 
 
 def test_estimators_of_base_parameters_refuse_extra_columns():
-    """What the extra columns mean is not theirs to guess."""
+    """Estimators of base parameters refuse a regression with extra columns."""
     world = chain_experiment(6, n_samples=400)
     measurements = world.measured(np.random.default_rng(0).normal(size=world.tau.shape))
     regression = compress(world.model, world.motion, measurements, extra=EXTRA)
@@ -218,7 +218,7 @@ def test_motor_rows_are_torques_of_motors():
 
 
 def test_wrong_extra_columns_and_rows_are_refused():
-    """Names, shapes and numbers that do not fit: one clear line each."""
+    """Invalid names, shapes and numbers each give a clear one-line error."""
     world = chain_experiment(8, n_samples=60)
     measurements = world.measured(np.zeros(1))
 
@@ -226,9 +226,9 @@ def test_wrong_extra_columns_and_rows_are_refused():
         with pytest.raises(RegressionError, match=text):
             compress(world.model, world.motion, measurements, **options)
 
-    with pytest.raises(RegressionError, match="each its own, not x, x"):
+    with pytest.raises(RegressionError, match="unique names, not x, x"):
         ExtraColumns(("x", "x"), made_up)
-    with pytest.raises(RegressionError, match="each its own, not none"):
+    with pytest.raises(RegressionError, match="unique names, not none"):
         ExtraColumns((), made_up)
     refused("have shape .* not", extra=ExtraColumns(("x",), made_up))
     nan = ExtraColumns(("x",), lambda motion: np.full((*motion.v.shape, 1), np.nan))

@@ -1,4 +1,4 @@
-"""Regressions survive a file, and strangers' files do no harm."""
+"""Regressions are read back unchanged from a file, and untrusted files do no harm."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def regression(world):
     return compress(world.model, world.motion, world.measured(noise), record=RECORD)
 
 
-def test_every_bit_comes_back(tmp_path, world, regression):
+def test_a_regression_is_read_back_bitwise(tmp_path, world, regression):
     """Factors, base parameters, keys and record are the same, and so is the estimate."""
     path = tmp_path / "run.npz"
     write_regression(path, regression)
@@ -73,7 +73,7 @@ def test_records_of_early_files_are_read(tmp_path, regression):
 
 
 def test_a_damaged_record_is_refused(tmp_path, regression):
-    """What is wrong in the record of a run is said in one line, with its place."""
+    """Errors in the record of a run are reported in one line, with their place."""
     path = tmp_path / "run.npz"
     for record, words in (
         ([], r"its record: is a list; it must be an object"),
@@ -98,7 +98,7 @@ def test_another_model_is_refused(tmp_path, world, regression):
         read_regression(path, Model(world.model.robot, ()))
 
 
-def test_strangers_files_are_refused(tmp_path, regression):
+def test_invalid_files_are_refused(tmp_path, regression):
     """Not an archive, no header, wrong format, wrong shapes, NaN: one clear line each."""
     path = tmp_path / "bad.npz"
     with pytest.raises(RegressionError, match="no such file"):
@@ -124,7 +124,7 @@ def test_strangers_files_are_refused(tmp_path, regression):
     header = json.loads(arrays["header"].tobytes())
     with altered(counts=arrays["counts"][:-1]) as failure:
         read_regression(path)
-    assert "do not fit together" in str(failure.value)
+    assert "inconsistent shapes" in str(failure.value)
     with altered(factors_0=np.full_like(arrays["factors_0"], np.nan)) as failure:
         read_regression(path)
     assert "not finite" in str(failure.value)

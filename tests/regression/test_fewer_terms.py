@@ -1,4 +1,4 @@
-"""Data of a narrower model from the factors of a wider one."""
+"""The regression of a narrower model from the factors of a wider one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_what_is_not_narrower_is_refused():
     wide = Model(case.model.robot, joint_terms(case.model.robot.joint_names, ["viscous"]))
     regression = compress(wide, case.motion, case.measured(np.zeros_like(case.tau)))
     more = Model(case.model.robot, (joint_term("coulomb", case.model.robot.joint_names[0]),))
-    with pytest.raises(RegressionError, match="is no column of the wider one"):
+    with pytest.raises(RegressionError, match="is not a column of the wider one"):
         narrowed(regression, wide, more)
-    with pytest.raises(RegressionError, match="belongs to another model"):
+    with pytest.raises(RegressionError, match="does not belong to the wider model"):
         narrowed(regression, case.model, wide)

@@ -72,7 +72,7 @@ def test_each_block_holds_its_own_time():
 
 
 def test_chunks_do_not_change_a_single_bit():
-    """Factors on a fixed grid do not depend on how the samples arrived, nor on threads."""
+    """Factors on a fixed grid do not depend on the sizes of chunks, nor on threads."""
     world = chain_experiment(1, n_samples=5000)
     measurements = world.measured(np.zeros(1))
     whole = compress(world.model, world.motion, measurements, block_s=8.0)
@@ -91,7 +91,7 @@ def test_chunks_do_not_change_a_single_bit():
 
 
 def test_stream_without_a_grid_keeps_a_bounded_number_of_blocks():
-    """Blocks are joined as time goes on; the total does not change."""
+    """Blocks are joined as a stream grows; the total does not change."""
     world = chain_experiment(2, n_samples=6000)
     measurements = world.measured(np.zeros(1))
     chunks = [(world.motion[i : i + 100], measurements[i : i + 100]) for i in range(0, 6000, 100)]
@@ -121,7 +121,7 @@ def test_merge_is_the_union_in_any_order():
 
 
 def test_merge_joins_a_run_cut_inside_a_block():
-    """The two halves of a block make the block."""
+    """The two halves of a block merge into the block."""
     world = chain_experiment(4, n_samples=1000)
     measurements = world.measured(np.zeros(1))
     whole = compress(world.model, world.motion, measurements, block_s=1.0)
@@ -164,7 +164,7 @@ def test_channels_are_matched_by_name():
     assert all(np.array_equal(a, b) for a, b in zip(one.factors, other.factors, strict=True))
 
 
-def test_a_group_sees_only_what_reaches_it():
+def test_a_group_has_only_the_parameters_that_affect_it():
     """The last joint of a chain involves its own link and friction alone."""
     world = chain_experiment(7)
     regression = compress(world.model, world.motion, world.measured(np.zeros(1)))
@@ -175,7 +175,7 @@ def test_a_group_sees_only_what_reaches_it():
 
 
 def test_block_length_gives_32_to_64_blocks():
-    """Whatever the duration."""
+    """This holds for any duration."""
     for duration in np.exp(np.random.default_rng(0).uniform(np.log(1e-3), np.log(1e6), 500)):
         assert 32 <= duration / block_length(duration) <= 64
 

@@ -75,8 +75,8 @@ def text(values: Array) -> str:
     return " ".join(repr(float(value)) for value in np.atleast_1d(values))
 
 
-def test_every_map_comes_back() -> None:
-    """To another convention and back is the same body, for hundreds of bodies at once."""
+def test_every_map_has_its_inverse() -> None:
+    """Conversion to another convention and back keeps the body, for hundreds of bodies at once."""
     bodies = random_bodies(0)
     angles = np.random.default_rng(1).uniform(-4, 4, (N_BODIES, 3))
     assert np.array_equal(from_pinocchio(to_pinocchio(bodies)), bodies)
@@ -105,8 +105,8 @@ def test_every_map_takes_any_leading_axes() -> None:
         assert np.allclose(back(there(grid[1, 2])), whole[1, 2], rtol=1e-13, atol=1e-16)
 
 
-def test_massless_links_pass_through() -> None:
-    """Ten zeros stay ten zeros in every convention that can state them."""
+def test_massless_links_stay_zero() -> None:
+    """A massless body stays ten zeros in every convention that can represent it."""
     nothing = np.zeros(10)
     for body in (
         from_urdf(to_urdf(nothing)), from_mjcf(to_mjcf(nothing)), from_drake(to_drake(nothing)),
@@ -236,7 +236,7 @@ def test_mujoco_sysid_agrees_with_the_toolbox() -> None:
 
 
 def test_idyntree_agrees_with_the_library() -> None:
-    """iDynTree's asVector and fromVector speak our iDynTree order, about the origin."""
+    """iDynTree's asVector and fromVector use our iDynTree order, about the origin."""
     idyntree = pytest.importorskip("idyntree.bindings")
     for phi in random_bodies(9)[:100]:
         vector = idyntree.Vector10()
@@ -267,7 +267,7 @@ def test_drake_by_its_definition() -> None:
 
 
 def test_drake_agrees_with_the_library() -> None:
-    """A pydrake SpatialInertia from our record has the body's central inertia, and is valid."""
+    """A pydrake SpatialInertia from DrakeInertia has the body's central inertia, and is valid."""
     tree = pytest.importorskip("pydrake.multibody.tree")
     for phi in random_bodies(11)[:100]:
         ours = to_drake(phi)
@@ -311,7 +311,7 @@ def test_idyntree_order_is_mass_moment_vech() -> None:
 
 
 def test_vech_by_hand() -> None:
-    """vech reads the upper triangle by rows, and comes back symmetric."""
+    """vech reads the upper triangle by rows, and converts back to a symmetric matrix."""
     matrix = np.array([[1.0, 2, 3], [2, 4, 5], [3, 5, 6]])
     assert to_vech(matrix).tolist() == [1, 2, 3, 4, 5, 6]
     assert np.array_equal(from_vech([1, 2, 3, 4, 5, 6]), matrix)
@@ -362,7 +362,7 @@ def test_rotations_agree_with_scipy() -> None:
 
 
 def test_nonsense_is_refused() -> None:
-    """A zero quaternion, five inertia numbers and a ten-entry pi are refused in words."""
+    """A zero quaternion, five inertia numbers and a ten-entry pi are refused."""
     with pytest.raises(ModelError, match="quaternion"):
         rotation_from_quaternion(np.zeros(4))
     with pytest.raises(ModelError, match=r"six numbers.*\(5,\)"):

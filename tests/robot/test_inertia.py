@@ -1,4 +1,4 @@
-"""Tests of the ten inertial parameters, their matrix forms and their physics."""
+"""Tests of the ten inertial parameters, their matrix forms and physical consistency."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_skew_is_the_cross_product() -> None:
 
 
 def test_pseudo_inertia_is_the_second_moment_of_mass() -> None:
-    """J of point masses is the sum of m (r, 1)(r, 1)ᵀ, and comes back."""
+    """J of point masses is the sum of m (r, 1)(r, 1)ᵀ, and converts back to phi."""
     rng = np.random.default_rng(1)
     masses, points = rng.uniform(0.1, 2, (N_BODIES, 5)), rng.normal(size=(N_BODIES, 5, 3))
     r1 = np.concatenate([points, np.ones((N_BODIES, 5, 1))], axis=-1)
@@ -123,7 +123,7 @@ def test_com_form_agrees_with_pinocchio_both_ways() -> None:
 
 
 def test_com_of_a_massless_body_is_the_origin() -> None:
-    """Zero mass gives a zero centre of mass and the inertia as it is, without a warning."""
+    """Zero mass gives a zero centre of mass and an unchanged inertia, without a warning."""
     phi = np.zeros((2, 10))
     phi[1, 4:] = [1, 0, 2, 0, 0, 3]
     mass, com, inertia = to_com(phi)
@@ -144,7 +144,7 @@ def test_transform_agrees_with_pinocchio() -> None:
 
 
 def test_transform_moves_the_points() -> None:
-    """Transforming a body is the same as transforming the points it is made of."""
+    """Transforming a body is the same as transforming its point masses."""
     rng = np.random.default_rng(6)
     masses, points = rng.uniform(0.1, 2, (N_BODIES, 5)), rng.normal(size=(N_BODIES, 5, 3))
     T = random_poses(7)
@@ -166,7 +166,7 @@ def test_transform_is_a_group_action() -> None:
 
 
 def test_transform_keeps_mass_moments_and_verdict() -> None:
-    """Mass, principal moments about the centre of mass and the sign of margin do not move."""
+    """Mass, principal moments about the centre of mass and the sign of margin are invariant."""
     bodies = random_bodies(11)
     bodies[::2, 4] += 4.0 * np.abs(bodies[::2, 4:]).max(axis=1)
     moved = transform(bodies, random_poses(12))
@@ -189,15 +189,15 @@ def test_transform_keeps_mass_moments_and_verdict() -> None:
     ],
     ids=["stretched", "mirrored", "transposed", "nan"],
 )
-def test_transform_refuses_what_is_no_pose(spoil: object) -> None:
-    """A stretched, mirrored, transposed or NaN matrix would make another body: refused."""
+def test_transform_refuses_matrices_that_are_not_poses(spoil: object) -> None:
+    """A stretched, mirrored, transposed or NaN matrix is refused: it would change the body."""
     T = spoil(random_poses(13, 1)[0])  # type: ignore[operator]
     with pytest.raises(ModelError, match="not the pose of a frame"):
         transform(random_bodies(13)[0], T)
 
 
 def test_log_cholesky_agrees_with_pinocchio() -> None:
-    """Pinocchio's log-Cholesky parameters, made into a body, are the body we started from."""
+    """Pinocchio converts our log-Cholesky parameters back to the same body."""
     pin = pytest.importorskip("pinocchio")
     bodies = random_bodies(14)
     for phi, x in zip(bodies, log_cholesky(bodies), strict=True):
@@ -207,7 +207,7 @@ def test_log_cholesky_agrees_with_pinocchio() -> None:
 
 
 def test_every_log_cholesky_vector_is_a_physical_body() -> None:
-    """Any ten numbers give a physical body, and are given back."""
+    """Any ten numbers give a physical body, and are recovered from it."""
     x = np.random.default_rng(15).normal(size=(N_BODIES, 10))
     phi = from_log_cholesky(x)
     assert is_physical(phi).all()
@@ -228,7 +228,7 @@ def test_every_log_cholesky_vector_is_a_physical_body() -> None:
     ],
 )
 def test_log_cholesky_refuses_what_is_not_strictly_physical(phi: Array, why: str) -> None:
-    """The refusal names the body, its place in the array, and what is wrong with it."""
+    """The error names the body, its index in the array, and what is wrong with it."""
     bodies = random_bodies(16)[:3].copy()
     bodies[1] = phi
     with pytest.raises(ModelError, match=rf"forearm\[1\].*{why}.*log-Cholesky"):
@@ -237,8 +237,8 @@ def test_log_cholesky_refuses_what_is_not_strictly_physical(phi: Array, why: str
         log_cholesky(phi, "forearm")
 
 
-def test_bodies_of_points_are_physical_and_nothing_is_too() -> None:
-    """What is made of masses breaks no rule: solid, flat, straight, a point, and nothing."""
+def test_bodies_of_points_and_massless_bodies_are_physical() -> None:
+    """Bodies of positive masses break no rule: solid, flat, a rod, a point, and massless."""
     for n_points in (6, 3, 2, 1):
         bodies = random_bodies(17 + n_points, n_points)
         assert is_physical(bodies).all()
@@ -289,8 +289,8 @@ def test_several_rules_can_break_at_once() -> None:
     assert rules == ["mass", "triangle_inequality"]
 
 
-def test_tolerance_forgives_up_to_its_size() -> None:
-    """A breach of 0.5 kg m² is forgiven by a tolerance of 0.51 and not of 0.49."""
+def test_tolerance_accepts_violations_up_to_its_size() -> None:
+    """A violation of 0.5 kg m² is accepted with a tolerance of 0.51 and not of 0.49."""
     phi = from_com(2.0, np.zeros(3), np.diag([1.0, 1.0, 2.5]))
     assert violations(phi, tolerance=0.51) == ()
     assert is_physical(phi, 0.51)
@@ -299,7 +299,7 @@ def test_tolerance_forgives_up_to_its_size() -> None:
 
 
 def test_tiny_inertia_is_seen_about_the_centre_of_mass() -> None:
-    """An inertia of -1e-20 kg m² is rounding far from the origin, and stated in a file."""
+    """An inertia of -1e-20 kg m² is rounding far from the origin, but a violation in a file."""
     inertia = np.diag([-1.4e-20, 0.0, 1.4e-20])
     assert violations(from_com(0.27, [0.1, 0.0, 0.0], inertia)) == ()
     (found,) = violations_about_com(0.27, inertia, "ankle")
@@ -308,7 +308,7 @@ def test_tiny_inertia_is_seen_about_the_centre_of_mass() -> None:
 
 
 def test_mass_too_small_for_a_centre_is_not_physical() -> None:
-    """A centre of mass that overflows is reported, not raised or passed."""
+    """A centre of mass that overflows is reported as a violation, without an exception."""
     phi = np.array([1e-310, 1.0, 0, 0, 1, 0, 1, 0, 0, 1])
     assert [v.rule for v in violations(phi)] == ["not_finite"]
     assert not is_physical(phi)
@@ -317,7 +317,7 @@ def test_mass_too_small_for_a_centre_is_not_physical() -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.floats(-10, 10, width=32), min_size=10, max_size=10))
 def test_verdict_words_and_margin_agree(values: list[float]) -> None:
-    """is_physical, violations and the eigenvalues of the pseudo-inertia say the same."""
+    """is_physical, violations and the eigenvalues of the pseudo-inertia agree."""
     phi = np.array(values, dtype=float)
     physical = bool(is_physical(phi))
     assert physical == (violations(phi) == ())
@@ -341,7 +341,7 @@ def test_margin_matches_pinocchio_and_marks_nan() -> None:
 
 
 def test_verdict_agrees_with_idyntree() -> None:
-    """iDynTree calls the same bodies physically consistent, inside and outside the set."""
+    """iDynTree finds the same bodies physically consistent, inside and outside the set."""
     idyntree = pytest.importorskip("idyntree.bindings")
     rng = np.random.default_rng(21)
     verdicts = []

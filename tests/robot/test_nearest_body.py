@@ -1,4 +1,4 @@
-"""The nearest physical body, against CVXPY and against what does not depend on axes."""
+"""The nearest physical body, against CVXPY and against invariances."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def random_rotation(rng: np.random.Generator) -> np.ndarray:
 
 
 def broken_tensor(rng: np.random.Generator) -> np.ndarray:
-    """A symmetric tensor of any size that no body has: one to three rules worth of wrong."""
+    """A symmetric tensor of any size that is not physical: one to three rules are violated."""
     while True:
         moments = rng.normal(size=3) + rng.choice([0.0, 1.0, 3.0])
         Q = random_rotation(rng)
@@ -34,7 +34,7 @@ def second_moment(inertia: np.ndarray) -> np.ndarray:
 
 
 def test_nearest_is_that_of_cvxpy():
-    """On 200 broken tensors the closed form is the semidefinite programme's optimum."""
+    """On 200 unphysical tensors the closed form is the semidefinite programme's optimum."""
     cp = pytest.importorskip("cvxpy")
     rng = np.random.default_rng(1)
     stated = cp.Parameter((3, 3), symmetric=True)
@@ -76,7 +76,7 @@ def test_nearest_meets_the_conditions_of_optimality():
 
 
 def test_nearest_turns_with_the_axes_and_scales_with_the_tensor():
-    """Turning or scaling the stated tensor turns or scales its nearest one."""
+    """Rotating or scaling the stated tensor rotates or scales its nearest one."""
     rng = np.random.default_rng(3)
     for _ in range(200):
         tensor = broken_tensor(rng)
@@ -88,7 +88,7 @@ def test_nearest_turns_with_the_axes_and_scales_with_the_tensor():
 
 
 def test_repairs_are_strictly_physical_and_keep_mass_and_centre():
-    """Mass and centre of mass stay, every principal second moment is at the floor or above."""
+    """Mass and centre of mass are kept; every principal second moment is at least the floor."""
     rng = np.random.default_rng(4)
     for _ in range(200):
         tensor, com = broken_tensor(rng), rng.normal(size=3)
@@ -103,8 +103,8 @@ def test_repairs_are_strictly_physical_and_keep_mass_and_centre():
         assert not violations_about_com(repair.mass, repair.inertia_com)
 
 
-def test_what_is_physical_stays_to_the_last_bit():
-    """Solid, flat, thin, point and massless bodies come back as they are."""
+def test_physical_bodies_are_unchanged():
+    """Solid, flat, thin, point and massless bodies are returned unchanged."""
     bodies = [
         (1.0, np.diag([1.0, 1.2, 1.5])),
         (1.0, np.diag([0.1, 0.7, 0.8])),
@@ -120,14 +120,14 @@ def test_what_is_physical_stays_to_the_last_bit():
 
 
 def test_a_diagonal_tensor_stays_diagonal_and_a_known_case():
-    """Moments 1, 1, 5 become 2, 2, 4 by hand: the smallest lift of the missing 3."""
+    """Moments 1, 1, 5 become 2, 2, 4, computed by hand: the smallest change that is enough."""
     # s0 = (2.5, 2.5, -1.5): d = 1.5, two free, each 2.5 - 0.5 = 2; moments are 2, 2, 4.
     np.testing.assert_allclose(
         nearest_inertia(np.diag([1.0, 1.0, 5.0]), 0.0), np.diag([2.0, 2.0, 4.0]), atol=1e-15
     )
     repaired = nearest_inertia(np.diag([1.0, 1.0, 5.0]))
     assert np.count_nonzero(repaired - np.diag(np.diag(repaired))) == 0
-    # turned inside out: the nearest body is a point, held open by the floor
+    # negative definite: the nearest body is a point mass, but for the floor
     np.testing.assert_allclose(nearest_inertia(-np.eye(3), 0.0), np.zeros((3, 3)), atol=1e-15)
 
 
@@ -143,8 +143,8 @@ def test_a_diagonal_tensor_stays_diagonal_and_a_known_case():
         (1.0, np.triu(np.ones((3, 3))), "not symmetric"),
     ],
 )
-def test_what_cannot_be_guessed_is_refused(mass, inertia, words):
-    """A mass that is not positive, and numbers that are none, are refused by the link's name."""
+def test_bodies_without_a_usable_mass_are_refused(mass, inertia, words):
+    """A mass that is not positive, and numbers that are not finite, are refused by link name."""
     with pytest.raises(ModelError) as caught:
         nearest_physical(mass, np.zeros(3), inertia, name="foot")
     assert re.search(words, str(caught.value))

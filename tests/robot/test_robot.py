@@ -1,4 +1,4 @@
-"""The tree of links and joints: order, names, locking, and what is no tree."""
+"""The tree of links and joints: order, names, locking, and invalid trees."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def branching() -> Robot:
 
 
 def test_order_is_depth_first() -> None:
-    """Joints come parents first, siblings in file order, whatever the order in the file."""
+    """Joints are ordered parents first, siblings in file order."""
     robot = branching()
     assert robot.root == "base"
     assert [j.name for j in robot.joints_from_root] == ["arm", "right", "left", "tip"]
@@ -46,8 +46,8 @@ def test_order_is_depth_first() -> None:
     assert robot.joint_names == ("arm", "left")
 
 
-def test_names_that_are_not_there() -> None:
-    """Asking for a joint or link that is not there lists those that are."""
+def test_unknown_names() -> None:
+    """The error for an unknown joint or link lists the existing ones."""
     robot = branching()
     assert robot.joint("arm").child == "arm"
     assert robot.link("tip").name == "tip"
@@ -96,7 +96,7 @@ def test_robots_are_frozen() -> None:
 
 
 def test_mimic_of_a_fixed_joint() -> None:
-    """A joint cannot follow one that does not move by itself."""
+    """A joint cannot mimic one that does not move independently."""
     links = tuple(Link(name) for name in "abc")
     joints = (
         Joint("still", "fixed", "a", "b"),
@@ -137,7 +137,7 @@ def test_rpy_and_quaternions_agree_with_scipy(roll: float, pitch: float, yaw: fl
 @given(st.integers(-8, 8), st.floats(1e-12, 1e-3))
 @settings(deadline=None)
 def test_only_right_angles_are_exact(quarter: int, away: float) -> None:
-    """Multiples of pi/2 are exact; angles near them are not pulled in."""
+    """Multiples of pi/2 are exact; angles near them are not rounded to them."""
     angle = quarter * np.pi / 2
     s, c = sin_cos(float(angle))
     assert (abs(s), abs(c)) in ((0.0, 1.0), (1.0, 0.0))
@@ -146,7 +146,7 @@ def test_only_right_angles_are_exact(quarter: int, away: float) -> None:
 
 
 def test_names_in_messages_are_short() -> None:
-    """Long lists, long texts and line breaks do not reach a message."""
+    """Long lists, long texts and line breaks are shortened in messages."""
     assert listed(str(i) for i in range(1000)).endswith("19 and 980 more")
     assert listed([]) == "none"
     assert len(shown("x" * 10**6)) < 100

@@ -1,4 +1,4 @@
-"""Logs of motors: torques, currents and positions brought to the joints."""
+"""Logs of motors: torques, currents and positions converted to those of joints."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_motor_signals_become_joint_signals():
 
 
 def test_the_record_says_what_was_computed():
-    """The record holds every computed signal in words, the motors, and the log's own hash."""
+    """The record holds how each signal was computed, the motors, and the log's own hash."""
     log = motor_log()
     record = prepare(log, wrist(), RAW).record.as_json()
     assert record["computed_from_motors"]["j0.torque"] == (
@@ -105,7 +105,7 @@ def test_the_record_says_what_was_computed():
 
 
 def test_zero_of_the_motors():
-    """The joint's position where its motors are at zero is added to what they show."""
+    """The joint's position where its motors are at zero is added to the converted position."""
     _, q, _ = signals()
     text = WRIST + f"[joint.j1]\nmotor_zero = {-pi / 2}"
     done = prepare(motor_log(), wrist(text), RAW)
@@ -114,7 +114,7 @@ def test_zero_of_the_motors():
 
 
 def test_a_joints_own_column_goes_before_its_motors():
-    """Where the log has the joint itself, the motors are not asked; not even for a gain."""
+    """Where the log has the joint's own signals, motors and their gains are not used."""
     _, q, tau = signals()
     done = prepare(motor_log(j0_position=q[:, 0] + 0.5, j0_torque=7.0 * tau[:, 0]), wrist(), RAW)
     np.testing.assert_array_equal(done.measurements.tau[:, 0], 7.0 * tau[2:-2, 0])
@@ -169,17 +169,17 @@ def test_a_missing_sample_of_a_motor_is_missing_for_its_joints(motor, joints):
         (
             {"b_position": None},
             WRIST,
-            "has neither the position of joint 'j1' nor that of the motors that tell it; a column "
+            "has neither the position of joint 'j1' nor those of its motors; a column "
             "j1.position, or a.position, b.position, is needed (of these, b lack one)",
         ),
         (
             {},
             'torque = "link"\n' + WRIST,
-            "no torque of joint 'j0', which is said to be measured at the link",
+            "no torque of joint 'j0', which the overlay states to be measured at the link",
         ),
     ],
 )
-def test_what_is_lacking_is_said(changes, text, expected):
+def test_missing_columns_and_constants_are_named(changes, text, expected):
     """A motor without constant or column is named, with what to add."""
     with pytest.raises(LogError) as caught:
         prepare(motor_log(**changes), wrist(text), RAW)
@@ -188,7 +188,7 @@ def test_what_is_lacking_is_said(changes, text, expected):
 
 
 def test_currents_without_motors_are_refused():
-    """Currents of joints or of unknown motors say what the overlay must state."""
+    """The error for currents of joints or unknown motors says what the overlay must state."""
     robot = wrist("")
     time, q, tau = signals()
     table = {(f"j{k}", "position"): q[:, k] for k in range(3)}
@@ -201,7 +201,7 @@ def test_currents_without_motors_are_refused():
 
 
 def test_units_of_motors_are_checked():
-    """A motor that turns is not given in newtons or metres; one that only slides may be."""
+    """Newtons or metres are refused for a rotating motor, and accepted for one of slides only."""
     log = motor_log()
     for key, unit in ((("a", "torque"), "N"), (("b", "position"), "m")):
         wrong = Log(log.time, log.signals, units={key: unit})
@@ -225,7 +225,7 @@ def test_currents_of_joints():
 
 
 def test_the_same_estimate_from_motors_and_from_joints(tmp_path):
-    """An arm identified from motor currents has the parameters it has from joint torques."""
+    """Motor currents and joint torques of an arm give the same estimates."""
     path = tmp_path / "arm.urdf"
     path.write_text(URDF, encoding="utf-8")
     robot = Robot.from_urdf(path)

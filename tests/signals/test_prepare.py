@@ -1,4 +1,4 @@
-"""Signals: filters, derivatives, cutoff, time base, and the whole way from log to motion."""
+"""Signals: filters, derivatives, cutoff, time base, and all steps from log to motion."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_order_of_accuracy(method: str, order: int, rate: int) -> None:
 
 
 @pytest.mark.parametrize("method", ["central3", "central5", "savgol"])
-def test_ends_are_not_guessed(method: str) -> None:
+def test_ends_are_nan(method: str) -> None:
     """Where the stencil does not fit the derivative is NaN, and only there."""
     processing = Processing(derivative=method, savgol_window=7)  # type: ignore[arg-type]
     k = half_width(processing)
@@ -294,13 +294,13 @@ def test_automatic_cutoff_refuses() -> None:
     ],
 )
 def test_options_are_checked(options: dict[str, object], message: str) -> None:
-    """A choice that makes no sense is refused when it is made."""
+    """An invalid option is refused when Processing is created."""
     with pytest.raises(SignalError, match=message):
         Processing(**options)  # type: ignore[arg-type]
 
 
 def test_preset_of_sousa() -> None:
-    """The preset is the published processing: what it says, and its effect on a 1 kHz log."""
+    """The preset is the published processing: its options, and its effect on a 1 kHz log."""
     preset = Processing.sousa2014()
     assert (preset.cutoff_hz, preset.filter_order, preset.torque_filter) == (2.5, 3, "none")
     wave = MultiSine(np.random.default_rng(0), 2, 0.1, 3)
@@ -393,13 +393,13 @@ def test_a_joint_that_never_moves(kind: str, unit: str) -> None:
     assert np.abs(done.motion.v[:, 1]).max() < 1e-4
 
 
-# --- the whole way ---------------------------------------------------------------------
+# --- prepare ---------------------------------------------------------------------------
 
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), jitter=st.floats(0.0, 0.3), start=st.floats(-1e3, 1e9))
-def test_clean_motion_comes_back(seed: int, jitter: float, start: float) -> None:
-    """From clean positions, jittery stamps or not, q, v and a come back within 2 %."""
+def test_clean_motion_is_recovered(seed: int, jitter: float, start: float) -> None:
+    """From clean positions, with or without jitter, q, v and a are within 2 % of the truth."""
     rng = np.random.default_rng(seed)
     rate = float(rng.choice([100, 250, 1000]))
     n = int(12 * rate)
@@ -416,7 +416,7 @@ def test_clean_motion_comes_back(seed: int, jitter: float, start: float) -> None
 
 
 def test_uniform_stamps_are_untouched() -> None:
-    """Without a filter, uniform samples are passed on bit by bit, on their own stamps."""
+    """Without a filter, uniform samples and their stamps are unchanged, bit by bit."""
     log, _ = smooth_log()
     done = prepare(log, chain("revolute", "revolute"), RAW)
     np.testing.assert_array_equal(done.motion.time, log.time[2:-2])
@@ -457,7 +457,7 @@ def test_resampling(kind: str) -> None:
     assert record.period_s.max == pytest.approx(np.diff(t).max())
 
 
-def test_another_rate_does_not_fold_noise() -> None:
+def test_another_rate_does_not_alias_noise() -> None:
     """A slower rate low-passes first: a tone above the new half rate does not come through."""
     wave = MultiSine(np.random.default_rng(2), 1, 0.2, 3)
     t = np.arange(20_000) / 1000.0
@@ -469,7 +469,7 @@ def test_another_rate_does_not_fold_noise() -> None:
 
 
 def test_filtering_torque_or_not() -> None:
-    """The same filter passes over torques, or none at all."""
+    """Torques are filtered like positions, or not at all."""
     log, _ = smooth_log()
     robot = chain("revolute", "revolute")
     tau = log.signal("j1", "torque")
@@ -495,7 +495,7 @@ def test_parallel_filtering_keeps_a_linear_model() -> None:
 
 
 def test_measured_derivatives() -> None:
-    """Measured velocity and acceleration are used where they are, and it is recorded."""
+    """Measured velocity and acceleration are used where present, and this is recorded."""
     log, wave = smooth_log()
     t = log.time
     v, a = wave(t, 1) + 0.5, wave(t, 2) - 2.0
@@ -531,7 +531,7 @@ def test_savitzky_golay_smooths_all_alike() -> None:
 
 
 def test_trimming() -> None:
-    """Seconds are cut as asked; automatically, what the filter needs to settle."""
+    """The ends are cut as asked; automatically, by the settling time of the filter."""
     log, _ = smooth_log()
     robot = chain("revolute", "revolute")
     done = prepare(log, robot, replace(RAW, trim_s=(1.5, 0.5)))
@@ -545,7 +545,7 @@ def test_trimming() -> None:
 
 
 def test_decimation() -> None:
-    """Every so-many-th sample is kept; automatically about ten per cutoff period."""
+    """Every n-th sample is kept; automatically about ten per cutoff period."""
     log, _ = smooth_log()
     robot = chain("revolute", "revolute")
     full = prepare(log, robot, RAW)
@@ -583,7 +583,7 @@ def test_dead_band(band: float | dict[str, float]) -> None:
 
 
 def test_unwrapping() -> None:
-    """Jumps by 2 pi of turning joints vanish, also across missing samples; sliding ones stay."""
+    """Jumps by 2 pi of revolute joints are removed, also across gaps; prismatic ones are kept."""
     t = np.arange(1000) / 100.0
     q = 1.2 * t[:, None] + np.zeros(2)
     wrapped = (q + np.pi) % (2 * np.pi) - np.pi
@@ -642,7 +642,7 @@ def test_short_gaps_are_bridged_on_request() -> None:
 
 
 def test_gaps_at_the_ends_are_cut() -> None:
-    """Missing samples at the ends cannot be bridged, so these rows go."""
+    """Missing samples at the ends cannot be interpolated, so these rows are cut."""
     robot = chain("revolute", "revolute")
     log, _ = with_missing(slice(0, 3), "position")
     done = prepare(log, robot, replace(RAW, max_gap_s=0.1))
@@ -679,7 +679,7 @@ def test_holes_between_stamps() -> None:
 
 
 def test_short_logs() -> None:
-    """A log too short for its filter, or for its stencil, says how long it must be."""
+    """The error for a log too short for its filter or stencil says how long it must be."""
     t = np.arange(40) / 100.0
     log = log_of(t, np.sin(t)[:, None])
     robot = chain("revolute")
@@ -694,8 +694,8 @@ def test_short_logs() -> None:
         prepare(two, robot, RAW)
 
 
-def test_the_record_tells_everything() -> None:
-    """The record is plain JSON and repeats every choice and every automatic one."""
+def test_the_record_is_complete() -> None:
+    """The record is plain JSON and holds every option and every automatic choice."""
     log, _ = smooth_log()
     named = Log(log.time, log.signals, "run", "run.csv", ignored=("mode",))
     done = prepare(named, chain("revolute", "revolute"), Processing(dead_band={"j0": 0.1}))
@@ -722,13 +722,13 @@ def test_the_record_tells_everything() -> None:
     ],
 )
 def test_absurd_numbers_are_refused_when_they_are_given(choice):
-    """No choice is too large or too small to be refused in one line."""
+    """Options that are far too large or too small are refused in one line."""
     with pytest.raises(SignalError, match="must be a number from"):
         Processing(**choice)
 
 
-def test_a_grid_beyond_reason_is_refused_before_it_is_made():
-    """A rate that would need billions of samples is named with the number."""
+def test_a_grid_of_too_many_samples_is_refused():
+    """A rate that would need billions of samples is refused with that number."""
     time = np.arange(500) * 0.1
     with pytest.raises(SignalError, match="samples; at most 10000000 are made"):
         time_base(time, Processing(sample_rate_hz=1e8), "log")

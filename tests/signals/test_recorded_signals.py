@@ -1,4 +1,4 @@
-"""Recorded logs through the same processing: published numbers come back."""
+"""Recorded logs through the same processing reproduce published numbers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_panda_stamps_are_resampled() -> None:
     assert found.period_s.min == pytest.approx(0.0007)
     assert found.period_s.max == pytest.approx(0.00881)
     assert (found.holes, found.resampled) == (4, True)
-    # the motion has its highest harmonic at 0.375 Hz: the cutoff must leave it alone
+    # the motion has its highest harmonic at 0.375 Hz: the cutoff must be well above
     assert 2.0 < done.record.cutoff_hz < 8.0  # type: ignore[operator]
     velocity = numbers("velocity").reshape(-1, 7)
     for k in range(7):

@@ -1,4 +1,4 @@
-"""The record of a run: what it says, and that it survives JSON."""
+"""The record of a run: its properties, and that JSON keeps it unchanged."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ AS_ASKED = prepare(
 
 
 @pytest.mark.parametrize("record", [FULL, AS_ASKED, RunRecord("run", Processing())])
-def test_a_record_survives_json(record: RunRecord) -> None:
+def test_json_keeps_a_record(record: RunRecord) -> None:
     """Written and read back, a record is the same, and so is its JSON, to the last key."""
     text = json.dumps(runs_as_json([record, record]))
     again = runs_from_json(json.loads(text), "'result.json'", ResultError)
     assert json.dumps(runs_as_json(again)) == text
-    # NaN, of joints that do not move and rates that are not known, equals nothing
+    # NaN (joints that do not move, unknown rates) does not equal itself
     assert str(again) == str((record, record))
 
 
 def test_no_runs_are_an_empty_record() -> None:
-    """Factors that were made without logs have no runs, in JSON either."""
+    """A regression made without logs has no runs, in JSON either."""
     assert runs_as_json(()) == {}
     assert runs_from_json({}, "here", ResultError) == ()
 
 
 def test_files_of_other_versions_are_read() -> None:
-    """Entries that a file lacks have defaults; those that are not known are passed over."""
+    """Entries that a file lacks have defaults; unknown entries are ignored."""
     given = {"processing": {"cutoff_hz": 5.0, "magic": True}, "later": [1]}
     record = RunRecord.from_json(given, "here", ResultError)
     assert record == replace(
@@ -106,8 +106,8 @@ PARTS = sorted(key for key, value in FULL.as_json().items() if isinstance(value,
 
 @settings(max_examples=200, deadline=None)
 @given(key=st.sampled_from(KEYS), part=st.sampled_from(PARTS), value=JSON, pick=st.integers(0, 99))
-def test_strangers_records_do_no_harm(key: str, part: str, value: Any, pick: int) -> None:
-    """Whatever stands in an entry is read or refused, and what is read can be written."""
+def test_untrusted_records_are_read_or_refused(key: str, part: str, value: Any, pick: int) -> None:
+    """Any value of an entry is read or refused, and what is read can be written."""
     whole = FULL.as_json() | {key: value}
     inside = FULL.as_json()
     names = sorted(inside[part])
@@ -125,7 +125,7 @@ def test_strangers_records_do_no_harm(key: str, part: str, value: Any, pick: int
 
 
 def test_the_processing_as_used_has_the_cutoff_that_was_chosen() -> None:
-    """An automatic cutoff becomes its number; a given one, or none, stays as it is."""
+    """An automatic cutoff becomes the chosen number; a given one, or None, is unchanged."""
     assert FULL.cutoff_hz is not None
     assert FULL.processing_as_used == Processing(cutoff_hz=FULL.cutoff_hz)
     assert AS_ASKED.processing_as_used == AS_ASKED.processing
@@ -153,7 +153,7 @@ def test_whether_the_torque_is_filtered(
 
 
 def test_shares_and_hashes() -> None:
-    """What trimming and the dead band took, as shares; logs by their content."""
+    """Shares left out by trimming and the dead band; content hashes of logs."""
     band = DeadBandRecord(0.1, {"elbow": 0.1}, {"shoulder": 0, "elbow": 50})
     record = RunRecord(
         "run", Processing(), duration_s=10.0, trimmed_s=(1.5, 1.0), samples_out=200, dead_band=band
@@ -165,15 +165,15 @@ def test_shares_and_hashes() -> None:
 
 
 def test_every_field_is_written() -> None:
-    """JSON has one key for each field; the motors stand under ``transmission``."""
+    """JSON has one key for each field; the motors are under ``transmission``."""
     names = [field.name for field in fields(RunRecord)]
     assert sorted(FULL.as_json()) == sorted(
         "transmission" if name == "motors" else name for name in names
     )
 
 
-def test_processing_survives_json() -> None:
-    """Every choice comes back; one that makes no sense is refused."""
+def test_json_keeps_the_processing() -> None:
+    """Every option is read back unchanged; an invalid one is refused."""
     for processing in (Processing(), Processing.sousa2014(), AS_ASKED.processing):
         assert Processing.from_record(json.loads(json.dumps(processing.as_record()))) == processing
     with pytest.raises(SignalError, match="decimate is 0"):

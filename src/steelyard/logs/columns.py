@@ -1,4 +1,4 @@
-"""What a column name means: joint, quantity and unit.
+"""Column names of a log: joint, quantity and unit.
 
 A column is named ``<joint>.<quantity>[<unit>]``, for example ``elbow.position[deg]``. The
 joint name may contain dots: the last one separates the quantity. The unit may be left
@@ -30,7 +30,7 @@ TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _DEGREE = math.pi / 180.0
 _TURN = 2.0 * math.pi
 
-# unit as written: (factor to SI, SI unit); the SI unit says whether it turns or slides
+# unit as written: (factor to SI, SI unit); the SI unit says whether the joint turns or slides
 UNITS: dict[str, dict[str, tuple[float, str]]] = {
     "position": {
         "rad": (1.0, "rad"),
@@ -111,7 +111,7 @@ def quantity_column(joint: str, quantity: str, unit: str | None, where: str) -> 
     known = UNITS[quantity]
     if unit not in known:
         raise LogError(
-            f"{where}: {shown(unit)} is no unit of {quantity}; known are {', '.join(known)}"
+            f"{where}: {shown(unit)} is not a unit of {quantity}; the units are {', '.join(known)}"
         )
     factor, si = known[unit]
     return LogColumn(joint, quantity, factor, si)
@@ -121,13 +121,14 @@ def time_column(unit: str | None, where: str) -> LogColumn:
     """The time column, its unit checked."""
     if (unit or "s") not in TIME_UNITS:
         raise LogError(
-            f"{where}: {shown(unit or '')} is no unit of time; known are {', '.join(TIME_UNITS)}"
+            f"{where}: {shown(unit or '')} is not a unit of time; the units are "
+            f"{', '.join(TIME_UNITS)}"
         )
     return LogColumn("", "time", TIME_UNITS[unit or "s"], "s")
 
 
 def parse_column(name: str, where: str) -> LogColumn | None:
-    """What the column of this name holds; None where the schema does not know it."""
+    """The column of this name; None where the name is not in the schema."""
     bare, unit = split_unit(name)
     if bare.lower() in TIME_NAMES:
         return time_column(unit, f"{where}: column {shown(name)}")
@@ -142,7 +143,7 @@ def parse_header(names: list[str], where: str) -> tuple[list[LogColumn | None], 
     """One entry per column (None: not in the schema), and the names of those ignored.
 
     Refuses a header without time, without any signal, or with two columns for the same
-    thing; ``where`` (the file) starts each message.
+    signal; ``where`` (the file) starts each message.
     """
     columns = [parse_column(name, where) for name in names]
     seen: dict[tuple[str, str], str] = {}

@@ -28,7 +28,7 @@ class Log:
         infinity marks a sample that was not measured.
     units : (joint, quantity) -> SI unit, where the file states one; used to check that a
         revolute joint is not given in metres.
-    ignored : columns of the file that the schema does not know.
+    ignored : columns of the file that are not in the schema.
     source : path of the file, or None.
 
     Rows are counted from 1 in messages: row 1 is the first sample.
@@ -49,8 +49,8 @@ class Log:
         for (joint, quantity), values in self.signals.items():
             if quantity not in QUANTITIES:
                 raise LogError(
-                    f"{where}: '{quantity}' of joint '{joint}' is no quantity; "
-                    f"known are {', '.join(QUANTITIES)}"
+                    f"{where}: '{quantity}' of joint '{joint}' is not a quantity; "
+                    f"the quantities are {', '.join(QUANTITIES)}"
                 )
             array = _read_only(values, f"{where}: {joint}.{quantity}")
             if len(array) != len(time):
@@ -79,9 +79,9 @@ class Log:
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 of time and signals in SI units, whatever the log is called.
+        """SHA-256 of time and signals in SI units, independent of the log's name.
 
-        Two copies of a recording have the same one, also in files of different formats.
+        Two copies of a recording have the same hash, also in files of different formats.
         """
         digest = hashlib.sha256(_bytes(self.time))
         for (joint, quantity), values in sorted(self.signals.items(), key=lambda item: item[0]):
@@ -90,7 +90,7 @@ class Log:
         return digest.hexdigest()
 
     def quantities(self, joint: str) -> tuple[str, ...]:
-        """What is recorded of this joint."""
+        """The quantities that are recorded of this joint."""
         return tuple(quantity for name, quantity in self.signals if name == joint)
 
     def signal(self, joint: str, quantity: str) -> Array:
@@ -107,7 +107,7 @@ class Log:
 
 
 def _bytes(values: Array) -> bytes:
-    """The samples as bytes: one kind of NaN, one zero, the same on every machine."""
+    """The samples as bytes, the same on every machine: one form of NaN, and no -0.0."""
     plain = np.where(np.isnan(values), np.nan, values + 0.0)
     return plain.astype("<f8").tobytes()
 

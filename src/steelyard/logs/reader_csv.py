@@ -71,7 +71,7 @@ def _log_from_table(
 
 
 class _Capped(io.RawIOBase):
-    """A stream that refuses to give more than the cap: a small archive may hold a huge file."""
+    """A stream that refuses to read beyond MAX_FILE_BYTES: a small archive may hold a huge file."""
 
     def __init__(self, stream: BinaryIO, where: str) -> None:
         self._stream, self._where, self._left = stream, where, MAX_FILE_BYTES
@@ -93,7 +93,7 @@ class _Capped(io.RawIOBase):
 
 @contextmanager
 def _reading(path: Path, where: str) -> Iterator[TextIO]:
-    """The file as text; whatever goes wrong while it is read becomes one clear error."""
+    """The file as text; any failure while it is read becomes a LogError."""
     try:
         with path.open("rb") as raw:
             compressed = raw.read(2) == b"\x1f\x8b"
@@ -137,11 +137,11 @@ def _read_header(text: TextIO, where: str) -> tuple[list[str], str]:
 
 
 def _parse_fast(text: TextIO, delimiter: str, n_columns: int, where: str) -> Array | None:
-    """The table (n_rows, n_columns), or None where a cell needs a closer look."""
+    """The table (n_rows, n_columns), or None where cells must be parsed one by one."""
     most = MAX_VALUES // n_columns + 1
     try:
         with warnings.catch_warnings():
-            # blank lines and a table without rows are dealt with below
+            # a table without rows is handled below
             warnings.filterwarnings("ignore", "(?s).*contained no data", UserWarning)
             table = np.loadtxt(
                 text, delimiter=delimiter, comments=None, ndmin=2, quotechar='"', max_rows=most
@@ -164,10 +164,10 @@ def _parse_cells(
     rows: list[Array] = []
     most = MAX_VALUES // len(names)
     reader = csv.reader(text, delimiter=delimiter)
-    behind = 1  # lines read so far: the header
+    lines_read = 1  # the header
     try:
         for cells in reader:
-            line, behind = behind + 1, reader.line_num + 1
+            line, lines_read = lines_read + 1, reader.line_num + 1
             if not cells or (len(cells) == 1 and not cells[0].strip()):
                 continue
             if len(cells) != len(names):
@@ -179,7 +179,7 @@ def _parse_cells(
             if len(rows) > most:
                 _refuse_length(where)
     except csv.Error as error:
-        raise LogError(f"{where}: line {behind + 1}: {error}") from None
+        raise LogError(f"{where}: line {lines_read + 1}: {error}") from None
     return np.array(rows).reshape(len(rows), len(names))
 
 
@@ -192,7 +192,7 @@ def _parse_row(
         if column is None or (not cell and column.quantity != "time"):
             continue
         try:
-            if "_" in cell:  # float("1_0") is 10, but no logger means that
+            if "_" in cell:  # float("1_0") is 10, but loggers do not write numbers so
                 raise ValueError
             row[index] = float(cell)
         except ValueError:

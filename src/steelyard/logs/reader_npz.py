@@ -1,8 +1,8 @@
-"""Read a log from an NPZ file without trusting it.
+"""Read a log from an untrusted NPZ file.
 
 Nothing is unpickled, and nothing is allocated before the header of every array has been
-checked: its dtype, and its shape against the size caps and against the bytes that are
-really in the archive. See ``docs/logs.md`` for the names of the arrays.
+checked: its dtype, and its shape against the size limits and against the bytes that are
+in the archive. See ``docs/logs.md`` for the names of the arrays.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _from_tables(
     name: str,
     source: str,
 ) -> Log:
-    """One (n_samples, n_joints) array per quantity, and the joint names beside."""
+    """One (n_samples, n_joints) array per quantity, and one of joint names."""
     where, members = archive.where, archive.members
     joints = _joint_names(archive)
     others = [key for key in members if key not in tables and key != NAMES_KEY]

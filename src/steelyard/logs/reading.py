@@ -1,4 +1,4 @@
-"""Read a log, whatever its format."""
+"""Read a log of any supported format."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read_log(path: str | Path, name: str | None = None) -> Log:
         raise LogError(f"{where}: cannot be read ({error})") from None
     extension = next((end for end in READERS if path.name.lower().endswith(end)), None)
     if extension is None:
-        raise LogError(f"{where}: unknown kind of log; read are files named {', '.join(READERS)}")
+        raise LogError(f"{where}: unknown kind of log; the formats are {', '.join(READERS)}")
     if size == 0:
         raise LogError(f"{where}: is empty")
     if size > MAX_FILE_BYTES:

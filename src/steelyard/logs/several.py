@@ -1,4 +1,4 @@
-"""Several logs at once: each once, each with a name of its own."""
+"""Several logs at once: refuse duplicates, make names unique."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from steelyard.logs.log import Log
 
 
 def refuse_twins(log: Log, seen: dict[str, str]) -> None:
-    """Refuse a log whose content was ``seen`` (hash to words) before; remember it otherwise."""
+    """Refuse a log whose content is in ``seen`` (hash -> name and file); add it otherwise."""
     words = f"'{log.name}'" + (f" ({log.source})" if log.source else "")
     if log.content_hash in seen:
         raise LogError(
             f"logs {seen[log.content_hash]} and {words} have the same content; the same data "
-            "twice would only make the intervals look tighter: give each log once"
+            "twice would only make the intervals too narrow: give each log once"
         )
     seen[log.content_hash] = words
 
 
 def with_unique_names(logs: Log | Iterable[Log]) -> Iterator[Log]:
-    """The logs, those that share a name numbered: run, run_2, run_3."""
+    """The logs, with numbers added to repeated names: run, run_2, run_3."""
     taken: set[str] = set()
     for log in checked_logs(logs):
         name, number = log.name, 1
@@ -31,17 +31,17 @@ def with_unique_names(logs: Log | Iterable[Log]) -> Iterator[Log]:
         taken.add(name)
         log = log if name == log.name else replace(log, name=name)
         yield log
-        del log  # it must not live on while the next one is read
+        del log  # free its memory before the next one is read
 
 
 def checked_logs(logs: Log | Iterable[Log]) -> Iterator[Log]:
-    """One log or several, one at a time; anything else is refused with what to pass."""
+    """One log or several, one at a time; refuses anything else."""
     check_logs(logs)
     for log in (logs,) if isinstance(logs, Log) else logs:
         if not isinstance(log, Log):
             raise LogError(f"a log is needed, not {described(log)}; read_log(path) reads one")
         yield log
-        del log  # it must not live on while the next one is read
+        del log  # free its memory before the next one is read
 
 
 def check_logs(logs: object) -> None:

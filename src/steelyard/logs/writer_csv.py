@@ -23,7 +23,7 @@ def write_csv(log: Log, path: str | Path) -> None:
     """Write ``log`` to a ``.csv`` or ``.csv.gz`` file, whole or not at all.
 
     Each number has the fewest digits that read back to the same 64-bit float. The header
-    states the unit where the log knows it.
+    states units where they are known.
     """
     path = Path(path)
     if not path.name.lower().endswith((".csv", ".csv.gz")):
@@ -44,11 +44,11 @@ def write_csv(log: Log, path: str | Path) -> None:
 
 @contextmanager
 def _stream(path: Path) -> Iterator[BinaryIO]:
-    """The file to write to, packed if its name says so."""
+    """The file to write to, compressed if its name ends in .gz."""
     with whole_file(path, LogError) as raw:
         if path.name.lower().endswith(".gz"):
-            # no name and no time inside, so that the same log gives the same bytes
-            with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
-                yield packed  # type: ignore[misc]
+            # without name and time in its header, so that the same log gives the same bytes
+            with gzip.GzipFile("", "wb", 6, raw, mtime=0) as compressed:
+                yield compressed  # type: ignore[misc]
         else:
             yield raw

@@ -1,21 +1,21 @@
 """The compiled loops. Imported on first use only: Numba takes a while to load.
 
 Samples are taken in groups of LANES, and every inner loop runs over the lanes of a group,
-which the compiler turns into vector instructions. For a group, `advance` carries down the
+which the compiler turns into vector instructions. For a group, `advance` propagates down the
 tree each body's spatial velocity and acceleration (gravity as an acceleration of the ground)
-and the screws of all joints that move it, all in the body's frame. A joint with screw (u, w)
-then feels, from the body's ten parameters,
+and the screws of all joints that move it, all in the body's frame. The torque at a joint with
+screw (u, w) is the sum over the body's ten parameters of
 
     m    u·l                                              l: acceleration of the origin
     h    u×α + (u·ω) ω - |ω|² u + l×w                     h = m c
     I    w·(I α) + (w×ω)·(I ω)
 
-so no 6×10 matrix is ever formed or moved. Array arguments that recur:
+so no 6×10 matrix is formed. Array arguments that recur:
 
     moving  (n_bodies, 2 + n_path, 6, LANES)  per body: velocity, acceleration, then the
             screws of the joints on its path; each linear part first, in its own frame
     pose    (12, LANES)  rotation (row by row) and position of a body in its parent
-    felt    (10, LANES)  of one body: l, ω, α and |ω|²
+    kin     (10, LANES)  kinematics of one body: l, ω, α and |ω|²
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LANES = 32
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile on first call; keep the result on disk where there is a place for it."""
+    """Compile on first call; cache the result on disk if a folder can be written."""
     try:
         return numba.njit(function, cache=True, nogil=True)  # type: ignore[no-any-return]
     except RuntimeError:  # no writable cache folder: compile in every process instead
@@ -78,7 +78,7 @@ def place(  # type: ignore[no-untyped-def]
         e20 = t * x * z - sine * y
         e12 = t * y * z - sine * x
         e21 = t * y * z + sine * x
-        # turning about an axis away from the origin moves the origin
+        # a rotation about an axis away from the origin moves the origin
         d0 = cx - (e00 * cx + e01 * cy + e02 * cz)
         d1 = cy - (e10 * cx + e11 * cy + e12 * cz)
         d2 = cz - (e20 * cx + e21 * cy + e22 * cz)
@@ -115,7 +115,7 @@ def place_base(q, begin, n, pose):  # type: ignore[no-untyped-def]
 
 @jit
 def start_from_ground(pose, gravity, n, velocity, acceleration):  # type: ignore[no-untyped-def]
-    """Velocity and acceleration of the ground, seen from a first body."""
+    """Velocity and acceleration of the ground, in the frame of a body without a parent."""
     g0, g1, g2 = gravity[0], gravity[1], gravity[2]
     for s in range(n):
         for k in range(6):
@@ -129,7 +129,7 @@ def start_from_ground(pose, gravity, n, velocity, acceleration):  # type: ignore
 
 @jit
 def carry(pose, source, target, n):  # type: ignore[no-untyped-def]
-    """A motion vector from the parent's frame into the body's, for n lanes."""
+    """Transform a motion vector from the parent's frame into the body's, for n lanes."""
     for s in range(n):
         w0, w1, w2 = source[3, s], source[4, s], source[5, s]
         p0, p1, p2 = pose[9, s], pose[10, s], pose[11, s]
@@ -189,9 +189,9 @@ def add_base(v, a, begin, n, moving):  # type: ignore[no-untyped-def]
 @jit
 def advance(  # type: ignore[no-untyped-def]
     i, parent, kind, coordinate, scale, rest_R, rest_p, screw, centre, path_length, gravity,
-    q, v, a, begin, n, pose, moving, felt,
+    q, v, a, begin, n, pose, moving, kin,
 ):
-    """Fill ``moving[i]`` and ``felt`` for samples begin to begin + n."""
+    """Fill ``moving[i]`` and ``kin`` for samples begin to begin + n."""
     above = parent[i]
     velocity, acceleration = moving[i, 0], moving[i, 1]
     if kind[i] == FLOATING:
@@ -219,37 +219,37 @@ def advance(  # type: ignore[no-untyped-def]
     for s in range(n):
         l0, l1, l2 = velocity[0, s], velocity[1, s], velocity[2, s]
         w0, w1, w2 = velocity[3, s], velocity[4, s], velocity[5, s]
-        felt[0, s] = acceleration[0, s] + w1 * l2 - w2 * l1
-        felt[1, s] = acceleration[1, s] + w2 * l0 - w0 * l2
-        felt[2, s] = acceleration[2, s] + w0 * l1 - w1 * l0
-        felt[3, s], felt[4, s], felt[5, s] = w0, w1, w2
-        felt[6, s] = acceleration[3, s]
-        felt[7, s] = acceleration[4, s]
-        felt[8, s] = acceleration[5, s]
-        felt[9, s] = w0 * w0 + w1 * w1 + w2 * w2
+        kin[0, s] = acceleration[0, s] + w1 * l2 - w2 * l1
+        kin[1, s] = acceleration[1, s] + w2 * l0 - w0 * l2
+        kin[2, s] = acceleration[2, s] + w0 * l1 - w1 * l0
+        kin[3, s], kin[4, s], kin[5, s] = w0, w1, w2
+        kin[6, s] = acceleration[3, s]
+        kin[7, s] = acceleration[4, s]
+        kin[8, s] = acceleration[5, s]
+        kin[9, s] = w0 * w0 + w1 * w1 + w2 * w2
 
 
 @jit
-def entry(parameter, joint, felt, n, value):  # type: ignore[no-untyped-def]
-    """The torque (n,) that one of a body's ten parameters makes at one joint."""
+def entry(parameter, joint, kin, n, value):  # type: ignore[no-untyped-def]
+    """The torque (n,) at one joint per unit of one of a body's ten parameters."""
     if parameter == 0:
         for s in range(n):
-            along = joint[0, s] * felt[0, s] + joint[1, s] * felt[1, s]
-            value[s] = along + joint[2, s] * felt[2, s]
+            along = joint[0, s] * kin[0, s] + joint[1, s] * kin[1, s]
+            value[s] = along + joint[2, s] * kin[2, s]
         return
     if parameter < 4:
-        # the components x, y, z of the formula for h follow each other in a circle
+        # the formula for h, with x, y, z permuted cyclically
         x = parameter - 1
         y, z = (x + 1) % 3, (x + 2) % 3
         for s in range(n):
-            along = joint[0, s] * felt[3, s] + joint[1, s] * felt[4, s] + joint[2, s] * felt[5, s]
+            along = joint[0, s] * kin[3, s] + joint[1, s] * kin[4, s] + joint[2, s] * kin[5, s]
             value[s] = (
-                joint[y, s] * felt[6 + z, s]
-                - joint[z, s] * felt[6 + y, s]
-                + along * felt[3 + x, s]
-                - felt[9, s] * joint[x, s]
-                + felt[y, s] * joint[3 + z, s]
-                - felt[z, s] * joint[3 + y, s]
+                joint[y, s] * kin[6 + z, s]
+                - joint[z, s] * kin[6 + y, s]
+                + along * kin[3 + x, s]
+                - kin[9, s] * joint[x, s]
+                + kin[y, s] * joint[3 + z, s]
+                - kin[z, s] * joint[3 + y, s]
             )
         return
     # w·(I α) + (w×ω)·(I ω), entry (x, y) of I in the order xx xy yy xz yz zz
@@ -258,18 +258,18 @@ def entry(parameter, joint, felt, n, value):  # type: ignore[no-untyped-def]
     x1, x2, y1, y2 = (x + 1) % 3, (x + 2) % 3, (y + 1) % 3, (y + 2) % 3
     if x == y:
         for s in range(n):
-            value[s] = joint[3 + x, s] * felt[6 + x, s] + felt[3 + x, s] * (
-                joint[3 + x1, s] * felt[3 + x2, s] - joint[3 + x2, s] * felt[3 + x1, s]
+            value[s] = joint[3 + x, s] * kin[6 + x, s] + kin[3 + x, s] * (
+                joint[3 + x1, s] * kin[3 + x2, s] - joint[3 + x2, s] * kin[3 + x1, s]
             )
         return
     for s in range(n):
         value[s] = (
-            joint[3 + x, s] * felt[6 + y, s]
-            + joint[3 + y, s] * felt[6 + x, s]
-            + felt[3 + y, s]
-            * (joint[3 + x1, s] * felt[3 + x2, s] - joint[3 + x2, s] * felt[3 + x1, s])
-            + felt[3 + x, s]
-            * (joint[3 + y1, s] * felt[3 + y2, s] - joint[3 + y2, s] * felt[3 + y1, s])
+            joint[3 + x, s] * kin[6 + y, s]
+            + joint[3 + y, s] * kin[6 + x, s]
+            + kin[3 + y, s]
+            * (joint[3 + x1, s] * kin[3 + x2, s] - joint[3 + x2, s] * kin[3 + x1, s])
+            + kin[3 + x, s]
+            * (joint[3 + y1, s] * kin[3 + y2, s] - joint[3 + y2, s] * kin[3 + y1, s])
         )
 
 
@@ -294,11 +294,11 @@ def fill_regressor(  # type: ignore[no-untyped-def]
 
     The entry of torque row r and column c of sample s is added at
     ``slot[r, c] * slot_stride + s * sample_stride``; a negative slot is left out.
-    term_value : (n_terms, n_samples) what each term multiplies its parameter with.
+    term_value : (n_terms, n_samples) factor of each term's parameter.
     """
     n_bodies = parent.shape[0]
     pose = np.empty((12, LANES))
-    felt = np.empty((10, LANES))
+    kin = np.empty((10, LANES))
     value = np.empty(LANES)
     moving = np.empty((n_bodies, 2 + path.shape[1], 6, LANES))
     for begin in range(0, q.shape[0], LANES):
@@ -307,14 +307,14 @@ def fill_regressor(  # type: ignore[no-untyped-def]
         for i in range(n_bodies):
             advance(
                 i, parent, kind, coordinate, scale, rest_R, rest_p, screw, centre, path_length,
-                gravity, q, v, a, begin, n, pose, moving, felt,
+                gravity, q, v, a, begin, n, pose, moving, kin,
             )
             for k in range(path_length[i]):
                 joint = moving[i, 2 + k]
                 for c in range(10):
                     where = slot[path[i, k], first_column[i] + c]
                     if where >= 0:
-                        entry(c, joint, felt, n, value)
+                        entry(c, joint, kin, n, value)
                         add(value, 1.0, n, out, where * slot_stride + at, sample_stride)
         for k in range(term_column.shape[0]):
             for s in range(n):
@@ -338,7 +338,7 @@ def fill_torque(  # type: ignore[no-untyped-def]
     """
     n_bodies = parent.shape[0]
     pose = np.empty((12, LANES))
-    felt = np.empty((10, LANES))
+    kin = np.empty((10, LANES))
     wrench = np.empty((6, LANES))
     moving = np.empty((n_bodies, 2 + path.shape[1], 6, LANES))
     tau[:] = 0.0
@@ -347,15 +347,15 @@ def fill_torque(  # type: ignore[no-untyped-def]
         for i in range(n_bodies):
             advance(
                 i, parent, kind, coordinate, scale, rest_R, rest_p, screw, centre, path_length,
-                gravity, q, v, a, begin, n, pose, moving, felt,
+                gravity, q, v, a, begin, n, pose, moving, kin,
             )
             m, h0, h1, h2 = phi[i, 0], phi[i, 1], phi[i, 2], phi[i, 3]
             xx, xy, yy = phi[i, 4], phi[i, 5], phi[i, 6]
             xz, yz, zz = phi[i, 7], phi[i, 8], phi[i, 9]
             for s in range(n):
-                l0, l1, l2 = felt[0, s], felt[1, s], felt[2, s]
-                w0, w1, w2 = felt[3, s], felt[4, s], felt[5, s]
-                b0, b1, b2 = felt[6, s], felt[7, s], felt[8, s]
+                l0, l1, l2 = kin[0, s], kin[1, s], kin[2, s]
+                w0, w1, w2 = kin[3, s], kin[4, s], kin[5, s]
+                b0, b1, b2 = kin[6, s], kin[7, s], kin[8, s]
                 d0, d1, d2 = w1 * h2 - w2 * h1, w2 * h0 - w0 * h2, w0 * h1 - w1 * h0
                 k0 = xx * w0 + xy * w1 + xz * w2
                 k1 = xy * w0 + yy * w1 + yz * w2

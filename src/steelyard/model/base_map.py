@@ -1,14 +1,14 @@
-"""Which combinations of parameters the torques can tell, and which never.
+"""Base parameters: the combinations of parameters that the torques determine.
 
 The columns of the regressor are linearly dependent for every motion. The first independent
 ones from the left, in a chosen order of columns, are the *base columns*; every other column
 is a fixed combination of them, W_d = W_b K_d, so the torque depends on theta only through
 
-    beta = K theta,      K = [I  K_d] P           (paper 000, eqs 29-49)
+    beta = K theta,      K = [I  K_d] P           (Sousa and Cortesão 2014, eqs 29-49)
 
-K belongs to the robot's geometry, not to any data. It is found numerically on random states
-and then cleaned: entries that rounding alone produced become exact zeros, and the rest are
-snapped to the shortest decimals that explain the regressor.
+K depends on the robot's geometry only, not on data. It is found numerically on random states
+and then cleaned: entries of the size of rounding errors become exact zeros, and the rest are
+rounded to the shortest decimals that agree with the regressor.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class BaseMap:
     columns : every column of the model.
     independent : indices of the base columns, in the order they were chosen.
     K : (n_base, n_columns) with exact zeros and ones.
-    sequence : the order of columns in which "first from the left" was meant.
+    sequence : the order in which columns were tried for independence.
     """
 
     columns: tuple[Column, ...]
@@ -71,7 +71,7 @@ class BaseMap:
         return tuple(self.columns[i].unit for i in self.independent)
 
     def combination(self, k: int, style: Literal["names", "papers"] = "names") -> str:
-        """Base parameter ``k`` in words, such as ``l_2z - l_3y + 0.55 (m_3 + m_4)``."""
+        """Base parameter ``k`` as text, such as ``l_2z - l_3y + 0.55 (m_3 + m_4)``."""
         labels = [c.name for c in self.columns] if style == "names" else paper_labels(self.columns)
         own = self.independent[k]
         others = [i for i in self.sequence if self.K[k, i] != 0.0 and i != own]
@@ -79,11 +79,11 @@ class BaseMap:
         return write_combination([labels[i] for i in members], self.K[k, members].tolist())
 
     def combinations(self, style: Literal["names", "papers"] = "names") -> tuple[str, ...]:
-        """Every base parameter in words."""
+        """Every base parameter as text."""
         return tuple(self.combination(k, style) for k in range(self.rank))
 
     def fate(self, column: int) -> Fate:
-        """What the torques can tell of one standard parameter, for any motion."""
+        """Whether the torques of any motion determine one standard parameter."""
         name = self.columns[column].name
         rows = np.flatnonzero(self.K[:, column])
         if len(rows) == 0:
@@ -92,18 +92,18 @@ class BaseMap:
             return Fate(name, "alone", "identifiable alone")
         if len(rows) == 1:
             return Fate(name, "combination", f"only in {self.combination(int(rows[0]))}")
-        # spelled out, these would fill pages: a mass far out is part of everything before it
+        # written out, these would fill pages: a distal mass is part of many combinations
         where = ", ".join(self.names[row] for row in rows)
         return Fate(name, "combination", f"only in the combinations of {where}")
 
     def fates(self) -> tuple[Fate, ...]:
-        """The fate of every standard parameter."""
+        """:meth:`fate` of every standard parameter."""
         return tuple(self.fate(i) for i in range(len(self.columns)))
 
 
 @dataclass(frozen=True)
 class Fate:
-    """What becomes of a standard parameter.
+    """Whether a standard parameter is identifiable.
 
     kind : "alone", "combination", "never", or "not excited" (by the data at hand).
     """
@@ -117,9 +117,9 @@ def base_map(model: Model, order: ColumnOrder | Sequence[int] = "sousa") -> Base
     """Base parameters of a model: the first independent columns from the left in ``order``.
 
     order : "sousa" takes each body's inertia first, then its first moments, then its mass
-        (paper 000, eq 13); "pinocchio" keeps the model's own order, mass first; or a sequence
-        that names every column once. The first gives the shortest combinations: with mass
-        first, a mass must be told through its lever arms, and small ones become large factors.
+        (Sousa and Cortesão 2014, eq 13); "pinocchio" keeps the model's own order, mass first; or
+        a sequence that names every column once. "sousa" gives the shortest combinations: with
+        mass first, coefficients are divided by lever arms, and short ones give large factors.
     """
     if isinstance(order, str):
         sequence = column_order(model, order)
@@ -163,11 +163,11 @@ def sampled_regressor(model: Model, seed: int) -> Array:
 
 
 def unit_columns(model: Model, W: Array) -> tuple[Array, Array]:
-    """W with columns of size one, and their sizes (n_columns,).
+    """W with columns of norm one, and their norms (n_columns,).
 
     A column that is zero but for rounding (a right angle leaves 1e-16) becomes an exact zero:
-    normalised, it would fake a rank. Rounding is judged against the largest column of the
-    same unit.
+    normalised, it would count as independent. Rounding is judged against the largest column of
+    the same unit.
     """
     norms = np.linalg.norm(W, axis=0)
     units = np.array([column.unit for column in model.columns])
@@ -180,7 +180,7 @@ def unit_columns(model: Model, W: Array) -> tuple[Array, Array]:
 def independent_columns(W: Array, columns: Sequence[int]) -> tuple[int, ...]:
     """First independent columns of W from the left in the given order.
 
-    Gram-Schmidt with one re-orthogonalisation; W has columns of size one at most.
+    Gram-Schmidt with one re-orthogonalisation; W has columns of norm one or zero.
     """
     basis = np.empty((W.shape[1], W.shape[0]))
     chosen: list[int] = []
@@ -201,8 +201,8 @@ def clean_coefficients(
 ) -> Array:
     """K_d (n_base, n_dependent) with W_d = W_b K_d, rounding removed.
 
-    W has unit columns and ``scale`` takes them back to units. Each coefficient is snapped to
-    the shortest decimal within rounding of it, so that 0.30047500000000013 is 0.300475.
+    W has unit columns, whose norms were ``scale``. Each coefficient is rounded to the shortest
+    decimal that agrees with it up to rounding errors: 0.30047500000000013 becomes 0.300475.
     """
     base = list(independent)
     Q, R = np.linalg.qr(W[:, base])
@@ -210,7 +210,7 @@ def clean_coefficients(
     unit_K += np.linalg.solve(R, Q.T @ (W[:, dependent] - W[:, base] @ unit_K))
     unit_K[np.abs(unit_K) < ZERO_TOLERANCE] = 0.0
     K = unit_K * scale[dependent] / scale[base][:, None]
-    # what rounding of the unit coefficients is worth, entry by entry
+    # rounding errors of the unit coefficients, in the units of K
     slack = 1e-11 * scale[dependent] / scale[base][:, None]
     return snap(K, np.maximum(slack, 1e-12 * np.abs(K)))
 
@@ -218,14 +218,14 @@ def clean_coefficients(
 def snap(values: Array, slack: Array) -> Array:
     """Each value as the decimal with fewest places that lies within ``slack`` of it.
 
-    Decimals so fine that any number has one within its slack say nothing, and are not used.
+    Decimals so fine that any number has one within its slack are not used.
     """
     out = values.copy()
     todo = values != 0.0
     for places in range(13):
         candidate = np.round(values, places)
-        telling = 100.0 * slack <= 10.0**-places
-        near = todo & telling & (np.abs(candidate - values) <= slack) & (candidate != 0.0)
+        coarse = 100.0 * slack <= 10.0**-places
+        near = todo & coarse & (np.abs(candidate - values) <= slack) & (candidate != 0.0)
         out[near] = candidate[near]
         todo &= ~near
     return out + 0.0
@@ -260,10 +260,10 @@ def _inertial_label(symbol: str, number: int) -> str:
 
 
 def write_combination(labels: Sequence[str], coefficients: Sequence[float]) -> str:
-    """A sum in the given order, equal factors gathered: ``a - b + 0.3 (c + d)``."""
+    """A sum in the given order, equal factors grouped: ``a - b + 0.3 (c + d)``."""
     members: dict[tuple[float, str], list[str]] = {}
     for label, coefficient in zip(labels, coefficients, strict=True):
-        # factors of one are not gathered: each is a term of its own
+        # factors of one are not grouped: each is a term of its own
         key = (float(coefficient), label if abs(coefficient) == 1.0 else "")
         members.setdefault(key, []).append(label)
     pieces = []

@@ -1,4 +1,4 @@
-"""Where the compiled loops are kept between runs."""
+"""Where the compiled loops are cached on disk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path | None:
-    """Where Numba will keep compiled loops: the first of its places that can be written."""
+    """Where Numba will cache compiled loops: the first of its folders that can be written."""
     for folder in _cache_folders():
         existing = folder
         while not existing.exists() and existing != existing.parent:
@@ -20,7 +20,7 @@ def cache_folder() -> Path | None:
 
 
 def compiled_before() -> bool:
-    """Whether compiled loops for this Python are kept in one of Numba's places."""
+    """Whether compiled loops for this Python are in one of Numba's cache folders."""
     index = f"_loops.*py{sys.version_info.major}{sys.version_info.minor}*.nbi"
     return any(
         next(folder.glob(pattern), None) is not None
@@ -37,6 +37,6 @@ def _cache_folders() -> Iterator[Path]:
     yield Path(__file__).resolve().parent / "__pycache__"
     try:
         home = Path.home()
-    except RuntimeError:  # a user without a home
+    except RuntimeError:  # no home directory
         return
     yield Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "numba"

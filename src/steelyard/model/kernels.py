@@ -161,7 +161,7 @@ def mechanism_arguments(mechanism: Mechanism) -> tuple[Any, ...]:
 def state_arrays(
     model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike
 ) -> tuple[Array, Array, Array]:
-    """The three as fresh-typed contiguous (n_samples, width) arrays, widths checked."""
+    """q, v and a as contiguous float arrays (n_samples, width), widths checked."""
     arrays = []
     for name, given, width in (("q", q, model.nq), ("v", v, model.nv), ("a", a, model.nv)):
         array = np.atleast_2d(np.asarray(given, dtype=float))
@@ -170,7 +170,7 @@ def state_arrays(
                 f"{name} has shape {np.shape(given)}, but robot '{model.robot.name}' needs "
                 f"(n_samples, {width}) for {', '.join(model.channels)}"
             )
-        # compiled loops are specialised on writeable arrays: one version, not eight
+        # all writeable, so that Numba compiles one version of the loops, not eight
         arrays.append(np.require(array, requirements=["C", "W"]))
     if not len(arrays[0]) == len(arrays[1]) == len(arrays[2]):
         raise ModelError(

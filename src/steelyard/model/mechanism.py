@@ -1,4 +1,4 @@
-"""The moving bodies behind a robot's tree, as arrays that the kernels read.
+"""The moving bodies of a robot's tree, as arrays that the kernels read.
 
 Links joined by fixed joints are one body. Its frame is the frame of the link that the
 moving joint carries, and that link gives the body its name. In body ``i``'s own frame
@@ -6,8 +6,8 @@ its joint's motion is a constant screw, so that
 
     T_parent_body(q) = rest @ exp(screw * scale * q)
 
-holds for every joint kind, with link frames in front of the joint (URDF), behind it
-(standard Denavit-Hartenberg) or beside it (MJCF). A mimic joint shares the coordinate of
+holds for every joint kind, with link frames at the joint (URDF), after it (standard
+Denavit-Hartenberg) or away from it (MJCF). A mimic joint shares the coordinate of
 the joint it follows, with its multiplier as ``scale``.
 """
 
@@ -31,7 +31,7 @@ REVOLUTE, PRISMATIC, FLOATING = 0, 1, 2
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """Links that move as one.
+    """Links that move as one rigid body.
 
     name : the link whose frame is the body's frame.
     joint : name of the joint that moves it; None for a floating base.
@@ -45,7 +45,7 @@ class Body:
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """Bodies in an order with parents first, and what the kernels need of them.
+    """Bodies with parents before children, and the arrays that the kernels need.
 
     parent : (n_bodies,) index of the parent body, -1 for the ground.
     kind : (n_bodies,) REVOLUTE, PRISMATIC or FLOATING.
@@ -93,11 +93,13 @@ BASE_WRENCH = ("base.fx", "base.fy", "base.fz", "base.nx", "base.ny", "base.nz")
 def mechanism_of(robot: Robot) -> Mechanism:
     """Merge fixed links and lay out the arrays; refuses a robot in which nothing moves."""
     if not robot.moving_joints and not robot.floating_base:
-        raise RobotError(f"robot '{robot.name}' has no joint that moves: there is nothing to weigh")
+        raise RobotError(
+            f"robot '{robot.name}' has no joint that moves: there is nothing to identify"
+        )
     n_base = 6 if robot.floating_base else 0
     row_of = {name: n_base + i for i, name in enumerate(robot.joint_names)}
 
-    # index of the body each link belongs to, and where the link stands in that body
+    # index of the body each link belongs to, and the link's pose in that body
     where: dict[str, tuple[int, Array]] = {robot.root: (-1, np.eye(4))}
     members: list[list[tuple[str, Array]]] = []
     names: list[tuple[str, str | None]] = []

@@ -1,10 +1,10 @@
-"""A robot plus what its torque is made of: an ordered list of named columns.
+"""A robot and the terms of its joint torques: an ordered list of named columns.
 
     tau = W(q, v, a) theta
 
 ``theta`` holds ten inertial parameters per body, each body's followed by the terms of the
-joint that moves it, then the terms of couplings. Trying another friction model makes
-another ``Model``, not another robot.
+joint that moves it, then the terms of couplings. Another friction model is another ``Model``
+of the same robot.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Column:
 
     @property
     def term_kind(self) -> TermKind | None:
-        """What is particular to its kind of term; None for a parameter of a body."""
+        """Properties of its kind of term; None for a parameter of a body."""
         return None if self.kind == RIGID_BODY else term_kind(self.kind)
 
     @property
@@ -76,8 +76,8 @@ class Model:
             for joint, _ in term.direction:
                 if joint not in free:
                     raise ModelError(
-                        f"term '{term.name}' acts on '{joint}', which is no joint with a "
-                        f"coordinate of its own; these are {', '.join(self.robot.joint_names)}"
+                        f"term '{term.name}' acts on '{joint}', which is not a joint with its own "
+                        f"coordinate; these are {', '.join(self.robot.joint_names)}"
                     )
             if term.name in seen:
                 raise ModelError(f"term '{term.name}' is given twice")
@@ -184,9 +184,9 @@ class Model:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the geometry, gravity and columns: what makes two regressors equal.
+        """SHA-256 of the geometry, gravity and columns: equal hashes mean equal regressors.
 
-        The inertials of the file do not enter: they are what is to be found.
+        The file's inertials are not part of it: they are to be identified.
         """
         mechanism = self.mechanism
         geometry = {
@@ -206,14 +206,14 @@ class Model:
             mechanism.screw,
             mechanism.gravity,
         ):
-            # twelve digits: below them two readings of one file may differ
+            # twelve decimals: beyond them two readings of one file may differ
             rounded = np.round(np.asarray(array, dtype=float), 12) + 0.0
             digest.update(rounded.tobytes())
         return digest.hexdigest()
 
 
 def _similar_columns(name: str, columns: tuple[Column, ...]) -> str:
-    """The columns that a wrong name may have meant: of its owner, else of its symbol, else all."""
+    """Columns similar to an unknown name: of its owner, else of its symbol, else all."""
     owner, _, symbol = name.rpartition(".")
     of_owner = [column.name for column in columns if column.owner == owner]
     if of_owner:
@@ -225,7 +225,7 @@ def _similar_columns(name: str, columns: tuple[Column, ...]) -> str:
 
 
 def check_joint_names(model: Model, names: Iterable[str], what: str) -> None:
-    """Refuse names that are no torque channel of the model."""
+    """Refuse names that are not torque channels of the model."""
     unknown = [name for name in names if name not in model.channels]
     if unknown:
         raise ModelError(

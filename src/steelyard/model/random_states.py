@@ -1,4 +1,4 @@
-"""Random states in general position, where no dependency hides."""
+"""Random states in general position, for finding the rank of the regressor."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ IntArray = NDArray[np.int64]
 class TermGroup:
     """The terms of one kind.
 
-    members : (n,) indices of the terms. rows, weights : (n, width) their directions, filled up
+    members : (n,) indices of the terms. rows, weights : (n, width) their directions, padded
     with weights of zero.
     """
 
@@ -33,7 +33,7 @@ class TermGroup:
 class TermArrays:
     """The terms as the kernels read them.
 
-    column : (n_terms,) where each one's parameter is in theta.
+    column : (n_terms,) index of each term's parameter in theta.
     start : (n_terms + 1,), row, weight : (n_entries,) sparse directions: those of term k are
         entries start[k] to start[k + 1].
     groups : the terms by kind.
@@ -46,7 +46,7 @@ class TermArrays:
     groups: tuple[TermGroup, ...]
 
     def values(self, v: Array, a: Array) -> Array:
-        """What each term multiplies its parameter with, (n_terms, n_samples).
+        """Factor of each term's parameter, (n_terms, n_samples).
 
         v, a : (n_samples, nv) joint speeds and accelerations.
         """

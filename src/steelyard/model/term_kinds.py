@@ -1,9 +1,9 @@
 """The kinds of terms that a joint torque can have besides the rigid bodies: the registry.
 
-Everything that is particular to a kind of term stands in its entry of `TERM_KINDS`: names, units,
-the law, the sign that its parameter may have, where it exists, how it is simulated. A new kind is
-one more entry. Models, kernels, constraints, overlays, result files and the documentation read
-the registry.
+Everything specific to a kind of term is in its entry of `TERM_KINDS`: names, units, the law, the
+allowed sign of its parameter, the sides of the gears where it acts, how it is simulated. A new
+kind is one more entry. Models, kernels, constraints, overlays, result files and the documentation
+read the registry.
 
 A term acts along a direction ``d`` in joint space. With its speed ``s = d·v`` and acceleration
 ``d·a`` it adds the torque
@@ -26,17 +26,17 @@ Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Side = Literal["motor", "link"]
 SIDES: tuple[Side, ...] = get_args(Side)
-"""Where torque is measured: before the gears (motor currents) or behind them (link sensors)."""
+"""Side of the gears where torque is measured: motor (currents) or link (sensors)."""
 Response = Literal["inertia", "linear", "constant", "curve"]
 
 
 @dataclass(frozen=True, eq=False)
 class MotionAlong:
-    """Motion along the directions of some terms; each part is computed when a law asks for it.
+    """Motion along the directions of some terms; speed and acceleration are computed on access.
 
     v, a : (nv, n_samples) joint speeds and accelerations.
     rows, weights : (n_terms, width) the rows that a direction involves, and their weights; a
-        direction with fewer entries than others is filled up with weights of zero.
+        direction with fewer entries than others is padded with weights of zero.
     """
 
     v: Array
@@ -56,7 +56,7 @@ class MotionAlong:
 
     def _along(self, motion: Array) -> Array:
         # entry by entry and not as a matrix product, whose last digits depend on the number of
-        # samples: factors must not depend on how samples are cut into chunks
+        # samples: triangular factors must not depend on how samples are cut into chunks
         total = self.weights[:, 0, None] * motion[self.rows[:, 0]]
         for k in range(1, self.rows.shape[1]):
             total += self.weights[:, k, None] * motion[self.rows[:, k]]
@@ -70,12 +70,12 @@ class MotionAlong:
 
 @dataclass(frozen=True)
 class TermKind:
-    """What is particular to one kind of term.
+    """Properties of one kind of term.
 
     name : in overlays, result files and messages. symbol : in the names of parameters.
     description : in sentences. formula : the torque along d as LaTeX, with s for the speed.
-    units : of the parameter, turning and sliding.
-    law : what the parameter is multiplied with, (n_terms, n_samples).
+    units : of the parameter, for revolute and prismatic joints.
+    law : the factor of the parameter, (n_terms, n_samples).
     response : how the torque depends on the motion, for simulation and the mass matrix:
         "inertia" (proportional to the acceleration), "linear" (to the speed), "constant", or
         "curve" (any other function of the speed alone).
@@ -83,8 +83,8 @@ class TermKind:
         are left out (the dead band). A "curve" that jumps is an odd function of the speed.
     may_be_negative : whether physics allows a negative parameter.
     default_sides : sides of the gears where a joint has this term if nothing else is stated.
-    relative_size : its typical size, as a share of that of friction; where a motion cannot tell
-        two terms apart, the larger one takes what there is.
+    relative_size : its typical size, as a share of that of friction; where a motion cannot
+        distinguish two terms, their torque is attributed mostly to the larger one.
     """
 
     name: str
@@ -101,7 +101,7 @@ class TermKind:
 
     @property
     def is_inertia(self) -> bool:
-        """Whether it belongs to the mass matrix."""
+        """Whether it is part of the mass matrix."""
         return self.response == "inertia"
 
     @property
@@ -116,13 +116,13 @@ class TermKind:
         return np.asarray(self.law(MotionAlong(v, np.zeros_like(v), rows, weights))[0])
 
     def unit(self, *, slides: bool) -> str:
-        """Unit of the parameter, along a slide or about an axis."""
+        """Unit of the parameter, for prismatic (``slides``) or revolute joints."""
         return self.units[1 if slides else 0]
 
     def typical_size(self, mass: float, length: float, force: float) -> float:
         """Typical size of the parameter for links of this mass (kg), length (m) and weight (N).
 
-        That of friction is its torque at a speed of one. Before ``relative_size``.
+        For friction, its torque at a speed of one. ``relative_size`` is not applied.
         """
         return mass * length**2 if self.is_inertia else force * length
 
@@ -169,8 +169,8 @@ TERM_KINDS = (
         response="constant",
         may_be_negative=True,
         default_sides=("motor", "link"),
-        # every joint has friction: where a joint turns one way only, so that the two cannot be
-        # told apart, friction takes what there is
+        # every joint has friction: where a joint turns in one direction only, an offset cannot be
+        # distinguished from Coulomb friction, and the torque is attributed to friction
         relative_size=0.1,
     ),
 )

@@ -1,12 +1,13 @@
-"""What a joint torque is made of, besides the rigid bodies.
+"""The terms of joint torques besides the rigid bodies: drive inertia, friction, offsets.
 
-Each term acts along a direction ``d`` in joint space: it sees the speed ``d·v`` and pushes
-along ``dᵀ``. A term of a single joint is the case ``d = e_j``; drives that share a wrist
-(motor 6 turning with joints 5 and 6) have ``d = e_5 + e_6``. The kinds of terms, with their laws
+Each term acts along a direction ``d`` in joint space: its speed is ``d·v`` and its torque acts
+along ``d``. A term of a single joint is the case ``d = e_j``; the coupled drive of a wrist
+(motor 6 turning with joints 5 and 6) has ``d = e_5 + e_6``. The kinds of terms, with their laws
 and units, are in `steelyard.model.term_kinds`.
 
-Where torque is measured decides which of them there are. Motors (currents) carry their rotors
-and all friction; a sensor behind the gears sees neither, only what rubs between it and the link.
+Which terms a joint has depends on where its torque is measured. Torque at the motor (currents)
+includes rotor inertia and all friction; a sensor on the link side of the gears measures neither,
+only friction between it and the link.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Term:
 
     @property
     def term_kind(self) -> TermKind:
-        """What is particular to its kind: units, law, sign and so on."""
+        """Properties of its kind: units, law, sign and so on."""
         return term_kind(self.kind)
 
     @property
@@ -104,7 +105,7 @@ def terms_of(
     """Terms of the joints, then of the motors.
 
     joint_kinds, motor_kinds : kinds of terms of those that are named.
-    usual : of the others; None for the default ones of the side where their torque is measured.
+    usual : kinds of all others; None for the defaults of the side where torque is measured.
     """
     for name in () if isinstance(torque, str) else torque:
         robot.joint(name)
@@ -125,7 +126,7 @@ def terms_of(
         if kinds is None:
             kinds = default_kinds(side) if usual is None else usual
             if motors and side == "motor" and joint not in own_drives:
-                kinds = ()  # they are the motors'
+                kinds = ()  # these terms belong to the motors
         terms.extend(joint_terms([joint], kinds))
     for motor in motors:
         if motor.name in own_drives:
@@ -145,6 +146,6 @@ def terms_of(
 
 
 def term_unit(robot: Robot, term: Term) -> str:
-    """Unit of a term's parameter; sliding where every joint it acts on slides."""
+    """Unit of a term's parameter; that of prismatic joints if all joints it acts on are."""
     slides = all(robot.joint(joint).kind == "prismatic" for joint, _ in term.direction)
     return term.term_kind.unit(slides=slides)

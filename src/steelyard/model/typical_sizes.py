@@ -51,18 +51,18 @@ def relative_sizes(model: Model) -> Array:
 
 
 def placing_weights(model: Model) -> Array:
-    """How much more than others (n_columns,) each parameter is drawn to where it is known to be.
+    """Relative weight (n_columns,) with which each parameter is drawn to its known value.
 
-    Small terms more than the rest, by their `relative_sizes`.
+    Terms that are typically small have larger weights: 1 / `relative_sizes`².
     """
     return np.array([size**-2 for size in relative_sizes(model).tolist()])
 
 
 def frameless_scale(model: Model, prior: Array, trust: Array) -> Array:
-    """Typical size (n_columns,) of each parameter, that of terms from the bodies of a prior.
+    """Typical size (n_columns,) of each parameter; that of terms from the bodies of a prior.
 
-    Their mean mass and their radius of gyration follow units, and know no link frame; so does
-    what is measured in them. trust : (n_bodies,) zero for bodies without a prior.
+    The sizes of terms use the bodies' mean mass and radius of gyration: they are independent of
+    the link frames, and scale with units. trust : (n_bodies,) zero for bodies without a prior.
     """
     scale = parameter_scale(model)
     bodies = [
@@ -83,7 +83,7 @@ def frameless_scale(model: Model, prior: Array, trust: Array) -> Array:
 
 
 def typical_parameters(model: Model) -> Array:
-    """Where nothing is known: every body a ball of typical mass and size at its frame, terms 0."""
+    """Defaults: every body a ball of typical mass and size at its frame origin, terms 0."""
     mass, length = typical_mass_and_length(model)
     ball = from_com(mass, np.zeros(3), 0.4 * mass * (0.5 * length) ** 2 * np.eye(3))
     theta = np.zeros(len(model.columns))
@@ -93,7 +93,7 @@ def typical_parameters(model: Model) -> Array:
 
 
 def known_parameters(model: Model) -> Array:
-    """The file's inertials, and typical bodies where it states no mass; terms 0."""
+    """The file's inertials, or typical bodies where it states no mass; terms 0."""
     theta, typical = model.prior_theta(), typical_parameters(model)
     for first in model.first_column_of_body:
         if theta[first] <= 0.0:
@@ -107,10 +107,10 @@ GENEROUS = 90.0
 def generous_bound(model: Model) -> tuple[float, float]:
     """A mass (kg) and a length (m) that bound every body: m + trace(Sigma) / length² <= mass.
 
-    Ninety times the mean mass that the file states, over the typical length between its joints;
-    10 t where it states no mass. No link comes near such a bound unless the masses of the file
-    are placeholders, but a mass that acts on nothing could otherwise grow without limit to please
-    the fit.
+    The mass is ninety times the mean mass that the file states, or 10 t where it states none; the
+    length is typical of the distances between its joints. No link reaches such a bound unless the
+    masses of the file are placeholders, but without it a mass that affects no torque could grow
+    without limit.
     """
     mass, length = typical_mass_and_length(model)
     stated = bool(np.any(model.prior_theta()[list(model.first_column_of_body)] > 0.0))

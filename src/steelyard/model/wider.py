@@ -7,10 +7,10 @@ from steelyard.model.terms import joint_terms
 
 
 def widest(model: Model) -> Model:
-    """The model with all terms that a joint has by default besides its own.
+    """The model with its own terms and all default terms of its joints.
 
-    A robot whose terms act along couplings or motors stays as it is: what drives its joints was
-    stated.
+    A model whose terms act along couplings or motors is returned unchanged: its drives were
+    stated explicitly.
     """
     own = {term.name for term in model.terms}
     coupled = any(len(term.direction) > 1 for term in model.terms)

@@ -1,9 +1,10 @@
-"""From samples to triangular factors: the one loop over time blocks.
+"""From samples to triangular factors: the loop over time blocks.
 
 Samples are taken in time blocks on a fixed grid. A piece of a block goes through the regressor
-kernel and a QR update of one factor per row group, and is forgotten: memory does not grow with
-the length of the log. A row group is a torque of the model with what can reach it, or a sum of
-several (`RowMixing`); known columns (`ExtraColumns`) may stand beside those of the model.
+kernel and a QR update of one factor per row group, and is then discarded: memory does not grow
+with the length of the log. A row group is a torque of the model with the base parameters that
+affect it, or a sum of several (`RowMixing`); known columns (`ExtraColumns`) may be added to those
+of the model.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Samples = tuple[Array, ...]
 MAX_BLOCKS = 64  # per run, above which neighbours are joined: between 32 and 64 remain
 MAX_FACTOR_BYTES = 512 * 2**20
 # Samples absorbed at a time, counted from the start of a block. Not a power of two: columns
-# would then lie in the same few places of the cache.
+# would then compete for the same cache lines.
 PIECE = 1000
 
 
@@ -57,16 +58,18 @@ def compress(
     extra: ExtraColumns | None = None,
     mixing: RowMixing | None = None,
 ) -> Regression:
-    """Compress one recording.
+    """Compress one run.
 
     block_s : length of the time blocks in s; by default the power of two (of seconds) that
-        gives 32 to 64 blocks. Recordings to be merged may differ by powers of two.
-    correlation_s : time (s) over which residuals resemble each other, such as 1.5 periods of a
-        low-pass filter's cutoff: blocks are not made shorter, or they would not be independent.
-    threads : blocks are independent, and the loops release the interpreter lock.
+        gives 32 to 64 blocks. Runs to be merged may differ by powers of two.
+    correlation_s : time (s) over which residuals are correlated, such as 1.5 periods of a
+        low-pass filter's cutoff: shorter blocks would not be independent, and are not made.
+    threads : number of threads; blocks are independent, and the loops release the interpreter
+        lock.
     record : what was done to the log of the run, to be kept with the factors.
     extra : known columns between those of the model and the torque.
-    mixing : makes the rows of the regression from those of the model; by default they are those.
+    mixing : how rows of the regression are summed from those of the model; None keeps the
+        model's rows.
     """
     if block_s is None and len(motion) > 1:
         block_s = block_length(float(motion.time[-1] - motion.time[0]), correlation_s)
@@ -93,16 +96,16 @@ def compress_stream(
     extra: ExtraColumns | None = None,
     mixing: RowMixing | None = None,
 ) -> Regression:
-    """Compress any number of chunks, each forgotten before the next is taken.
+    """Compress any number of chunks, each discarded before the next is taken.
 
-    Chunks of one run come in the order of time. Without ``block_s`` blocks start short, and
+    Chunks of one run must be in the order of time. Without ``block_s`` blocks start short, and
     neighbours are joined whenever a run has more than 64 of them.
     """
     from threadpoolctl import threadpool_limits
 
     basis = base_map(model) if base is None else base
     accumulator = Accumulator(model, basis, block_s, extra, mixing)
-    # the matrices are small: LAPACK's own threads would only get in each other's way
+    # the matrices are small: LAPACK's own threads would only slow each other down
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         for motion, measurements in chunks:
             accumulator.add(motion, measurements, pool)
@@ -118,26 +121,26 @@ def block_length(duration_s: float, correlation_s: float = 0.0) -> float:
 
 
 def row_groups(model: Model, base: BaseMap) -> tuple[RowGroup, ...]:
-    """The base columns that each torque row can see, from the shape of the tree."""
-    seen = np.zeros((model.nv, len(model.columns)), dtype=bool)
+    """The base columns that affect each torque row, from the shape of the tree."""
+    affects = np.zeros((model.nv, len(model.columns)), dtype=bool)
     mechanism = model.mechanism
     for i, first in enumerate(model.first_column_of_body):
-        seen[mechanism.path[i, : mechanism.path_length[i]], first : first + 10] = True
+        affects[mechanism.path[i, : mechanism.path_length[i]], first : first + 10] = True
     terms = model.term_arrays
     for k, column in enumerate(terms.column):
-        seen[terms.row[terms.start[k] : terms.start[k + 1]], column] = True
-    visible = seen[:, list(base.independent)]
+        affects[terms.row[terms.start[k] : terms.start[k + 1]], column] = True
+    base_affects = affects[:, list(base.independent)]
     return tuple(
-        RowGroup(name, tuple(int(i) for i in np.flatnonzero(visible[row])))
+        RowGroup(name, tuple(int(i) for i in np.flatnonzero(base_affects[row])))
         for row, name in enumerate(model.channels)
     )
 
 
 @dataclass(eq=False)
 class _Block:
-    """A block being filled: its factors so far, and samples that wait for company.
+    """A block being filled: its factors so far, and samples that are not yet absorbed.
 
-    waiting : of each sample q, v, a, tau and the extra columns (n_samples, nv, n_extra).
+    waiting : q, v, a, tau and the extra columns (n_samples, nv, n_extra) of these samples.
     """
 
     factors: list[Array]
@@ -146,7 +149,7 @@ class _Block:
 
 
 class Accumulator:
-    """The one mutable thing here: takes chunks, keeps factors."""
+    """Takes chunks of samples and updates the factors of their blocks."""
 
     def __init__(
         self,
@@ -171,7 +174,7 @@ class Accumulator:
         self.block_s = 2.0**-6 if block_s is None else float(block_s)
         self.blocks: dict[tuple[str, int], _Block] = {}
         self.last_time: dict[str, float] = {}
-        # where the kernel puts the entry of row r and column c: channels side by side,
+        # where the kernel puts the entry of row r and column c: one channel after the other,
         # each with its columns, then the extra ones, then its torque
         self.slot = np.full((model.nv, len(model.columns)), -1, dtype=np.int64)
         self.start: list[int] = []
@@ -208,7 +211,7 @@ class Accumulator:
             self.coarsen()
 
     def finish(self, runs: tuple[RunRecord, ...] = ()) -> Regression:
-        """Absorb what still waits and freeze the factors."""
+        """Absorb the remaining samples and return the regression."""
         for block in self.blocks.values():
             self._absorb_waiting(block, everything=True)
         if not self.blocks:
@@ -269,7 +272,7 @@ class Accumulator:
         self._absorb_waiting(block, everything=False)
 
     def _absorb_waiting(self, block: _Block, *, everything: bool) -> None:
-        """Absorb whole pieces, so that factors do not depend on how samples arrived."""
+        """Absorb whole pieces, so that factors do not depend on the sizes of chunks."""
         if not block.waiting:
             return
         samples = block.waiting[0]
@@ -321,7 +324,7 @@ class Accumulator:
         return mixed
 
     def _checked(self, motion: Motion, measurements: Measurements) -> tuple[Motion, Array]:
-        """Motion and torques (n_samples, nv) in the model's order, or a refusal that says why."""
+        """Motion and torques (n_samples, nv) in the model's order; refuses what does not fit."""
         model = self.model
         if len(motion) != len(measurements):
             raise RegressionError(

@@ -16,16 +16,15 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ExtraColumns:
-    """Columns that stand between those of the model and the torque: [W extra tau].
+    """Columns between those of the model and the torque: [W extra tau].
 
     names : one per column, such as ("payload",).
     values : from a motion to (n_samples, nv, n_names), torque rows in the order of
         ``Model.channels``, in N m (N) over the unit of the column's parameter. It is called with
-        one part of a run after the other, on any thread: what it gives for a sample must depend
-        on that sample alone.
+        parts of a run, on any thread: its values for a sample must depend on that sample alone.
 
-    A function, not an array: the columns of a part are made when that part is compressed, so that
-    a stream needs no more memory than its chunks.
+    A function, not an array: the columns of a part are computed when that part is compressed, so
+    that a stream needs no more memory than its chunks.
     """
 
     names: tuple[str, ...]
@@ -33,9 +32,7 @@ class ExtraColumns:
 
     def __post_init__(self) -> None:
         if not self.names or len(set(self.names)) < len(self.names):
-            raise RegressionError(
-                f"extra columns need names, each its own, not {listed(self.names)}"
-            )
+            raise RegressionError(f"extra columns need unique names, not {listed(self.names)}")
 
     def of(self, motion: Motion) -> Array:
         """Values (n_samples, nv, n_names) for this motion, checked."""

@@ -1,4 +1,4 @@
-"""A regression as a file: NPZ with one JSON header, versioned, bound to its model by hash."""
+"""A regression as a file: NPZ with a versioned JSON header and the hash of its model."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _runs_of(record: object, where: str) -> tuple[RunRecord, ...]:
 
 
 def _check(regression: Regression, where: str) -> None:
-    """Shapes and numbers that fit together, or a refusal."""
+    """Refuse arrays of inconsistent shapes, and numbers that are not finite."""
     base, n_blocks = regression.base, len(regression.keys)
     n_columns = len(base.columns)
     sizes = [len(group.columns) + len(regression.extra) + 1 for group in regression.groups]
@@ -121,6 +121,6 @@ def _check(regression: Regression, where: str) -> None:
         )
     )
     if not fits:
-        raise RegressionError(f"{where}: its arrays do not fit together")
+        raise RegressionError(f"{where}: its arrays have inconsistent shapes or indices")
     if not all(np.isfinite(array).all() for array in (base.K, *regression.factors)):
         raise RegressionError(f"{where}: holds numbers that are not finite")

@@ -1,8 +1,7 @@
-"""The compressed data of a model with fewer terms, from those of a wider one.
+"""The regression of a model with fewer terms, from that of a model with more; samples not needed.
 
-A torque without some terms is the wider torque with their parameters at zero, so the columns that
-the narrower model estimates are combinations of those that the wider factors have: no sample is
-needed.
+The narrower model is the wider one with the parameters of some terms at zero, so its base columns
+are combinations of those of the wider one.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Array = NDArray[np.float64]
 def narrowed(regression: Regression, wide: Model, narrow: Model) -> Regression:
     """The regression of ``narrow``, whose columns are some of those of ``wide``."""
     if regression.model_hash != wide.hash:
-        raise RegressionError("the regression belongs to another model than the wider one")
+        raise RegressionError("the regression does not belong to the wider model")
     if narrow.hash == wide.hash:
         return regression
     if regression.groups != row_groups(wide, regression.base):
@@ -35,16 +34,16 @@ def narrowed(regression: Regression, wide: Model, narrow: Model) -> Regression:
     index = {name: i for i, name in enumerate(wide.column_names)}
     missing = [name for name in narrow.column_names if name not in index]
     if missing or narrow.channels != wide.channels:
-        what = f"'{missing[0]}' is no column" if missing else "its torques are not those"
-        raise RegressionError(f"the narrower model is none: {what} of the wider one")
+        what = f"'{missing[0]}' is not a column" if missing else "its torques are not those"
+        raise RegressionError(f"the narrower model is not part of it: {what} of the wider one")
     base = base_map(narrow)
     groups = row_groups(narrow, base)
-    # narrow base column j is the wide column index[...] = wide.K[:, that] in wide base columns
+    # each narrow base column is a column of the wide model: K gives it in wide base columns
     chosen = [index[narrow.column_names[j]] for j in base.independent]
-    turn = regression.base.K[:, chosen]
+    wide_to_narrow = regression.base.K[:, chosen]
     factors = []
     for group, old, blocks in zip(groups, regression.groups, regression.factors, strict=True):
-        T = turn[np.ix_(old.columns, group.columns)]
+        T = wide_to_narrow[np.ix_(old.columns, group.columns)]
         k = len(old.columns)
         rows = [triangle(np.column_stack([block[:, :k] @ T, block[:, k:]])) for block in blocks]
         n = len(group.columns) + len(regression.extra) + 1

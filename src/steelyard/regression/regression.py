@@ -1,14 +1,14 @@
-"""The compressed least-squares problem: samples go in, triangular factors stay.
+"""The least-squares problem, compressed from samples to triangular factors.
 
 A joint's torque involves only the links it carries, so each torque row (a *row group*) has
 its own small factor of [W_g, tau_g], on base columns only. Samples are taken in time blocks on
-a fixed grid, one factor per group and block, and then forgotten: memory does not grow with
+a fixed grid, one factor per group and block, and then discarded: memory does not grow with
 the length of the log, weights per group are chosen afterwards, and the blocks give
 cluster-robust covariances. For every block
 
     RᵀR = [W tau]ᵀ[W tau].
 
-Known columns besides those of the model (`ExtraColumns`) stand between W and tau.
+Known columns besides those of the model (`ExtraColumns`) are placed between W and tau.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RowGroup:
-    """A torque channel and the base parameters (by index) that can reach it."""
+    """A torque channel and the base parameters (by index) that affect it."""
 
     name: str
     columns: tuple[int, ...]
@@ -48,7 +48,7 @@ class Regression:
         [W_g extra_g tau_g] where n is the group's number of columns. N m (N) times the columns'
         units.
     counts : (n_blocks, n_groups) rows that went into each factor.
-    extra : names of the extra columns; there are none as a rule.
+    extra : names of the extra columns; usually none.
     runs : what was done to the log of each run, where it was prepared from one.
     """
 
@@ -77,14 +77,14 @@ class Regression:
         return tuple(triangle(blocks.reshape(-1, blocks.shape[2])) for blocks in self.factors)
 
     def block_rows(self, block: int, weights: Array) -> Array:
-        """Rows (n_rows, n_base + 1) that stand for one block, groups weighted."""
+        """Rows (n_rows, n_base + 1) equivalent to the samples of one block, groups weighted."""
         return self._spread([factors[block] for factors in self.factors], weights)
 
     def system(self, weights: Array | None = None) -> Array:
         """Triangular factor (n_base + 1, n_base + 1) of all of [W tau], groups weighted.
 
-        weights : (n_groups,) in 1/(N m); None for ones. Refused where there are extra columns:
-        how these enter is known to their own estimator alone.
+        weights : (n_groups,) in 1/(N m); None for ones. Refuses a regression with extra columns,
+        which only their own estimator can use.
         """
         weights = np.ones(len(self.groups)) if weights is None else weights
         return triangle(self._spread(self.group_factors, weights))
@@ -93,7 +93,7 @@ class Regression:
         if self.extra:
             raise RegressionError(
                 f"this regression has extra columns, {listed(self.extra)}, that an estimator of "
-                "base parameters does not know: compress the runs without them"
+                "base parameters cannot use: compress the runs without them"
             )
         n_base = self.base.rank
         pieces = []
@@ -119,7 +119,7 @@ def check_rows(groups: tuple[RowGroup, ...], counts: IntArray) -> None:
 
 
 def check_finite(groups: tuple[RowGroup, ...], factors: tuple[Array, ...]) -> None:
-    """Refuse numbers so large that their squares are not numbers any more."""
+    """Refuse numbers whose squares overflow."""
     for group, blocks in zip(groups, factors, strict=True):
         with np.errstate(over="ignore"):
             finite = np.isfinite(np.sum(blocks**2))
@@ -151,7 +151,7 @@ def check_alike(regressions: Sequence[Regression]) -> None:
 
 
 def merge(regressions: Iterable[Regression]) -> Regression:
-    """One regression of several, over the union of their runs and blocks.
+    """One regression from several, over the union of their runs and blocks.
 
     Grids that differ by a power of two are brought to the coarsest; a block that occurs
     twice (a run that was cut within it) is joined. Records of runs stay in the order given.
@@ -183,5 +183,5 @@ def merge(regressions: Iterable[Regression]) -> Regression:
 
 
 def joined(factors: list[Array]) -> Array:
-    """One factor of several; a single one is kept as it is, to the last bit."""
+    """One factor from several; a single one is returned unchanged, to the last bit."""
     return factors[0] if len(factors) == 1 else triangle(np.vstack(factors))

@@ -1,4 +1,4 @@
-"""Torque rows that are sums of the model's own rows, such as those of motors behind gears."""
+"""Torque rows that are sums of the model's own rows, such as the torques of motors with gears."""
 
 from __future__ import annotations
 

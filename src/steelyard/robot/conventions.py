@@ -1,8 +1,8 @@
-"""The same body in other programs' words: maps to and from our ten parameters.
+"""Inertial parameters in other programs' conventions: maps to and from our ten parameters.
 
 Ours is the order of :data:`steelyard.robot.inertia.PARAMETERS` with the inertia about the frame
 origin. Formats that are a reordering are index tuples, applied as ``phi[..., ORDER]``;
-formats that state the inertia about the centre of mass, or its principal axes, are records.
+formats that state the inertia about the centre of mass, or its principal axes, are dataclasses.
 All maps work on arrays with any leading axes (...). ``docs/conventions.md`` lists them.
 """
 
@@ -157,7 +157,7 @@ def from_mujoco_sysid(theta: ArrayLike) -> Array:
 
 def to_mujoco_sysid_pi(phi: ArrayLike) -> Array:
     """pi (..., 13) of ``mujoco.sysid``: m, h and the nine entries of the inertia about the
-    origin by rows. (Its docstrings announce ten; its code holds thirteen.)
+    origin by rows. (Its docstrings say ten entries; its code uses thirteen.)
     """
     phi = as_phi(phi)
     tensor = inertia_origin(phi).reshape(*phi.shape[:-1], 9)
@@ -223,15 +223,15 @@ def from_mjcf_full(inertial: MjcfFullInertial) -> Array:
 def to_drake(phi: ArrayLike) -> DrakeInertia:
     """Drake spatial inertia: com = h / m and G = I_o / m; ten zeros for a massless body.
 
-    Zero mass with a first moment or an inertia has no unit inertia and is refused.
+    Refuses a body of zero mass with a first moment or an inertia: it has no unit inertia.
     """
     phi = as_phi(phi)
     mass, com, _ = to_com(phi)
-    lost = (mass == 0.0) & (phi != 0.0).any(axis=-1)
-    if lost.any():
+    undefined = (mass == 0.0) & (phi != 0.0).any(axis=-1)
+    if undefined.any():
         raise ModelError(
-            f"{int(lost.sum())} of {lost.size} bodies have zero mass but a first moment or an "
-            "inertia, which Drake's unit inertia cannot hold; give them mass or remove them"
+            f"{int(undefined.sum())} of {undefined.size} bodies have zero mass but a first moment "
+            "or an inertia, so Drake's unit inertia is undefined; give them mass or remove them"
         )
     unit = inertia_origin(phi) / np.where(mass == 0.0, 1.0, mass)[..., None, None]
     return DrakeInertia(mass, com, unit[..., _FULL[0], _FULL[1]])
@@ -263,7 +263,7 @@ def rotation_from_quaternion(quat: ArrayLike) -> Array:
     """R (..., 3, 3) of quaternions w x y z (..., 4) of any length but zero."""
     q = np.asarray(quat, dtype=float)
     if not np.all(np.linalg.norm(q, axis=-1) > 0.0):
-        raise ModelError("a quaternion w x y z is zero or not a number: it is no rotation")
+        raise ModelError("a quaternion w x y z is zero or not a number, so it is not a rotation")
     return _each(rotation_quaternion, q)
 
 
@@ -276,7 +276,7 @@ def _each(rotation: Callable[..., Array], values: Array) -> Array:
 def quaternion_from_rotation(R: ArrayLike) -> Array:
     """Unit quaternion w x y z (..., 4) with w >= 0 of rotation matrices (..., 3, 3)."""
     R = np.asarray(R, dtype=float)
-    # Q = 4 q qᵀ: the row with the largest diagonal entry is q without cancellation.
+    # Q = 4 q qᵀ: the row with the largest diagonal entry gives q without cancellation.
     Q = np.empty((*R.shape[:-2], 4, 4))
     xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
     Q[..., 0, 0], Q[..., 1, 1] = 1 + xx + yy + zz, 1 + xx - yy - zz
@@ -294,7 +294,7 @@ def quaternion_from_rotation(R: ArrayLike) -> Array:
 
 
 def _symmetric(values: ArrayLike, order: tuple[tuple[int, ...], tuple[int, ...]]) -> Array:
-    """Symmetric (..., 3, 3) from six entries (..., 6) at the places of ``order``."""
+    """Symmetric (..., 3, 3) from six entries (..., 6) at the indices (rows, columns) ``order``."""
     x = np.asarray(values, dtype=float)
     if x.ndim == 0 or x.shape[-1] != 6:
         raise ModelError(f"an inertia has six numbers on its last axis, not shape {x.shape}")

@@ -1,4 +1,4 @@
-"""What a robot file says, before anything is made of it: the answer of every format reader."""
+"""What a robot file states: the result of every format reader."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 class RobotDescription:
     """Links and joints that form one tree, and what else the file states.
 
-    gravity : (3,) m/s² in the root link's frame. source : the file that it was read from.
+    gravity : (3,) m/s² in the root link's frame. source : path of the file.
     notes : what a user should know about that file.
     """
 

@@ -1,4 +1,4 @@
-"""Inertial parameters of rigid bodies: ten numbers, their matrix forms, their physics.
+"""Inertial parameters of rigid bodies: ten numbers, their matrix forms, physical consistency.
 
 A body is a 10-vector ``phi`` in the order of :data:`PARAMETERS`::
 
@@ -9,12 +9,12 @@ body frame, all in the axes of that frame. Off-diagonal entries are entries of t
 ``Ixy = -∫ x y dm``. All functions work on arrays of shape (..., 10) unless they say
 otherwise.
 
-A body is *physical* when a mass density can have these parameters, that is, when the 4×4
+A body is *physical* when some mass density has these parameters, that is, when the 4×4
 pseudo-inertia is positive semidefinite (Traversaro et al. 2016, Definition 2; Wensing,
 Kim and Slotine 2018). This is the same as: mass is positive, no principal moment about
 the centre of mass is negative, and the largest of them is at most the sum of the other
 two. Flat bodies, thin rods and point masses lie on the boundary and are physical, as is
-the body of nothing (ten zeros), which stands for a massless link.
+a massless body (ten zeros).
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 PARAMETER_UNITS = ("kg", "kg m", "kg m", "kg m") + 6 * ("kg m²",)
 
 ROUNDING = 1e-12
-"""Share of a body's moments below which a difference is rounding, not a violation.
+"""A difference below this share of a body's moments is rounding, not a violation.
 
-A flat plate printed as Ixx = 0.1, Iyy = 0.7, Izz = 0.8 has Izz - Iyy - Ixx = 8.3e-17 in
-binary; a body far from its frame's origin loses as much when the inertia is moved to its
-centre of mass.
+A flat plate written as Ixx = 0.1, Iyy = 0.7, Izz = 0.8 has Izz - Iyy - Ixx = 8.3e-17 in
+binary; a body far from its frame's origin has similar rounding errors when its inertia is
+moved to its centre of mass.
 """
 
 _TENSOR = np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])
@@ -60,7 +60,7 @@ class Violation:
     amount : by how much, larger is worse: kg for "mass", kg m² for the inertia rules, the
         largest of the nine other parameters for "massless_with_inertia", the number of
         bad entries for "not_finite".
-    words : one sentence that names the link and says what, and by how much.
+    words : one sentence that names the link and says what is wrong, and by how much.
     """
 
     rule: Rule
@@ -105,14 +105,14 @@ def from_com(mass: ArrayLike, com: ArrayLike, inertia_com: ArrayLike) -> Array:
 def to_com(phi: ArrayLike) -> tuple[Array, Array, Array]:
     """(mass (...) kg, centre of mass (..., 3) m, inertia about it (..., 3, 3) kg m²).
 
-    A body of zero mass has no centre of mass: it gets the origin, and its inertia as it
-    is. Any first moment is lost there; :func:`violations` reports such a body.
+    A body of zero mass has no centre of mass: the origin is returned, with the inertia
+    unchanged. Its first moment, if any, is lost; :func:`violations` reports such a body.
     """
     phi = as_phi(phi)
     m, h = phi[..., 0], phi[..., 1:4]
     massless = m == 0.0
     c = np.where(massless[..., None], 0.0, h / np.where(massless, 1.0, m)[..., None])
-    # S(h)ᵀ S(c) instead of m S(c)ᵀ S(c): one product less to overflow at tiny mass.
+    # S(h)ᵀ S(c) instead of m S(c)ᵀ S(c): one product less that can overflow at tiny mass.
     return m.copy(), c, inertia_origin(phi) - _about_origin(h, c)
 
 
@@ -140,10 +140,10 @@ def from_pseudo_inertia(J: ArrayLike) -> Array:
 
 
 def transform(phi: ArrayLike, T_new_old: ArrayLike) -> Array:
-    """The same body seen from another frame: ``J_new = T J Tᵀ``, phi (..., 10).
+    """The same body expressed in another frame: ``J_new = T J Tᵀ``, phi (..., 10).
 
-    ``T_new_old`` (..., 4, 4) is the pose of the old frame in the new one. Anything but a
-    rotation and a translation is refused: it would make another body.
+    ``T_new_old`` (..., 4, 4) is the pose of the old frame in the new one. Refuses anything
+    but a rotation and a translation: it would change the body.
     """
     T = np.asarray(T_new_old, dtype=float)
     if T.shape[-2:] != (4, 4):
@@ -172,7 +172,7 @@ def log_cholesky(phi: ArrayLike, name: str = "body") -> Array:
                      [0,    0,    0,    1 ]]
 
     Every x is a physical body and every strictly physical body has one x. A body on the
-    boundary (flat, rod, point, massless) has none and is refused, with what is wrong.
+    boundary (flat, rod, point, massless) has none and is refused.
     """
     phi = as_phi(phi)
     lacking = ~_strictly_physical(phi)
@@ -184,12 +184,12 @@ def log_cholesky(phi: ArrayLike, name: str = "body") -> Array:
             found[0].words
             if found
             else (
-                f"link '{label}' is on the boundary of what is physical (flat, a rod, a point "
+                f"link '{label}' is on the boundary of the physical set (flat, a rod, a point "
                 f"or massless): its pseudo-inertia has smallest eigenvalue {margin(phi[which]):.3g}"
             )
         )
         raise ModelError(f"{why}; log-Cholesky parameters need a strictly physical body")
-    # A lower factor of J with its axes reversed is the upper factor of J.
+    # The lower Cholesky factor of J with its axes reversed is, reversed back, an upper factor.
     U = np.linalg.cholesky(pseudo_inertia(phi)[..., ::-1, ::-1])[..., ::-1, ::-1]
     scale = U[..., 3, 3]
     V = U / scale[..., None, None]
@@ -228,33 +228,33 @@ def is_physical(phi: ArrayLike, tolerance: float = 0.0) -> NDArray[np.bool_]:
     slack = slack + tolerance
     with np.errstate(invalid="ignore"):
         inertia_holds = (moments[..., 0] >= -slack) & (_triangle_excess(moments) <= slack)
-    nothing = (phi == 0.0).all(axis=-1)
-    return np.asarray(nothing | ((phi[..., 0] > 0.0) & inertia_holds))
+    massless = (phi == 0.0).all(axis=-1)
+    return np.asarray(massless | ((phi[..., 0] > 0.0) & inertia_holds))
 
 
 def violations(phi: ArrayLike, name: str = "body", tolerance: float = 0.0) -> tuple[Violation, ...]:
-    """What keeps one body, phi (10,), from being physical; empty if nothing does.
+    """The rules that keep one body, phi (10,), from being physical; empty if it is physical.
 
     Rules: every number is finite; mass is positive; the principal moments about the
     centre of mass are not negative; the largest is at most the sum of the other two. Ten
     zeros are a massless link and break no rule; zero mass with a first moment or an
-    inertia does. A negative principal moment always breaks the triangle inequality too and
-    is reported once, under "inertia_positive_definite".
+    inertia breaks one. A negative principal moment always breaks the triangle inequality too
+    and is reported once, under "inertia_positive_definite".
 
-    tolerance : kg m², a breach of an inertia rule up to this size is not reported. It is
+    tolerance : kg m², a violation of an inertia rule up to this size is not reported. It is
         added to :data:`ROUNDING` times the moments of inertia about the frame origin. A
         tiny inertia of a body far from the origin is therefore lost in the rounding of
-        phi: to judge numbers that a file states about the centre of mass, use
+        phi: to check numbers that a file states about the centre of mass, use
         :func:`violations_about_com`.
     """
     phi = as_phi(phi)
     if phi.shape != (10,):
-        raise ModelError(f"violations looks at one body of shape (10,), not {phi.shape}")
-    early = _nonsense(phi, name)
-    if early is not None:
-        return early
+        raise ModelError(f"violations takes one body of shape (10,), not {phi.shape}")
+    found = _invalid_or_massless(phi, name)
+    if found is not None:
+        return found
     moments, slack = _principal_moments(phi)
-    return _judge(float(phi[0]), moments, float(slack) + tolerance, name)
+    return _mass_and_inertia_violations(float(phi[0]), moments, float(slack) + tolerance, name)
 
 
 def violations_about_com(
@@ -267,7 +267,7 @@ def violations_about_com(
 
 
 def as_phi(values: ArrayLike) -> Array:
-    """``values`` as a float array (..., 10), or a refusal that states its shape."""
+    """``values`` as a float array (..., 10); refuses any other shape."""
     phi = np.asarray(values, dtype=float)
     if phi.ndim == 0 or phi.shape[-1] != 10:
         raise ModelError(
@@ -316,8 +316,8 @@ def _strictly_physical(phi: Array) -> NDArray[np.bool_]:
         return np.asarray((phi[..., 0] > 0.0) & (_triangle_excess(moments) < -slack))
 
 
-def _nonsense(phi: Array, name: str) -> tuple[Violation, ...] | None:
-    """What can be said of phi (10,) before its inertia is looked at; None: go on."""
+def _invalid_or_massless(phi: Array, name: str) -> tuple[Violation, ...] | None:
+    """Violations of phi (10,) that is not finite or has no mass; None for any other phi."""
     bad = [PARAMETERS[i] for i in np.flatnonzero(~np.isfinite(phi))]
     if bad:
         words = f"link '{name}' has parameters that are not finite numbers: {', '.join(bad)}"
@@ -335,14 +335,16 @@ def _nonsense(phi: Array, name: str) -> tuple[Violation, ...] | None:
     return (Violation("massless_with_inertia", largest, words),)
 
 
-def _judge(mass: float, moments: Array, slack: float, name: str) -> tuple[Violation, ...]:
-    """The mass and inertia rules, for principal moments (3,) in ascending order."""
+def _mass_and_inertia_violations(
+    mass: float, moments: Array, slack: float, name: str
+) -> tuple[Violation, ...]:
+    """Violations of the mass and inertia rules, for principal moments (3,) in ascending order."""
     found: list[Violation] = []
     if mass < 0.0:
         found.append(Violation("mass", -mass, f"link '{name}' has negative mass, {mass:.6g} kg"))
     smallest, excess = float(moments[0]), float(_triangle_excess(moments))
     if not np.isfinite(moments).all():
-        words = f"link '{name}' has a mass of {mass:.6g} kg, too small to have a centre of mass"
+        words = f"link '{name}' has a mass of {mass:.6g} kg, too small to compute a centre of mass"
         found.append(Violation("not_finite", 1.0, words))
     elif smallest < -slack:
         words = (

@@ -1,18 +1,18 @@
-"""The physical body closest to stated numbers that no body can have.
+"""The closest physical body to a stated inertial that is not physical.
 
-Mass and centre of mass stay; only the inertia about the centre of mass is at fault when the mass
-is positive, since any second moment ``Sigma = ½ tr(I) 1 - I`` that is positive semidefinite goes
-with any positive mass and any centre (Traversaro et al. 2016, Definition 2). So the nearest body
-is the projection of the inertia tensor onto
+Mass and centre of mass are kept. When the mass is positive, only the inertia about the centre of
+mass can be wrong: any positive semidefinite second moment ``Sigma = ½ tr(I) 1 - I`` is possible
+with any positive mass and any centre of mass (Traversaro et al. 2016, Definition 2). So the
+nearest body is the projection of the inertia tensor onto
 
     { I : ½ tr(I) 1 - I ⪰ f 1 }
 
-in the Frobenius norm of the tensor. That norm and that set do not change when axes turn, so the
-projection keeps the principal axes, and only three numbers are left to find.
+in the Frobenius norm of the tensor. Norm and set are invariant under rotations, so the projection
+keeps the principal axes, and only the three principal moments must be found.
 
 The floor ``f`` is a share (:data:`FLOOR`) of the sum of the absolute principal moments that are
-stated. It keeps the answer strictly inside, so that digits written to a file are too, and so that
-programs with a tolerance of their own accept them.
+stated. It keeps the result strictly inside the set, so that it stays physical when rounded for a
+file, and so that programs with tolerances of their own accept it.
 """
 
 from __future__ import annotations
@@ -72,9 +72,8 @@ def nearest_physical(
     floor : see :data:`FLOOR`; 0 gives the projection onto the physical set itself, whose
         boundary holds flat bodies.
 
-    A body that is physical already, and the body of nothing (no mass, no inertia), come back as
-    they are. A negative mass, or no mass with an inertia, is refused: which mass was meant
-    cannot be told from the other numbers.
+    A physical body, and a massless one (no mass, no inertia), are returned unchanged. A negative
+    mass, or an inertia without mass, is refused: the other numbers do not determine the mass.
     """
     c, inertia = np.array(com, dtype=float), np.array(inertia_com, dtype=float)
     if c.shape != (3,) or inertia.shape != (3, 3):
@@ -83,13 +82,13 @@ def nearest_physical(
             "they must be (3,) and (3, 3)"
         )
     if not (np.isfinite(mass) and np.isfinite(c).all() and np.isfinite(inertia).all()):
-        raise ModelError(f"link '{name}' has numbers that are not finite; nothing is near them")
+        raise ModelError(f"link '{name}' has numbers that are not finite; correct them")
     if not np.array_equal(inertia, inertia.T):
         raise ModelError(f"link '{name}': its inertia is not symmetric")
     if mass < 0.0:
         raise ModelError(
-            f"link '{name}' has a negative mass, {mass:.6g} kg, and which mass was meant cannot "
-            "be guessed; state its mass"
+            f"link '{name}' has a negative mass, {mass:.6g} kg, and the right one cannot be "
+            "guessed; state its mass"
         )
     if mass == 0.0 and inertia.any():
         raise ModelError(
@@ -106,7 +105,7 @@ def nearest_physical(
 
 
 def nearest_inertia(inertia_com: ArrayLike, floor: float = FLOOR) -> Array:
-    """The projection (3, 3) of a symmetric tensor (3, 3) onto the set of this module, kg m²."""
+    """Closest physical inertia (3, 3) to a symmetric tensor (3, 3), kg m²: the projection above."""
     if not 0.0 <= floor < 0.1:
         raise ModelError(f"floor is {floor:g}; it is a share, at least 0 and below 0.1")
     inertia = np.asarray(inertia_com, dtype=float)
@@ -129,10 +128,10 @@ def nearest_second_moments(second: Array, floor: float) -> Array:
 
         min (s - s0)ᵀ (1 1ᵀ + E) (s - s0)   with s >= floor      (E the identity)
 
-    is solved, exactly, by its active sets. With the set A at the floor, d = sum of
+    is solved exactly by enumerating active sets. With the set A at the floor, d = sum of
     ``floor - s0`` over A and k free entries, the free ones are ``s0 - d / (k + 1)``. The
-    programme is symmetric and keeps the order of its entries, so A is made of the smallest: four
-    candidates, of which one that respects the floor is closest.
+    solution keeps the order of the entries, so A holds the smallest: there are four candidates,
+    and the closest of those that respect the floor is the solution.
     """
     order = np.argsort(second)
     s0 = second[order]

@@ -1,4 +1,4 @@
-"""The parts of a robot: links, joints, and what its file says of them."""
+"""The parts of a robot: links, joints, and what its file states about them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def gravity_vector(values: object = None) -> Array:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a joint may do; ``None`` where nothing is known.
+    """Limits of a joint; ``None`` where a limit is not known.
 
     Positions in rad or m, velocity in rad/s or m/s, effort in N m or N,
     acceleration in rad/s² or m/s².
@@ -66,13 +66,13 @@ class Mimic:
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """A rigid piece, with the inertial that its file states.
+    """A rigid link, with the inertial that its file states.
 
     ``inertial`` is the 10-vector ``m, mx, my, mz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz``
     (kg, kg m, kg m²) in the link frame, inertia about the link frame origin;
     ``None`` where the file states none. ``inertia_com`` (3, 3) kg m² is the inertia about
     the centre of mass in link axes, where a file states that: moving a small inertia to a
-    far origin costs its last digits.
+    far origin would lose its last digits.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """A joint between two links; see the module's equation for the frames."""
+    """A joint between two links; see :mod:`steelyard.robot.robot` for the frames."""
 
     name: str
     kind: JointKind
@@ -110,7 +110,7 @@ class Joint:
 
 
 def lock_joints(joints: Sequence[Joint], positions: Mapping[str, float]) -> tuple[Joint, ...]:
-    """The joints, those named fixed at their positions (rad or m), with what mimics them."""
+    """The joints, with those in ``positions`` (rad or m), and those that mimic them, fixed."""
     positions = dict(positions)
     for joint in joints:
         if joint.name not in positions:

@@ -1,4 +1,4 @@
-"""Whether a physical body can have the inertial that a file states, link by link."""
+"""Whether the inertials that a file states are physical, link by link."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ LinkStatus = Literal["physical", "massless", "no inertial", "not physical"]
 
 @dataclass(frozen=True)
 class LinkVerdict:
-    """What is to be said of one link.
+    """The result of checking one link.
 
-    verdict : "massless" (ten zeros) and "no inertial" are no faults: frames for sensors and
+    verdict : "massless" (ten zeros) and "no inertial" are not errors: frames for sensors and
         tools have neither mass nor inertia.
-    mass : kg as stated, None where nothing is.
+    mass : kg as stated, None where the file states none.
     violations : the rules that are broken, empty unless the verdict is "not physical".
     """
 
@@ -33,10 +33,10 @@ class LinkVerdict:
 def check_links(robot: Robot, tolerance: float = 0.0) -> tuple[LinkVerdict, ...]:
     """A verdict on every link of the robot, in the order of its file.
 
-    Judged are mass and inertia about the centre of mass as the file states them (paper 003,
-    Definition 2), and the 10-vector where a link has only that.
+    Mass and inertia about the centre of mass are checked as the file states them (Traversaro
+    et al. 2016, Definition 2); where a link has only the 10-vector, that is checked.
 
-    tolerance : kg m², by which an inertia rule may be missed.
+    tolerance : kg m², by which an inertia rule may be violated.
     """
     return tuple(check_link(link, tolerance) for link in robot.links)
 
@@ -65,8 +65,8 @@ def file_findings(robot: Robot) -> tuple[Finding, ...]:
             Finding(
                 "info",
                 "unphysical-links",
-                f"{count} of the robot file are not physical: {listed(bad)}; the estimate does "
-                "not rely on their inertials as they stand, but the comparison with the file does; "
+                f"{count} of the robot file are not physical: {listed(bad)}; the comparison with "
+                "the file uses their inertials unchanged, the estimate does not; "
                 "'steelyard check' says what is wrong with them",
             )
         )

@@ -1,14 +1,14 @@
 """The robot as its file describes it: a tree of links and joints.
 
-A joint moves its child link against its parent link. At joint position ``q`` the
-child frame stands in the parent frame at
+A joint moves its child link relative to its parent link. At joint position ``q`` the
+pose of the child frame in the parent frame is
 
     T_parent_child(q) = placement @ motion(axis, q) @ child_offset
 
-where ``motion`` turns about (revolute, continuous) or slides along (prismatic) the
-unit ``axis`` of the joint frame. URDF files have an identity ``child_offset``; a
-standard Denavit-Hartenberg robot puts its link frames behind the joint, and an MJCF
-joint may stand away from its body's origin.
+where ``motion`` rotates about (revolute, continuous) or translates along (prismatic) the
+unit ``axis`` of the joint frame. URDF files have an identity ``child_offset``; in the
+standard Denavit-Hartenberg convention link frames come after the joint, and an MJCF
+joint may be away from its body's origin.
 """
 
 from __future__ import annotations
@@ -118,12 +118,12 @@ class Robot:
 
     @cached_property
     def root(self) -> str:
-        """Name of the one link that is nobody's child."""
+        """Name of the one link that is not the child of a joint."""
         return root_link(self.links, self.joints)
 
     @cached_property
     def moving_joints(self) -> tuple[Joint, ...]:
-        """Joints that move, parents before children, in file order among equals."""
+        """Joints that move, parents before children, siblings in file order."""
         return tuple(joint for joint in self.joints_from_root if joint.moves)
 
     @cached_property

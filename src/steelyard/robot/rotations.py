@@ -2,7 +2,7 @@
 
 Angles that are the nearest float to a multiple of pi/2 give exact zeros and ones, so
 that a right angle in a file stays a right angle: combinations of parameters then
-come out with clean coefficients instead of 6e-17 leftovers.
+have exact zeros as coefficients, instead of rounding errors such as 6e-17.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ QUARTERS = ((0.0, 1.0), (1.0, 0.0), (0.0, -1.0), (-1.0, 0.0))
 
 
 def sin_cos(angle: float) -> tuple[float, float]:
-    """Sine and cosine of ``angle`` (rad), exact at floats that stand for k pi/2."""
+    """Sine and cosine of ``angle`` (rad), exact at the floats closest to k pi/2."""
     quarter = round(angle / (math.pi / 2))
     if abs(angle - quarter * (math.pi / 2)) <= 1e-15 * max(1.0, abs(angle)):
         return QUARTERS[quarter % 4]

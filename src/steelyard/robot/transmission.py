@@ -3,10 +3,10 @@
     v_motor = T v,      tau = Tᵀ tau_motor,      tau_motor = gain · constant · current
 
 T (n_motors, n_joints) holds gear ratios; it is diagonal where each motor turns one joint, and
-has more entries where drives are coupled (Gautier and Venture 2013, eqs 5, 34). What a motor
-adds to the torques, its rotor and its friction, acts along its row of T. That row is divided by
-its largest entry, so that parameters are as the joint of that entry sees them: with ratio N a
-rotor of inertia J shows as Ia = N² J.
+has more entries where drives are coupled (Gautier and Venture 2013, eqs 5, 34). The torque of a
+motor's rotor inertia and friction acts along its row of T. That row is divided by its largest
+entry, so that parameters refer to the joint of that entry: with ratio N, a rotor of inertia J
+has the parameter Ia = N² J.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from steelyard.errors import listed
 Array = NDArray[np.float64]
 
 SINGULAR = 1e-9
-"""Smallest singular value, over the largest, below which T turns no motor for some motion."""
+"""T is singular (some motion turns no motor) below this ratio of smallest to largest singular
+value."""
 MAX_CONDITION = 1e4
-"""Condition number, rows and columns of T scaled to one, that no gear has on purpose."""
+"""Largest plausible condition number of T, its rows and columns scaled to one."""
 MAX_MOTORS = 1000
 
 
@@ -35,7 +36,7 @@ class Motor:
 
     ratio : (joint, motor speed per joint speed) pairs, none zero; rad/m for a sliding joint.
     torque_constant : N m/A (N/A for a linear motor); None where it is not known.
-    gain : by which the recorded torque or current is off; the torque is ``gain`` times it.
+    gain : correction of the recorded torque or current; the torque is ``gain`` times it.
     """
 
     name: str
@@ -50,12 +51,12 @@ class Motor:
 
     @property
     def reference(self) -> float:
-        """The ratio of largest size, the first of equals: what its parameters are divided by."""
+        """The ratio that its row of T is divided by: the first of largest absolute value."""
         return max((ratio for _, ratio in self.ratio), key=abs)
 
     @property
     def direction(self) -> tuple[tuple[str, float], ...]:
-        """Its row of T over ``reference``: what its terms act along in joint space."""
+        """Its row of T over ``reference``: the joint-space direction that its terms act along."""
         return tuple((joint, ratio / self.reference) for joint, ratio in self.ratio)
 
 
@@ -63,8 +64,8 @@ class Motor:
 class Transmission:
     """The motors of a robot.
 
-    zeros : joint -> position (rad or m) at which its motors stand at zero.
-    link_side : joints whose torque is measured behind the gears, and not by their motors.
+    zeros : joint -> position (rad or m) at which its motors are at zero.
+    link_side : joints whose torque is measured on the link side of the gears, not at the motors.
     """
 
     motors: tuple[Motor, ...]
@@ -93,21 +94,21 @@ class Transmission:
     def to_joints(self, joints: Sequence[str]) -> Array:
         """T⁺ (n_joints, n_motors): joint speeds from motor speeds, with exact zeros."""
         inverse = np.linalg.pinv(self.matrix(joints))
-        # entry (j, m) has the unit of 1 / T[m, j]; what is rounding is told in that unit
+        # entry (j, m) has the unit of 1 / T[m, j]: rounding errors are judged in that unit
         row = np.abs(inverse).max(axis=1, keepdims=True)
         column = np.abs(inverse).max(axis=0, keepdims=True)
         return np.where(np.abs(inverse) > 1e-12 * np.minimum(row, column), inverse, 0.0)
 
 
 def transmission_fault(transmission: Transmission, joints: Iterable[str]) -> str | None:
-    """Why these motors cannot drive these joints, in words; None if they can."""
+    """Why these motors cannot drive these joints, as a sentence; None if they can."""
     joints = tuple(joints)
     T = transmission.matrix(joints)
-    idle = [joint for joint, column in zip(joints, T.T, strict=True) if not column.any()]
-    if idle:
+    undriven = [joint for joint, column in zip(joints, T.T, strict=True) if not column.any()]
+    if undriven:
         return (
-            f"no motor drives joint {listed(idle)}; where motors are stated, each joint that moves "
-            f"needs one: the motors are {listed(transmission.motor_names)}"
+            f"no motor drives joint {listed(undriven)}; where motors are stated, each joint that "
+            f"moves needs one: the motors are {listed(transmission.motor_names)}"
         )
     if len(T) < len(joints):
         return f"{len(T)} motors cannot drive {len(joints)} joints: {listed(joints)}"
@@ -115,17 +116,17 @@ def transmission_fault(transmission: Transmission, joints: Iterable[str]) -> str
     size = np.linalg.norm(scaled, axis=0)
     _, sizes, motions = np.linalg.svd(scaled / size)
     if sizes[-1] <= SINGULAR * sizes[0]:
-        still = motions[-1] / size
-        still = still / still[int(np.argmax(np.abs(still)))]
-        moved = [(joint, x) for joint, x in zip(joints, still, strict=True) if abs(x) > 1e-6]
-        behind = [
+        motion = motions[-1] / size
+        motion = motion / motion[int(np.argmax(np.abs(motion)))]
+        moved = [(joint, x) for joint, x in zip(joints, motion, strict=True) if abs(x) > 1e-6]
+        affected = [
             motor.name
             for motor in transmission.motors
             if any(joint in motor.joints for joint, _ in moved)
         ]
         return (
             f"the transmission is singular: moving {listed(f'{j} by {x:.4g}' for j, x in moved)} "
-            f"turns no motor; correct the ratios of motors {listed(behind)}"
+            f"turns no motor; correct the ratios of motors {listed(affected)}"
         )
     condition = float(sizes[0] / sizes[-1])
     if condition > MAX_CONDITION:
@@ -135,8 +136,8 @@ def transmission_fault(transmission: Transmission, joints: Iterable[str]) -> str
             if abs(x) > 0.1 * np.abs(motions[-1]).max()
         ]
         return (
-            f"the transmission is all but singular: its condition number is {condition:.3g}, rows "
-            f"and columns scaled to one (at most {MAX_CONDITION:g}); look at the ratios of "
+            f"the transmission is nearly singular: its condition number is {condition:.3g}, rows "
+            f"and columns scaled to one (at most {MAX_CONDITION:g}); check the ratios of "
             f"{listed(worst)}"
         )
     return None

@@ -1,4 +1,4 @@
-"""The tree that links and joints form: its root, its order, and the checks that it is one."""
+"""The tree of links and joints: its root, its order, and the check that it is one tree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from steelyard.robot.parts import Joint, Link
 
 
 def root_link(links: Sequence[Link], joints: Sequence[Joint]) -> str:
-    """Name of the first link that is nobody's child."""
+    """Name of the first link that is not the child of a joint."""
     children = {joint.child for joint in joints}
     return next(link.name for link in links if link.name not in children)
 
@@ -29,7 +29,7 @@ def joints_from_root(root: str, joints: Sequence[Joint]) -> tuple[Joint, ...]:
 
 
 def check_tree(robot: str, links: Sequence[Link], joints: Sequence[Joint]) -> None:
-    """Refuse anything that is not one tree with unique names, naming the culprit.
+    """Refuse anything that is not one tree with unique names, naming the link or joint.
 
     robot : its name, for messages.
     """
@@ -70,7 +70,9 @@ def check_tree(robot: str, links: Sequence[Link], joints: Sequence[Joint]) -> No
     reached = {joint.name for joint in joints_from_root(roots[0], joints)}
     if len(reached) != len(joints):
         loop = [joint.name for joint in joints if joint.name not in reached]
-        raise RobotError(f"joints {listed(loop)} form a loop apart from root link '{roots[0]}'")
+        raise RobotError(
+            f"joints {listed(loop)} form a loop that is not connected to root link '{roots[0]}'"
+        )
     check_mimics(joints)
 
 
@@ -84,6 +86,6 @@ def check_mimics(joints: Sequence[Joint]) -> None:
         if master is None or not master.moves or master.mimic is not None or master is joint:
             raise RobotError(
                 f"joint '{joint.name}' mimics {shown(joint.mimic.joint)}, which is not a joint "
-                "that moves by itself; these are "
+                "that moves independently; these are "
                 f"{listed(j.name for j in joints if j.moves and j.mimic is None)}"
             )

@@ -1,4 +1,4 @@
-"""What a log says twice, held against itself: velocity beside position, joints that should rest."""
+"""Consistency checks of a log: velocity against position, joints that should not move, limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 SAME = (0.8, 1.25)
 """A velocity within these factors of the position's derivative agrees with it."""
 NEAR = 0.03
-"""A factor is recognised if it is this near to a known one, relatively."""
+"""Relative tolerance with which a known factor is recognised."""
 KNOWN_FACTORS = {
     180.0 / math.pi: "the velocity seems to be in deg/s",
     30.0 / math.pi: "the velocity seems to be in rpm",
@@ -27,9 +27,9 @@ KNOWN_FACTORS = {
     -1.0: "one of them has the wrong sign",
 }
 FAR = 2.0
-"""Positions beyond this many times a joint's limits are doubted."""
+"""Positions beyond this many times a joint's limits give a warning."""
 RESTS = {"m": 1e-3, "rad": 1e-2}
-"""A joint that is held may move by this much (m, rad) before it is said."""
+"""A fixed or locked joint may move by this much (m, rad) without a warning."""
 
 
 def velocity_factors(
@@ -40,9 +40,9 @@ def velocity_factors(
 ) -> tuple[dict[str, float], tuple[Finding, ...]]:
     """Measured velocity over the derivative of the position, per joint that has both.
 
-    signals : positions (n_samples,), unwrapped. The slope of a regression, on integrals: those
-    of the velocity on the position, lines in time removed. Integrating needs no filter, and
-    leaves an offset of the velocity out of the comparison.
+    signals : positions (n_samples,), unwrapped. The factor is the slope of a regression of the
+    integrated velocity on the position, straight lines in time removed from both. Integrating
+    needs no filter, and a constant offset of the velocity does not matter.
     """
     factors: dict[str, float] = {}
     findings = []
@@ -96,7 +96,7 @@ def joints_that_should_rest(log: Log, robot: Robot) -> tuple[Finding, ...]:
 
 
 def _slope(time: Array, q: Array, v: Array) -> float | None:
-    """Slope (n_samples,) of v on dq/dt; None where the joint rests or too much is missing."""
+    """Slope of v (n_samples,) on dq/dt; None where the joint rests or too much is missing."""
     known = np.isfinite(q) & np.isfinite(v)
     if known.sum() < max(8, 0.5 * len(time)):
         return None
@@ -106,7 +106,7 @@ def _slope(time: Array, q: Array, v: Array) -> float | None:
     both = np.column_stack([q, travelled])
     both -= line @ np.linalg.lstsq(line, both, rcond=None)[0]
     size = float(both[:, 0] @ both[:, 0])
-    # below this the position is noise or a line, and the slope is none
+    # below this the position is noise or a straight line, and there is no meaningful slope
     if math.sqrt(size / len(t)) < 1e-3:
         return None
     return float(both[:, 1] @ both[:, 0]) / size
@@ -117,7 +117,7 @@ def _near(factor: float, known: float) -> bool:
 
 
 def beyond_limits(robot: Robot, positions: Mapping[str, Array]) -> tuple[Finding, ...]:
-    """Joints that go far beyond the limits of the robot file: often degrees taken for radians."""
+    """A warning if joints go far beyond the file's limits: often degrees taken for radians."""
     far = []
     for joint, q in positions.items():
         limits = robot.joint(joint).limits
@@ -138,7 +138,7 @@ def beyond_limits(robot: Robot, positions: Mapping[str, Array]) -> tuple[Finding
 
 
 def constant_torques(torques: Mapping[str, Array]) -> tuple[Finding, ...]:
-    """Joints whose torque never changes, although all of them move."""
+    """A warning if the torque of a joint never changes."""
     stuck = [
         f"'{joint}' ({tau[0]:.4g})"
         for joint, tau in torques.items()

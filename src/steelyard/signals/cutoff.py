@@ -1,10 +1,10 @@
 """Choosing the cutoff of the low-pass filter from the positions themselves.
 
-Differentiating twice multiplies the spectrum of a position by ω⁴. Seen that way, every log
-has a valley between the motion, whose part falls with frequency, and the noise, whose part
-rises. The valley splits the spectrum: below it, what stands out of the noise is motion; the
-noise level is read just above it. Both together predict the error of the acceleration for
-any cutoff: motion that the filter takes away, and noise that it lets through,
+Differentiating twice multiplies the power spectrum of a position by ω⁴. The resulting spectrum
+of the acceleration has a valley between the motion, which falls with frequency, and the noise,
+which rises. The valley splits the spectrum: below it, power above the noise level is motion; the
+noise level is estimated just above it. Both together predict the error of the acceleration for
+any cutoff: motion that the filter removes, and noise that it lets through,
 
     E(f_c) = Σ_f ω⁴ [(1 - G(f))² S(f) + G(f)² N],
 
@@ -25,9 +25,9 @@ from steelyard.signals.filters import gain, settling_time_s
 Array = NDArray[np.float64]
 
 TOLERATED_ERROR = 0.01
-"""Relative acceleration error (rms) below which noise does no harm to a regression."""
+"""Relative acceleration error (rms) that does no harm to a regression."""
 TOLERATED_GROWTH = 1.25
-"""How far the error may exceed the least possible one where noise does matter."""
+"""Otherwise the error may be up to this many times the least possible one."""
 BANDWIDTHS = 10.0
 """The cutoff never needs to exceed this many bandwidths of the motion."""
 MOTION_SHARE = 0.99
@@ -39,7 +39,7 @@ STANDS_OUT = 4.0  # motion is what exceeds the noise by this factor in power
 
 @dataclass(frozen=True)
 class CutoffChoice:
-    """An automatic cutoff and what it rests on.
+    """An automatic cutoff and the estimates from which it was chosen.
 
     relative_error : predicted rms error of the acceleration, relative to its rms value,
         geometric mean over the joints that move.
@@ -66,8 +66,7 @@ def automatic_cutoff(q: Array, rate_hz: float, order: int, name: str = "log") ->
     possible one, or at most 1 %, the highest is taken, but no higher than ten times the
     bandwidth of the motion unless the least error itself lies higher. Where noise matters
     the cutoff is thus near the best one for the acceleration; where it does not, the filter
-    leaves room for the harmonics that products of joint motions and friction put into the
-    torques.
+    keeps the harmonics in the torques that come from products of joint motions and friction.
     """
     n = len(q)
     if n < FEWEST_SAMPLES:
@@ -96,7 +95,7 @@ def automatic_cutoff(q: Array, rate_hz: float, order: int, name: str = "log") ->
             np.sum((1.0 - g) ** 2 * lost + g**2 * let_in)
             for g in (gain(centre, cutoff, order, rate_hz) for cutoff in cutoffs)
         ]
-        # a signal without any noise would have a logarithm of zero
+        # a signal without any noise would give the logarithm of zero
         log_error.append(0.5 * np.log(np.maximum(np.array(error) / energy, 1e-30)))
         speed = np.cumsum(frequency**2 * motion)
         bandwidth = max(bandwidth, frequency[np.searchsorted(speed, MOTION_SHARE * speed[-1])])
@@ -105,7 +104,7 @@ def automatic_cutoff(q: Array, rate_hz: float, order: int, name: str = "log") ->
             f"log '{name}': no joint moves enough to choose a cutoff from its positions; "
             "give cutoff_hz as a number, or None for no filter"
         )
-    # the geometric mean lets no single noisy joint decide for all
+    # the geometric mean keeps a single noisy joint from deciding for all
     error = np.exp(np.mean(log_error, axis=0))
     best = int(np.argmin(error))
     tolerated = max(TOLERATED_GROWTH * error[best], TOLERATED_ERROR)
@@ -124,9 +123,9 @@ def automatic_cutoff(q: Array, rate_hz: float, order: int, name: str = "log") ->
 def split_spectrum(x: Array, frequency: Array) -> tuple[Array, float]:
     """The motion's part S (n_frequencies,) of the power spectrum of ``x``, and its noise N.
 
-    Both are scaled so that white noise of variance s² has N = s². The line through the
-    signal is removed and a four-term Blackman-Harris window applied, whose side lobes
-    (-92 dB) do not hide the noise floor behind a motion that ends elsewhere than it began.
+    Both are scaled so that white noise of variance s² has N = s². The linear trend is removed
+    and a four-term Blackman-Harris window applied, whose side lobes (-92 dB) do not hide the
+    noise floor, even if the motion does not end where it began.
     """
     from scipy.signal.windows import blackmanharris
 
@@ -134,12 +133,12 @@ def split_spectrum(x: Array, frequency: Array) -> tuple[Array, float]:
     span = np.linspace(-1.0, 1.0, len(x))
     line = np.polynomial.polynomial.polyfit(span, x, 1)
     wave = x - line[0] - line[1] * span
-    if np.max(np.abs(wave)) <= 1e-12 * np.max(np.abs(x)):  # rounding is no motion
+    if np.max(np.abs(wave)) <= 1e-12 * np.max(np.abs(x)):  # rounding errors, not motion
         return np.zeros(len(frequency)), 0.0
     power = np.abs(np.fft.rfft(window * wave)) ** 2 / np.sum(window**2)
     edges = _band_edges(len(frequency))
     bands = list(pairwise(edges))
-    # the median over a band, of an exponential distribution, as an estimate of its mean
+    # power in a band is distributed exponentially: its mean is its median / log(2)
     level = np.array([np.median(power[a:b]) for a, b in bands]) / np.log(2.0)
     centre = np.array([np.sqrt(frequency[a] * frequency[b - 1]) for a, b in bands])
     acceleration = level * centre**4
@@ -156,7 +155,7 @@ def split_spectrum(x: Array, frequency: Array) -> tuple[Array, float]:
 
 
 def _band_edges(n: int) -> list[int]:
-    """Edges of bands a quarter wide (but at least four bins), from the fourth bin to the last."""
+    """Edges of bands 25 % wide (but at least four bins), from the fourth bin to the last."""
     edges = [4]
     while edges[-1] < n:
         edges.append(max(int(np.ceil(1.25 * edges[-1])), edges[-1] + 4))

@@ -1,9 +1,9 @@
-"""Leave out torques at speeds where Coulomb friction has no sign.
+"""The dead band: leave out torques at speeds too small to know the sign of Coulomb friction.
 
-Near standstill sign(v) chatters with the noise, and friction takes any value between its two
-signs, while a filter smears the jump of the torque at a reversal: a few such rows bias friction
-and inertia by more than their error bars. A torque row is dropped where a Coulomb term that acts
-on it has a speed inside the band.
+Near standstill sign(v) chatters with the noise, friction takes any value between its positive and
+negative limit, and a filter smears the jump of the torque at a reversal: a few such rows bias
+friction and inertia by more than their error bars. A torque is left out where a Coulomb term that
+acts on it has a speed inside the band.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def leave_out_slow(
 ) -> tuple[Measurements, DeadBandRecord]:
     """Measurements with NaN inside the dead band, and a record of what was left out.
 
-    The dead band belongs to the Coulomb terms of the model, which may act along a coupling;
-    ``"auto"`` is a tenth of the root mean square of the speed that each of them sees.
+    The dead band applies to the Coulomb terms of the model, which may act along a coupling;
+    ``"auto"`` is a tenth of the root mean square of each term's speed.
     """
     bands = dead_bands(model, motion, dead_band)
     used = apply_dead_band(model, motion, measurements, bands)

@@ -1,8 +1,8 @@
 """Differentiation of uniformly sampled signals.
 
 Every scheme is symmetric about its sample, so it adds no delay. Where the stencil does not
-fit (``half_width`` samples at each end) the result is NaN: one-sided formulas are less
-accurate exactly where filters are too, so those samples are cut, not guessed.
+fit (``half_width`` samples at each end) the result is NaN and the samples are cut later:
+one-sided formulas would be less accurate, and so are filters there.
 """
 
 from __future__ import annotations

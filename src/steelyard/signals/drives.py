@@ -1,12 +1,12 @@
-"""From what motors record to what joints do: gears, torque constants, drive gains.
+"""Signals of joints from those of motors: gears, torque constants, drive gains.
 
 With T of the robot's transmission (motor speeds = T × joint speeds):
 
     tau = Tᵀ tau_motor,   tau_motor = gain · torque  or  gain · constant · current,
     q = T⁻¹ q_motor + zero,   v = T⁻¹ v_motor,   a = T⁻¹ a_motor
 
-A joint that has a column of its own keeps it. A sample that one motor misses is missed by every
-joint whose value needs that motor.
+A joint that has a column of its own keeps it. A sample that is missing for a motor is missing for
+every joint that is computed from this motor.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ UNITS = {
 def joint_side(log: Log, robot: Robot) -> tuple[Log, dict[str, str]]:
     """The log with signals of joints in place of those of motors, and where each comes from.
 
-    The second maps "joint.quantity" to words such as ``32 × m6.position``, for those that are
-    computed; it is empty where the log is about joints throughout.
+    The second maps "joint.quantity" to a text such as ``32 × m6.position``, for those that are
+    computed; it is empty where all signals of the log are those of joints.
     """
     transmission = robot.transmission
     if transmission is None:
@@ -63,7 +63,7 @@ def joint_side(log: Log, robot: Robot) -> tuple[Log, dict[str, str]]:
 
 
 def _refuse_currents(log: Log, robot: Robot) -> None:
-    """Say what currents need, where a joint has no torque and nothing is known of its motor."""
+    """Refuse currents without torques, where the robot has no transmission to convert them."""
     for joint in robot.joint_names:
         quantities = log.quantities(joint)
         if "torque" in quantities:
@@ -85,7 +85,7 @@ def _refuse_currents(log: Log, robot: Robot) -> None:
 
 
 def _check_units(log: Log, robot: Robot, motor: Motor) -> None:
-    """A motor turns, unless every joint that it drives slides."""
+    """Refuse units that do not fit: a motor turns, unless every joint that it drives slides."""
     if all(robot.joint(joint).kind == "prismatic" for joint in motor.joints):
         fitting = SLIDING_UNITS | TURNING_UNITS
         if motor.name in robot.joint_names:
@@ -104,7 +104,7 @@ def _check_units(log: Log, robot: Robot, motor: Motor) -> None:
 def _kinematics(
     log: Log, robot: Robot, transmission: Transmission
 ) -> dict[tuple[str, str], tuple[Array, str]]:
-    """Positions, velocities and accelerations of joints that only their motors show."""
+    """Positions, velocities and accelerations of joints, where only motors are recorded."""
     joints = robot.joint_names
     inverse = transmission.to_joints(joints)
     found: dict[tuple[str, str], tuple[Array, str]] = {}
@@ -122,8 +122,8 @@ def _kinematics(
                 if quantity == "position":
                     needed = listed(f"{name}.position" for _, name in parts)
                     raise LogError(
-                        f"log '{log.name}' has neither the position of joint '{joint}' nor that of "
-                        f"the motors that tell it; a column {joint}.position, or {needed}, is "
+                        f"log '{log.name}' has neither the position of joint '{joint}' nor those "
+                        f"of its motors; a column {joint}.position, or {needed}, is "
                         f"needed (of these, {listed(lacking)} lack one)"
                     )
                 continue
@@ -142,7 +142,7 @@ def _kinematics(
 def _torques(
     log: Log, robot: Robot, transmission: Transmission
 ) -> dict[tuple[str, str], tuple[Array, str]]:
-    """Torques of joints that only their motors show, or that are their motors' own."""
+    """Torques of joints that lack a torque column, or whose motor has the joint's name."""
     motor_torque = {
         motor.name: _motor_torque(log, motor)
         for motor in transmission.motors
@@ -155,9 +155,9 @@ def _torques(
         if joint in transmission.link_side:
             if not has_own:
                 raise LogError(
-                    f"log '{log.name}' has no torque of joint '{joint}', which is said to be "
-                    f'measured at the link (torque = "link"); a column {joint}.torque is '
-                    'needed, or the overlay must say torque = "motor" to use that of its motors'
+                    f"log '{log.name}' has no torque of joint '{joint}', which the overlay states "
+                    f'to be measured at the link (torque = "link"); a column {joint}.torque is '
+                    'needed, or torque = "motor" in the overlay to use that of its motors'
                 )
             continue
         if has_own and joint not in {motor.name for motor in motors}:
@@ -177,13 +177,13 @@ def _torques(
             total += ratio * values
             parts.append((_factor(ratio), words))
         if len(motors) == 1 and motors[0].name == joint and has_own and motors[0].gain == 1.0:
-            continue  # a joint's own torque, as it stands
+            continue  # the joint's own torque, unchanged
         found[joint, "torque"] = (total, _sum(parts))
     return found
 
 
 def _motor_torque(log: Log, motor: Motor) -> tuple[Array, str]:
-    """Torque (n_samples,) of a motor in N m (N), and what it is made of."""
+    """Torque (n_samples,) of a motor in N m (N), and how it was computed, as text."""
     gain = "" if motor.gain == 1.0 else f"{motor.gain:.6g} × "
     if (motor.name, "torque") in log.signals:
         return motor.gain * log.signals[motor.name, "torque"], f"{gain}{motor.name}.torque"

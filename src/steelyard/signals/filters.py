@@ -12,7 +12,7 @@ from steelyard.errors import SignalError
 Array = NDArray[np.float64]
 
 SETTLED = 0.01
-"""A filter has settled when its slowest mode has decayed to this part."""
+"""A filter has settled when its slowest mode has decayed to this share."""
 
 
 def settling_time_s(cutoff_hz: float, order: int) -> float:

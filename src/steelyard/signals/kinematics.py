@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 class Kinematics:
     """q, v, a : (n_samples, n_joints) rad or m, and its derivatives with respect to time.
 
-    velocity_from, acceleration_from : where those of each joint come from, in words.
+    velocity_from, acceleration_from : how those of each joint were obtained, as text.
     """
 
     q: Array
@@ -33,7 +33,7 @@ class Kinematics:
 def smooth(
     x: Array, base: TimeBase, cutoff: float | None, processing: Processing, name: str
 ) -> Array:
-    """What both positions and, if asked, torques go through."""
+    """``x`` (n_samples, ...) filtered and smoothed as positions are."""
     if cutoff is not None:
         x = low_pass(x, cutoff, processing.filter_order, base.rate_hz, name)
     if processing.derivative == "savgol":

@@ -1,4 +1,4 @@
-"""Which signals of a log belong to which joint of a robot, and whether they can."""
+"""Match the signals of a log with the joints of a robot, and check their units."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 STILL = {"revolute": (1e-3, "rad"), "continuous": (1e-3, "rad"), "prismatic": (1e-4, "m")}
-"""A joint whose position stays within this range never moves."""
+"""A joint whose position stays within this range counts as not moving."""
 
 
 def match_joints(log: Log, robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Joints of the robot in model order, and joints of the log that it does not have.
+    """Joints of the robot in model order, and joints of the log that the robot does not have.
 
     Every free joint needs a position and a torque, in units that fit its kind.
     """

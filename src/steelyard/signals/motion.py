@@ -1,4 +1,4 @@
-"""What was measured, on one time base: kinematics and torque channels."""
+"""Measured kinematics and torques on one time base."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Prepared:
     """Motion and torques on one time base, joints in the order of ``Robot.joint_names``.
 
     measurements : the torques to use, NaN where they are missing or inside the dead band.
-    all_measurements : the same with the torques inside the dead band, to look at.
+    all_measurements : the same with the torques inside the dead band, for plots.
     record : what was found in the log and done to it.
     findings : what the user should know about the log.
     """
@@ -58,7 +58,7 @@ class Prepared:
 def prepare(log: Log, model: Model | Robot, processing: Processing | None = None) -> Prepared:
     """Clean, filter and differentiate a log, and leave out torques inside the dead band.
 
-    model : its Coulomb terms say to which speeds the dead band applies; a robot stands for
+    model : its Coulomb terms say to which speeds the dead band applies; a robot means
         ``Model(robot)``, with the default terms.
 
     In this order: motors to joints, where the robot has a transmission; match joints and units;
@@ -104,9 +104,9 @@ def prepare(log: Log, model: Model | Robot, processing: Processing | None = None
         tau = smooth(tau, base, cutoff, processing, log.name)
     for column, joint in enumerate(joints):
         tau[missing_on_grid(base, missing[joint, "torque"]) | base.in_hole, column] = np.nan
-    first, behind = _trim(base, cutoff, processing, log.name)
+    first, end = _trim(base, cutoff, processing, log.name)
     factor = _decimation(base, cutoff, processing)
-    keep = slice(first, behind, factor)
+    keep = slice(first, end, factor)
     motion = Motion(base.grid[keep], moved.q[keep], moved.v[keep], moved.a[keep], log.name)
     tau = np.ascontiguousarray(tau[keep])
     tau.setflags(write=False)
@@ -136,7 +136,7 @@ def prepare(log: Log, model: Model | Robot, processing: Processing | None = None
         velocity_from=moved.velocity_from,
         acceleration_from=moved.acceleration_from,
         velocity_factors=factors,
-        trimmed_s=(first / base.rate_hz, (len(base.grid) - behind) / base.rate_hz),
+        trimmed_s=(first / base.rate_hz, (len(base.grid) - end) / base.rate_hz),
         decimation=factor,
         rate_out_hz=base.rate_hz / factor,
         samples_out=len(motion),
@@ -174,14 +174,14 @@ def _choose_cutoff(
 def _trim(
     base: TimeBase, cutoff: float | None, processing: Processing, name: str
 ) -> tuple[int, int]:
-    """Indices of the first sample that is kept, and behind the last."""
+    """Indices of the first sample that is kept, and one past the last."""
     n, least = len(base.grid), half_width(processing)
     if processing.trim_s == "auto":
         settle = 0.0 if cutoff is None else settling_time_s(cutoff, processing.filter_order)
         trims = (settle, settle)
     else:
         trims = processing.trim_s
-    # counted in samples, with a hair's breadth against rounding of the rate
+    # counted in samples, with a margin for rounding of the rate
     first, last = (max(math.ceil(trim * base.rate_hz - 1e-6), least) for trim in trims)
     if n - first - last < 2:
         raise SignalError(
@@ -195,12 +195,12 @@ def _trim(
 def _decimation(base: TimeBase, cutoff: float | None, processing: Processing) -> int:
     if processing.decimate != "auto":
         return processing.decimate
-    # an unfiltered torque carries news in every sample
+    # every sample of an unfiltered torque carries information
     if cutoff is None or processing.torque_filter == "none":
         return 1
     return max(1, math.floor(base.rate_hz / (RATE_PER_CUTOFF * cutoff) + 1e-6))
 
 
 def _in_words(source: str | None) -> str:
-    """What a computed signal is made of, behind its name."""
+    """How a computed signal was computed, to be shown after its name."""
     return "" if source is None else f" (= {source})"

@@ -1,4 +1,4 @@
-"""What may be chosen on the way from a log to motion and measurements."""
+"""Options of the processing from a log to motion and measurements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_ORDER = 12
 
 @dataclass(frozen=True)
 class Processing:
-    """Every choice that :func:`steelyard.signals.prepare` follows; the defaults are good.
+    """Options of :func:`steelyard.signals.prepare`; the defaults suit most logs.
 
     sample_rate_hz : rate of the uniform grid on which signals are filtered; None takes the
         median rate of the stamps. Uniform stamps at that rate are left untouched.
@@ -45,12 +45,11 @@ class Processing:
         channels where a joint has them (filtered like the positions).
     trim_s : seconds cut at the start and at the end; ``"auto"`` cuts what the filter needs
         to settle.
-    decimate : keep every so-many-th sample; ``"auto"`` keeps about ten samples per cutoff
-        period.
+    decimate : keep every n-th sample; ``"auto"`` keeps about ten samples per cutoff period.
     dead_band : a torque is not used while a Coulomb term that acts on it has a speed (rad/s or
         m/s) below this; one number, or one per name of a joint or coupling with Coulomb friction.
-        ``"auto"`` is a tenth of the root mean square of the speed that each term sees. None or 0
-        uses every torque.
+        ``"auto"`` is a tenth of the root mean square of each term's speed. None or 0 uses every
+        torque.
     still_joints : ``"refuse"`` a log in which a joint never moves, or ``"keep"`` it, which
         suits logs that serve for prediction only.
     """
@@ -134,7 +133,7 @@ class Processing:
         )
 
     def as_record(self) -> dict[str, object]:
-        """Every choice by name, in plain values that JSON can hold."""
+        """Every option by name, in plain values that JSON can hold."""
         record: dict[str, object] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -145,7 +144,7 @@ class Processing:
 
     @staticmethod
     def from_record(record: Mapping[str, Any]) -> Processing:
-        """Read :meth:`as_record` back; choices that this version does not know are passed over."""
+        """Read :meth:`as_record` back; options that this version does not have are ignored."""
         known = {field.name for field in fields(Processing)}
         return Processing(**{name: value for name, value in record.items() if name in known})
 

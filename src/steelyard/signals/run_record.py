@@ -1,4 +1,4 @@
-"""What was found in a log and done to it, on the way to motion and measurements."""
+"""What was found in the log of a run, and how it was processed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from steelyard.signals.cutoff import CutoffChoice
 from steelyard.signals.processing import DeadBand, Processing
 
 CORRELATED_PERIODS = 1.5
-"""Time over which a low-pass filter makes residuals alike, in periods of its cutoff."""
+"""Time over which a low-pass filter correlates residuals, in periods of its cutoff."""
 
 
 @dataclass(frozen=True)
@@ -81,16 +81,16 @@ class RunRecord:
     content_sha256 : hash of the log's time and signals in SI units.
     samples_in, duration_s : of the log. samples_out, rate_out_hz : of what is used.
     ignored_columns, ignored_joints : of the log, that the robot does not have.
-    computed_from_motors : "joint.quantity" -> what it was computed from, in words.
+    computed_from_motors : "joint.quantity" -> how it was computed, as text.
     motors : of the robot's transmission; None where it has none.
     time : how the stamps became a grid; None where a file does not say.
     rows_cut_at_ends : rows of the log, at start and end. trimmed_s : s, at start and end.
     samples_bridged : missing samples that were interpolated, by "joint.quantity".
     unwrapped_jumps : jumps by 2 pi, by joint.
     cutoff_hz : of the low-pass filter, None without one. cutoff_choice : if it was automatic.
-    velocity_from, acceleration_from : where those of each joint come from, in words.
+    velocity_from, acceleration_from : how those of each joint were obtained, as text.
     velocity_factors : measured velocity over the derivative of the position, by joint.
-    decimation : one sample in so many is kept.
+    decimation : n, where every n-th sample is kept.
     torque_samples_missing : by channel, those left out by the dead band included.
     """
 
@@ -122,9 +122,9 @@ class RunRecord:
 
     @property
     def processing_as_used(self) -> Processing:
-        """The processing, with the cutoff that this run got where it was automatic.
+        """The processing, with an automatic cutoff replaced by the one chosen for this run.
 
-        Another log that is processed so has torques that can be compared with those of this run.
+        With it, the torques of another log can be compared with those of this run.
         """
         if self.processing.cutoff_hz != "auto" or self.cutoff_hz is None:
             return self.processing
@@ -144,7 +144,7 @@ class RunRecord:
 
     @property
     def correlation_s(self) -> float:
-        """Time (s) over which the low-pass filter makes residuals alike; 0 without a filter."""
+        """Time (s) over which the low-pass filter correlates residuals; 0 without a filter."""
         return 0.0 if self.cutoff_hz is None else CORRELATED_PERIODS / self.cutoff_hz
 
     @property
@@ -192,7 +192,7 @@ class RunRecord:
 
     @staticmethod
     def from_json(value: object, where: str, error: type[SteelyardError]) -> RunRecord:
-        """Read :meth:`as_json` back; what does not fit is refused with ``error``.
+        """Read :meth:`as_json` back; raises ``error`` for invalid entries.
 
         where : file and place, for messages. Only ``processing`` must be there: files of earlier
         versions have fewer entries.

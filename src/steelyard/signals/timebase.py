@@ -1,4 +1,4 @@
-"""One uniform time base from stamps as they come: rate, jitter, holes, missing samples."""
+"""A uniform time base from recorded time stamps: rate, jitter, holes, missing samples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 UNIFORM = 1e-3
-"""Stamps are uniform if none is further from an even grid than this part of the period."""
+"""Stamps are uniform if none is further from an even grid than this share of the period."""
 MAX_SAMPLES = 10_000_000
 """Most samples of a uniform grid: an hour at 2.7 kHz."""
 
@@ -87,7 +87,7 @@ def is_uniform(time: Array) -> bool:
     """Whether the stamps are even, or even stamps that were rounded to their last digit.
 
     Rounding is recognised where the last digit is at most half a period: moving samples to
-    rounded stamps would add the very jitter that resampling is meant to remove.
+    rounded stamps would add the jitter that resampling is meant to remove.
     """
     distance = unevenness(time)
     if distance <= UNIFORM:
@@ -113,7 +113,7 @@ def time_base(time: Array, processing: Processing, name: str) -> TimeBase:
     if uniform:
         recorded_rate = (len(time) - 1) / float(time[-1] - time[0])
     rate = processing.sample_rate_hz or recorded_rate
-    # a rate that agrees to the last sample of the log asks for no other grid
+    # a rate that shifts the last sample by at most 1 % of a period needs no other grid
     if uniform and abs(rate / recorded_rate - 1.0) * len(time) <= 0.01:
         return TimeBase(time, time, recorded_rate, recorded_rate, np.zeros(len(time), bool))
     wanted = float(time[-1] - time[0]) * rate * (1.0 + 1e-12)
@@ -144,7 +144,7 @@ def onto_grid(base: TimeBase, x: Array, missing: Mask, processing: Processing, n
     """One signal (n_in,) on the grid (n_out,), missing samples interpolated.
 
     Where the grid is slower than the recording, the signal is first low-passed at 0.4 times
-    the new rate, so that noise does not fold into the motion.
+    the new rate, so that noise is not aliased into the motion.
     """
     if not base.resampled:
         filled = x.copy()

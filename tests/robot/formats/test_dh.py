@@ -69,7 +69,7 @@ def modified(alpha: float, a: float, d: float, theta: float) -> np.ndarray:
     ids=["wam", "panda"],
 )
 def test_published_arms(table, convention, matrix) -> None:
-    """Every link of the WAM and of the Panda stands where the products of matrices say."""
+    """Poses of all links of the WAM and the Panda equal the products of the matrices."""
     robot = Robot.from_dh(
         [{"alpha": alpha, "a": a, "d": d} for alpha, a, d in table], convention=convention
     )
@@ -85,7 +85,7 @@ def test_published_arms(table, convention, matrix) -> None:
 
 
 def test_panda_flange_at_zero() -> None:
-    """At zero the Panda's last frame stands at x 0.088 m, z 0.333 + 0.316 + 0.384 m."""
+    """At zero the Panda's last frame is at x 0.088 m, z 0.333 + 0.316 + 0.384 m."""
     rows = [DHRow(alpha=alpha, a=a, d=d) for alpha, a, d in PANDA]
     robot = Robot.from_dh(rows, convention="modified")
     T = link_poses(robot, dict.fromkeys(robot.joint_names, 0.0))["link_7"]

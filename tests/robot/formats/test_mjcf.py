@@ -1,4 +1,4 @@
-"""MJCF files against MuJoCo itself, and what its compiler is never shown."""
+"""MJCF files against MuJoCo itself, and what is not passed to its compiler."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_limits(tmp_path: Path) -> None:
 
 
 def test_floating_base(tmp_path: Path) -> None:
-    """A free joint at the root makes a floating base; bodies that stand still are left out."""
+    """A free joint at the root makes a floating base; bodies fixed to the world are left out."""
     text = """<mujoco><worldbody><body name="table"><geom size="1"/></body>
     <body name="trunk" pos="1 2 3"><freejoint/><geom size="0.2"/>
     <body name="leg" pos="0.1 0 0"><joint name="hip" axis="0 1 0" pos="0 0 0.1"/>
@@ -238,13 +238,13 @@ def test_floating_base(tmp_path: Path) -> None:
     assert robot.joint_names == ("hip",)
     compare(robot, mujoco.MjModel.from_xml_string(text), np.random.default_rng(1))
     two = text.replace('<body name="table">', '<body name="ball"><freejoint/>')
-    assert "bodies ball, trunk move apart" in refusal(tmp_path, two)
+    assert "bodies ball, trunk move independently" in refusal(tmp_path, two)
     arm = text.replace('<body name="table">', '<body name="arm"><joint/>')
-    assert "bodies arm, trunk move apart" in refusal(tmp_path, arm)
+    assert "bodies arm, trunk move independently" in refusal(tmp_path, arm)
 
 
 def test_real_robots(tmp_path: Path) -> None:
-    """Robots of example-robot-data that MuJoCo writes as MJCF come back with its poses."""
+    """Robots of example-robot-data, converted to MJCF by MuJoCo, have its poses."""
     names = (
         "ur5_robot",
         "anymal",
@@ -257,7 +257,7 @@ def test_real_robots(tmp_path: Path) -> None:
     for file in example_urdfs():
         if file.stem not in names:
             continue
-        # MuJoCo opens meshes, drops links' names when it fuses, and balks at unphysical ones.
+        # MuJoCo opens meshes, drops names of fused links, and refuses unphysical links.
         root = ElementTree.parse(file).getroot()
         for link in root.iter("link"):
             for tag in ("visual", "collision"):
@@ -279,7 +279,7 @@ def test_real_robots(tmp_path: Path) -> None:
 
 
 def test_joint_equalities(tmp_path: Path) -> None:
-    """A linear equality makes a mimic, one on a single joint locks it, as MuJoCo has it."""
+    """A linear equality makes a mimic, one on a single joint locks it, as in MuJoCo."""
     text = """<mujoco><compiler angle="radian"/><worldbody>
     <body name="a"><joint name="x" ref="0.3"/><geom size="0.1"/></body>
     <body name="b"><joint name="y" ref="0.7"/><geom size="0.1"/></body>
@@ -366,11 +366,11 @@ def test_meshes_outside_are_not_opened(tmp_path: Path) -> None:
         pytest.skip("this system has no symbolic links")
     assert "outside the folder" in refusal(inside, MESH.format("", "corner.stl"))
     assert "does not exist" in refusal(inside, MESH.format("", "sub/corner.stl"))
-    assert "formats that are read" in refusal(inside, MESH.format("", "/etc/corner.passwd"))
+    assert "supported formats are" in refusal(inside, MESH.format("", "/etc/corner.passwd"))
 
 
 def test_stated_inertials_need_no_mesh(tmp_path: Path) -> None:
-    """Where a body states its inertial its meshes are not looked for, unless the file insists."""
+    """Meshes of a body with an inertial are not opened, unless inertiafromgeom is "true"."""
     stated = MESH.replace(
         "<joint/>", '<joint/><inertial mass="3" pos="0 0 0" diaginertia="1 1 1"/>'
     )
@@ -426,7 +426,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("expected", REFUSED)
 def test_refusals(expected: str, tmp_path: Path) -> None:
-    """What reaches beyond the file or is no tree of simple joints is refused in one line."""
+    """References to other files, and anything but a tree of hinges and slides, are refused."""
     assert expected in refusal(tmp_path, REFUSED[expected])
 
 
@@ -437,7 +437,7 @@ def test_included_file_is_not_read(tmp_path: Path) -> None:
 
 
 def test_messages_keep_the_files_lines(tmp_path: Path) -> None:
-    """MuJoCo's complaint names the line of the user's file, not of what it was shown."""
+    """MuJoCo's error names the line in the user's file, not in the rewritten source."""
     text = "<mujoco>\n<visual>\n\n</visual>\n<worldbody>\n<body>\n<joint\n axis='0 0 x'/>\n"
     assert "line 7" in refusal(tmp_path, text + "<geom size='1'/></body></worldbody></mujoco>")
 

@@ -1,4 +1,4 @@
-"""URDF files: real ones against Pinocchio, hostile ones against one-line refusals."""
+"""URDF files: real ones against Pinocchio, malformed and hostile ones give one-line errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from steelyard.robot.inertia import to_com
 from steelyard.robot.parts import Mimic
 from steelyard.robot.robot import Robot
 
-# Files of example-robot-data that describe no robot, with what the refusal says.
+# Files of example-robot-data that are not valid robots, with the error message.
 REFUSED = {
     "ur_description/urdf/ur3.urdf": "has no links",
     "alex_description/urdf/alex_psyonic_hands.urdf": "mimics 'index_q1', which does not exist",
@@ -70,7 +70,7 @@ def test_real_files_agree_with_pinocchio() -> None:
             assert np.abs(data.oMf[frame].homogeneous - T).max() < 1e-12, (path, name)
             n_links += 1
         compare_limits(robot, model, path)
-        # Pinocchio hangs the root's mass on its universe joint and leaves it out of the total.
+        # Pinocchio puts the root's mass on its universe joint and leaves it out of the total.
         masses = sum(link.inertial[0] for link in robot.links if link.inertial is not None)
         total = pin.computeTotalMass(model) + model.inertias[0].mass
         assert masses == pytest.approx(total, rel=1e-12, abs=1e-12), path
@@ -142,7 +142,7 @@ def test_real_inertials_agree_with_pinocchio() -> None:
 
 
 def test_real_files_load_or_are_refused_by_name() -> None:
-    """Two files of example-robot-data describe no robot; the others load as they are."""
+    """Two files of example-robot-data are not valid robots; the others load unchanged."""
     refused = {}
     for path in example_urdfs():
         try:
@@ -183,7 +183,7 @@ def test_mimics_agree_with_pinocchio() -> None:
 
 
 def test_inertial_frame_is_turned_and_moved() -> None:
-    """An inertial stated in a turned frame at the centre of mass comes back about it."""
+    """An inertial stated in a rotated frame at the centre of mass is read in link axes."""
     link = (
         '<inertial><mass value="3"/><origin xyz="0.1 -0.2 0.3" rpy="0.4 0.5 -0.6"/>'
         '<inertia ixx="1" ixy="0.1" ixz="0.2" iyy="2" iyz="0.3" izz="2.5"/></inertial>'
@@ -236,7 +236,7 @@ def test_limits() -> None:
 
 
 def test_negative_mass_is_read() -> None:
-    """A negative mass is stated, not malformed: it is read, for others to judge."""
+    """A negative mass is read: whether links are physical is checked elsewhere."""
     robot = Robot.from_urdf_text(two_links(link=INERTIAL.replace('value="2"', 'value="-2"')))
     phi = robot.link("arm").inertial
     assert phi is not None
@@ -280,7 +280,7 @@ def test_floating_joint_at_the_root() -> None:
 
 
 def test_mimic_chains_are_resolved() -> None:
-    """A mimic of a mimic follows the joint that moves by itself."""
+    """A mimic of a mimic follows the independent joint."""
     joints = "".join(
         f'<link name="l{i}"/><joint name="j{i}" type="revolute"><parent link="arm"/>'
         f'<child link="l{i}"/><mimic joint="{master}" multiplier="{m}" offset="{o}"/></joint>'
@@ -396,7 +396,7 @@ def test_loops_are_refused() -> None:
     assert "child of two joints, 'elbow' and 'again'" in message
     back = '<joint name="back" type="fixed"><parent link="arm"/><child link="base"/></joint>'
     assert "joints elbow, back form loops" in refusal(two_links(extra=back))
-    assert "joints elbow, back form a loop apart from root link 'c'" in refusal(
+    assert "joints elbow, back form a loop that is not connected to root link 'c'" in refusal(
         two_links(extra=back + '<link name="c"/>')
     )
 
@@ -411,7 +411,7 @@ def test_loops_are_refused() -> None:
     ],
 )
 def test_entities_are_refused(document: str) -> None:
-    """Any document type declaration is refused before an entity can grow or reach out."""
+    """Any document type declaration is refused before entities are expanded or fetched."""
     assert "document type declarations and entities are refused" in refusal(document)
 
 
@@ -424,7 +424,7 @@ def test_billion_laughs() -> None:
 
 
 def test_undefined_entity_is_not_xml() -> None:
-    """A reference to an entity that nobody declared is no XML."""
+    """A reference to an undeclared entity is refused."""
     assert "is not XML: undefined entity" in refusal('<robot name="&x;"/>')
 
 
@@ -442,7 +442,7 @@ def test_caps() -> None:
 
 
 def test_xacro(tmp_path: Path) -> None:
-    """Unprocessed xacro is told from left-overs, and the message says what to run."""
+    """Unprocessed xacro is refused with the command to run; unused xacro namespaces are not."""
     source = tmp_path / "arm.urdf.xacro"
     source.write_text(two_links())
     with pytest.raises(RobotError, match=r"run: xacro .*arm\.urdf\.xacro > .*arm\.urdf$"):
@@ -455,8 +455,8 @@ def test_xacro(tmp_path: Path) -> None:
     assert Robot.from_urdf_text(leftover + "<!-- ${x} <xacro:if/> -->").joint_names == ("elbow",)
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
-    """A missing file, a folder, an empty, blank and binary file are each one line."""
+def test_files_that_are_not_urdf(tmp_path: Path) -> None:
+    """A missing file, a folder, an empty, blank and binary file each give a one-line error."""
     (tmp_path / "empty.urdf").touch()
     (tmp_path / "blank.urdf").write_text(" \n")
     (tmp_path / "binary.urdf").write_bytes(bytes(range(256)))
@@ -476,7 +476,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 
 def test_file_is_named_in_messages(tmp_path: Path) -> None:
-    """What is wrong inside a file is said with the file's name, and its robot knows the file."""
+    """Errors inside a file state the file's name, and a robot has the path of its file."""
     path = tmp_path / "arm.urdf"
     path.write_text(two_links('<axis xyz="0 0 0"/>'))
     with pytest.raises(RobotError, match=r"arm\.urdf': joint 'elbow'"):
@@ -487,7 +487,7 @@ def test_file_is_named_in_messages(tmp_path: Path) -> None:
 
 
 def test_meshes_are_never_opened(tmp_path: Path) -> None:
-    """A mesh that would block for ever if it were opened does not."""
+    """Meshes are not opened: one that would block for ever does not."""
     import os
 
     if not hasattr(os, "mkfifo"):
@@ -512,8 +512,8 @@ def test_other_encodings() -> None:
         assert Robot.from_urdf_text(data).joint_names == ("ellenbögen",)
 
 
-def test_what_is_stated_twice_is_noted_and_the_first_counts() -> None:
-    """Real files repeat elements; urdfdom takes the first, and so do we, saying so."""
+def test_repeated_elements_are_noted_and_the_first_is_used() -> None:
+    """Of repeated elements the first is used, as in urdfdom, with a note."""
     twice = INERTIAL.replace('"2"', '"7"')
     robot = Robot.from_urdf_text(two_links(link=INERTIAL + twice))
     assert robot.link("arm").inertial[0] == 2.0

@@ -9,12 +9,12 @@ from steelyard.robot.parts import Joint, Mimic
 
 
 def without_mimics(joints: tuple[Joint, ...]) -> tuple[Joint, ...]:
-    """The joints, each with a coordinate of its own."""
+    """The joints without mimics, each with its own coordinate."""
     return tuple(replace(joint, mimic=None) for joint in joints)
 
 
 def resolve_mimics(joints: tuple[Joint, ...]) -> tuple[Joint, ...]:
-    """Let a mimic of a mimic follow the joint that moves by itself.
+    """Make a mimic of a mimic follow the independent joint directly.
 
     With q1 = m1 q2 + o1 and q2 = m2 q3 + o2, q1 = m1 m2 q3 + m1 o2 + o1.
     """
@@ -35,14 +35,14 @@ def resolve_mimics(joints: tuple[Joint, ...]) -> tuple[Joint, ...]:
                 )
             current = by_name[current.mimic.joint]
         for name, mimic in reversed(followers.items()):
-            onward = resolved.get(mimic.joint)
+            leader = resolved.get(mimic.joint)
             resolved[name] = (
                 mimic
-                if onward is None
+                if leader is None
                 else Mimic(
-                    onward.joint,
-                    mimic.multiplier * onward.multiplier,
-                    mimic.multiplier * onward.offset + mimic.offset,
+                    leader.joint,
+                    mimic.multiplier * leader.multiplier,
+                    mimic.multiplier * leader.offset + mimic.offset,
                 )
             )
     return tuple(

@@ -1,13 +1,13 @@
-"""What of an MJCF file is handed to MuJoCo's compiler, and what is refused.
+"""Which parts of an MJCF file go to MuJoCo's compiler, and which are refused.
 
-The compiler can open other files, load plugins and grow a few lines into millions of
-elements, so it never sees the user's file. The file is parsed by the hardened reader and
-written anew from the parts that make up a robot: compiler and gravity options, defaults,
+The compiler can open other files, load plugins and expand a few lines into millions of
+elements, so it is not given the user's file. The file is parsed by the hardened reader and
+rewritten from the parts that make up a robot: compiler and gravity options, defaults,
 bodies, joints, inertials, joint equalities and actuators on joints. Elements keep their
-line numbers, so that MuJoCo's messages point into the user's file.
+line numbers, so that MuJoCo's messages refer to lines of the user's file.
 
-Geoms matter only where mass comes from shape. They are left out where a body states its
-``<inertial>`` (unless the file says ``inertiafromgeom="true"``), and a mesh is opened only
+Geoms matter only where mass is computed from shapes. They are left out where a body states
+its ``<inertial>`` (unless the file says ``inertiafromgeom="true"``), and a mesh is opened only
 if such a geom needs it, and only inside the folder of the MJCF file.
 """
 
@@ -40,7 +40,7 @@ KEPT: dict[str, set[str]] = {
                  "distance"},
     "actuator": ACTUATORS,
 }  # fmt: skip
-# Sections whose other children say nothing about the robot's tree, so that they need no name.
+# Sections whose unlisted children do not affect the robot's tree and are dropped silently.
 TOLERANT = {"default", "asset", "actuator"}
 REFUSED_ASSETS = {"model"}
 FILE_ATTRIBUTES = {"meshdir", "texturedir", "assetdir", "strippath", "fusestatic"}
@@ -60,7 +60,7 @@ class MjcfSource:
 
 
 def read_mjcf_source(path: str | Path) -> MjcfSource:
-    """The part of an MJCF file that makes the robot, checked; see the module's page."""
+    """The part of an MJCF file that defines the robot, checked; see the module's docstring."""
     where = shown_path(path)
     root = parse_xml(read_file(path), where, "utf-8")
     if root.tag != "mujoco":
@@ -88,7 +88,7 @@ def _elements(root: XmlElement) -> Iterator[XmlElement]:
 
 
 def _refuse_files_and_plugins(root: XmlElement) -> None:
-    """Refuse what opens other files or runs code, wherever it stands."""
+    """Refuse elements that open other files or run code, anywhere in the file."""
     for element in _elements(root):
         if element.tag == "include":
             raise RobotError(
@@ -100,7 +100,7 @@ def _refuse_files_and_plugins(root: XmlElement) -> None:
 
 
 def _refuse_not_finite(root: XmlElement) -> None:
-    """Refuse "nan" and "inf", which MuJoCo lets through."""
+    """Refuse "nan" and "inf", which MuJoCo accepts."""
     for element in _elements(root):
         for name, value in element.attributes.items():
             words = () if name in TEXT_ATTRIBUTES else value.split()
@@ -112,14 +112,14 @@ def _refuse_not_finite(root: XmlElement) -> None:
 
 
 def _kept(element: XmlElement, from_geom: str, stated: bool) -> XmlElement:
-    """The element with only what makes a robot.
+    """A copy of the element with only the parts that define a robot.
 
-    from_geom : the compiler's ``inertiafromgeom``; stated : whether the body around states
+    from_geom : the compiler's ``inertiafromgeom``; stated : whether the enclosing body states
     an inertial.
     """
     valid = KEPT.get(element.tag, set())
     if element.tag in ("body", "worldbody"):
-        # The world's own geoms weigh nothing, as if its inertial were stated.
+        # The world's own geoms have no mass, as if its inertial were stated.
         stated = element.tag == "worldbody" or bool(element.all("inertial"))
     children = []
     for child in element.children:
@@ -131,7 +131,7 @@ def _kept(element: XmlElement, from_geom: str, stated: bool) -> XmlElement:
         ):
             raise RobotError(
                 f"<{child.tag[:60]}> in line {child.line} cannot be read inside <{element.tag}>; "
-                f"what can is {listed(sorted(valid))}"
+                f"supported there: {listed(sorted(valid))}"
             )
     attributes = dict(element.attributes)
     attributes.pop("material", None)
@@ -143,7 +143,7 @@ def _kept(element: XmlElement, from_geom: str, stated: bool) -> XmlElement:
 
 
 def _matters(child: XmlElement, parent: XmlElement, from_geom: str, stated: bool) -> bool:
-    """Whether a child of a kept kind bears on the robot; refuses loops by name."""
+    """Whether a child of a kept kind affects the robot; refuses equalities that close loops."""
     if child.tag == "geom" and parent.tag != "default":
         if from_geom == "false" or parent.tag == "worldbody":
             return False
@@ -202,10 +202,10 @@ def _load_meshes(root: XmlElement, compiler: dict[str, str], folder: Path) -> di
 
 
 def _read_mesh(file: str, name: str, compiler: dict[str, str], folder: Path) -> bytes:
-    """The bytes of a mesh file inside ``folder``; anything else is refused by name."""
+    """The bytes of a mesh file inside ``folder``; refuses other formats and other folders."""
     if PurePath(file).suffix.lower() not in MESH_FORMATS:
         raise RobotError(
-            f"mesh {shown(name)} is in file {shown(file)}; formats that are read are "
+            f"mesh {shown(name)} is in file {shown(file)}; supported formats are "
             f"{listed(MESH_FORMATS)}"
         )
     if compiler.get("strippath") == "true":

@@ -22,7 +22,7 @@ JOINT_TYPES: dict[str, JointKind] = {
 
 
 def name_of(element: XmlElement) -> str:
-    """The element's name, which must be there, not blank, and fit on a line."""
+    """The element's name, which must be present, not blank, and fit on a line."""
     name = element.attributes.get("name", "")
     if not is_name(name):
         raise RobotError(
@@ -117,7 +117,7 @@ def _axis(element: XmlElement, owner: str) -> Array:
     # Scaled by the largest entry first, so that squares neither overflow nor vanish.
     largest = np.abs(axis).max()
     if largest == 0.0:
-        raise RobotError(f"{owner}: its axis is 0 0 0, which is no direction")
+        raise RobotError(f"{owner}: its axis is 0 0 0, which is not a direction")
     axis = axis / largest
     return frozen_array(axis / np.linalg.norm(axis), (3,))
 
@@ -172,12 +172,12 @@ def _states_dynamics(element: XmlElement) -> bool:
     if dynamics is None:
         return False
     stated = (dynamics.attributes.get(key, "").strip() for key in ("damping", "friction"))
-    # what is no number is not read here, so it is no reason to refuse the file
+    # text that is not a number is not used here, so it is no reason to refuse the file
     return any(text and not (NUMBER.fullmatch(text) and float(text) == 0.0) for text in stated)
 
 
 def repeated_elements(element: XmlElement) -> tuple[str, ...]:
-    """What a link or joint states twice, in words; as in urdfdom, the first one counts."""
+    """Notes on elements that a link or joint repeats; as in urdfdom, the first one is used."""
     notes = []
     owner = f"{element.tag} {shown(element.attributes.get('name', ''))}"
     inertial = element.first("inertial")
@@ -187,6 +187,6 @@ def repeated_elements(element: XmlElement) -> tuple[str, ...]:
             if len(found) > 1:
                 notes.append(
                     f"{owner} has {len(found)} <{tag}> elements: the one in line "
-                    f"{found[0].line} counts, not the one in line {found[1].line}"
+                    f"{found[0].line} is used, not the one in line {found[1].line}"
                 )
     return tuple(notes)

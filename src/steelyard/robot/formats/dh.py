@@ -6,8 +6,8 @@ Row k takes frame k-1 to frame k. With q the joint's own position, added to thet
     standard:  T = Rz(theta) Tz(d) Tx(a) Rx(alpha)      joint k moves about/along z of k-1
     modified:  T = Rx(alpha) Tx(a) Rz(theta) Tz(d)      joint k moves about/along z of k
 
-Link frames are the DH frames, so inertial parameters come out in the frames that
-papers use: with the standard convention the link frame stands behind the joint.
+Link frames are the DH frames, so inertial parameters are in the frames that papers use:
+in the standard convention the link frame comes after the joint.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LENGTHS_AND_ANGLES = ("alpha", "a", "d", "theta")
 class DHRow:
     """One row of a Denavit-Hartenberg table.
 
-    alpha, theta in rad, a, d in m; theta (revolute) or d (prismatic) is what is added to q.
+    alpha, theta in rad, a, d in m; theta (revolute) or d (prismatic) is the offset added to q.
     name, link : of the joint and of the link that it moves; "joint_k" and "link_k" if not given.
     inertial : (10,) in the link's DH frame, where a value is known.
     """

@@ -1,17 +1,17 @@
 """Robots from MJCF files, through MuJoCo's own compiler.
 
 Read: the tree of bodies, hinge and slide joints with position, axis and reference, a free
-joint at the root (a floating base), gravity, ranges, effort limits, inertials, and
-equalities between two joints that are linear (they become mimics) or hold one joint.
+joint at the root (a floating base), gravity, ranges, effort limits, inertials, and joint
+equalities that are linear in another joint (they become mimics) or hold one joint fixed.
 Several joints on a body become a chain of massless links. Positions q are MuJoCo's qpos,
 except that the base quaternion is x, y, z, w here and the base's linear velocity is in
 the base frame.
 
-Refused by name: ball joints, loops (connect, weld and tendon equalities), include,
-plugins, replicated and composite bodies, several free bodies. Not part of a robot here
-and left out: armature, damping, friction loss and springs of joints, tendons, contacts,
-fluid forces, gravity compensation; state drive inertia and friction as terms of the
-model. Beside a floating base, bodies that stand still in the world are left out.
+Refused with an error: ball joints, loops (connect, weld and tendon equalities), include,
+plugins, replicated and composite bodies, several free bodies. Not read: armature, damping,
+friction loss and springs of joints, tendons, contacts, fluid forces, gravity compensation;
+state drive inertia and friction as terms of the model. In a file with a floating base,
+bodies fixed to the world are left out.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def _compile(source: MjcfSource, where: str) -> Any:
         import mujoco
     except ImportError:
         raise MissingDependencyError("mujoco", "mujoco", "reading MJCF") from None
-    # Without a handler MuJoCo prints its warnings and writes MUJOCO_LOG.TXT where we stand.
-    # They are about simulating; what matters for a robot is checked on what it compiled.
+    # Without a handler MuJoCo prints its warnings and writes MUJOCO_LOG.TXT to the working
+    # directory. They concern simulation; the compiled model is checked below.
     handler = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda warning: None)
     try:
@@ -111,7 +111,7 @@ def _robot(model: Any, path: str) -> RobotDescription:
 
 
 def _unused_dynamics(model: Any, names: list[str]) -> tuple[str, ...]:
-    """A note on what the file states of the drives and friction of joints, which nothing uses."""
+    """A note on drive inertia, friction and springs that the file states and nothing uses."""
     from mujoco import mjtJoint
 
     stated: dict[str, list[str]] = {}
@@ -137,7 +137,7 @@ def _unused_dynamics(model: Any, names: list[str]) -> tuple[str, ...]:
 
 
 def _names(given: list[str], kind: str) -> list[str]:
-    """Names that are all there and visible; nameless ones are numbered."""
+    """Names, checked; bodies or joints without a name are numbered."""
     for name in given:
         if name and not is_name(name):
             raise RobotError(
@@ -169,7 +169,7 @@ def _root_and_bodies(model: Any, names: list[str]) -> tuple[int, list[int]]:
     moving = sorted({int(model.body_rootid[model.jnt_bodyid[j]]) for j in range(model.njnt)})
     if len(moving) > 1:
         raise RobotError(
-            f"bodies {listed(names[b] for b in moving)} move apart from each other and "
+            f"bodies {listed(names[b] for b in moving)} move independently, "
             f"{listed(names[b] for b in free)} freely; keep one robot in the file"
         )
     root = free[0]
@@ -214,7 +214,9 @@ def _joint(
     position = np.array(model.jnt_pos[index])
     reference = float(model.qpos0[model.jnt_qposadr[index]])
     if not np.all(np.isfinite([*axis, *position, reference])) or not axis.any():
-        raise RobotError(f"joint {shown(name)}: its axis, position or reference is no number")
+        raise RobotError(
+            f"joint {shown(name)}: its axis, position or reference is not finite, or its axis is 0"
+        )
     axis = axis / np.linalg.norm(axis)
     limited = bool(model.jnt_limited[index])
     kind: JointKind
@@ -245,7 +247,7 @@ def _effort(model: Any, joint: int) -> float | None:
     efforts = []
     if model.jnt_actfrclimited[joint]:
         efforts.append(float(np.abs(model.jnt_actfrcrange[joint]).max()))
-    # The source keeps no other transmissions, and both act alike on hinges and slides.
+    # The source keeps joint and jointinparent actuators only, alike on hinges and slides.
     acting = np.flatnonzero(model.actuator_trnid[:, 0] == joint)
     total = 0.0
     for i in acting:

@@ -3,7 +3,7 @@
 Links with their inertials, and revolute, continuous, prismatic and fixed joints with
 origin, axis, limits and mimic, are read and every number is checked. A floating joint
 is read when it is the only joint of the root link: its child then becomes a floating
-base and the root link, which stood for the world, is left out. Planar joints are
+base and the root link, which represents the world, is left out. Planar joints are
 refused. Visuals, collisions, transmissions, sensors and Gazebo sections are not read,
 and no mesh is ever opened. Damping and friction of <dynamics> are noted, and not used.
 
@@ -135,7 +135,7 @@ def _refuse_xacro(root: XmlElement, source: str | None) -> None:
 def _without_world(
     links: tuple[Link, ...], joints: list[XmlElement], floating: list[XmlElement]
 ) -> tuple[tuple[Link, ...], list[XmlElement]]:
-    """Leave out the world link and the floating joint that hangs the robot on it."""
+    """Leave out the world link and the floating joint that attaches the robot to it."""
     joint = floating[0]
     owner = f"joint {shown(name_of(joint))}"
     world = end_of(joint, "parent", owner)

@@ -1,6 +1,6 @@
 """The boxes, cylinders and spheres of a URDF's collision geometry.
 
-Meshes are never opened: a link with one is left out, and the answer says so.
+Meshes are never opened: a link with one is skipped, and the result says so.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Primitive:
         return float(share * np.prod(self.size))
 
     def half_sizes(self) -> Array:
-        """Half the size (3,) of the box around it, along the axes of the link."""
+        """Half edges (3,) of its bounding box along the axes of the link (m)."""
         R = self.pose[:3, :3]
         if self.kind == "sphere":
             return np.asarray(0.5 * self.size)
