@@ -84,7 +84,7 @@ def prior_from_values(
     source: str = "a table",
     repair: RepairRule | None = None,
 ) -> Prior:
-    """Standard parameters by column name ("forearm.Ixx"); others have no prior.
+    """Standard parameters by column name ("forearm.Ixx"); bodies not named have no prior.
 
     A body must be given with all ten parameters or with none.
     """
