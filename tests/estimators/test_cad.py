@@ -374,7 +374,7 @@ def test_the_result_does_not_promise_feasibility():
     assert estimate.standard.feasible is False
     finding = next(f for f in estimate.findings if f.code == "closest-to-prior")
     assert finding.level == "warning"
-    assert "no body can be" in finding.words
+    assert "links are not physical" in finding.words
     document = result_document(world.model, estimate)
     jsonschema.validate(document, read_schema())
     assert document["standard"]["feasible"] is False
@@ -384,12 +384,12 @@ def test_the_result_does_not_promise_feasibility():
 
 
 def test_bad_priors_and_choices_are_refused():
-    """A prior of another size, with gaps, of another model; a column choice that is none."""
+    """A prior of another size, with NaN, or of another model, and an unknown column choice."""
     world, regression = random_regression(0)
     other = chain_experiment(1)
     with pytest.raises(EstimationError, match="one finite number for each of 42"):
         closest_to_prior(regression, np.zeros(3))
-    with pytest.raises(EstimationError, match="with gaps"):
+    with pytest.raises(EstimationError, match="with NaN or infinity"):
         closest_to_prior(regression, np.full(len(world.theta), np.nan))
     with pytest.raises(EstimationError, match="all, independent"):
         closest_to_prior(regression, world.theta, columns="some")

@@ -366,7 +366,7 @@ def test_rows_as_good_as_the_best():
     )
     good, _ = as_good_as_the_best(scores, 0.02)
     assert good.tolist() == [True, True, False, False]
-    with pytest.raises(EstimationError, match="no fit could be tried"):
+    with pytest.raises(EstimationError, match="all fits to parts of the time blocks failed"):
         as_good_as_the_best(np.full((3, 4), np.nan), 0.02)
 
 

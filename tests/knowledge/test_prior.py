@@ -209,7 +209,7 @@ def test_a_body_without_mass_but_with_inertia_cannot_be_repaired(model, mass):
         prior_from_values(model, values)
     prior = prior_from_values(model, values, repair="floor-moments")
     assert prior.trust.tolist() == [1.0, 0.0]
-    assert "nothing could be kept of fore" in prior.findings[0].words
+    assert "no prior is left for fore" in prior.findings[0].words
     first = model.first_column_of_body[1]
     assert not prior.theta[first : first + 10].any()
 

@@ -1,1 +1,1 @@
-"""`Estimate` and the methods that make one: least squares, physical, with a prior; intervals."""
+"""Estimation methods (least squares, physically constrained, with a prior), and intervals."""

@@ -1,8 +1,8 @@
-"""Standard parameters the way people know bodies: mass, centre of mass, inertia about it.
+"""Standard parameters by body: mass, centre of mass, inertia about the centre of mass.
 
 Intervals of the centre of mass are feasible ranges of h / m. Inertia about the centre of mass and
-its principal moments are no linear functions of the parameters, and have no interval here; the
-inertia about the frame of the link, which is one, has.
+its principal moments have no interval, since they are not linear in the parameters; inertia about
+the origin of the link's frame is linear, and has one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from steelyard.robot.inertia import to_com
 
 Array = NDArray[np.float64]
 ENTRIES = (("xx", 0, 0), ("xy", 0, 1), ("yy", 1, 1), ("xz", 0, 2), ("yz", 1, 2), ("zz", 2, 2))
-# the weaker of two kinds stands behind the other
+# from the strongest kind of interval to the weakest
 STRENGTH: tuple[StandardKind, ...] = (
     "confidence",
     "mostly prior",
@@ -26,7 +26,7 @@ STRENGTH: tuple[StandardKind, ...] = (
     "closest to prior",
     "prior only",
 )
-NO_MASS = 1e-6  # of its value: a body whose mass may be below has no limit on its centre of mass
+NO_MASS = 1e-6  # share of the mass; if the mass may be smaller, its centre of mass is unbounded
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class BodyEstimate:
     """A body's parameters.
 
     parameters : the ten standard parameters, about the origin of the link's frame.
-    com : its centre of mass, ``name.cx`` to ``name.cz``, m; none where the mass is zero.
+    com : its centre of mass, ``name.cx`` to ``name.cz``, m; empty where the mass is zero.
     inertia_com : about it, ``name.Ixx_com`` to ``name.Izz_com``, kg m², axes of the link's frame.
     principal_moments : its eigenvalues, ``name.I1`` to ``name.I3``, ascending.
     """
@@ -53,19 +53,19 @@ class BodyEstimate:
 
     @property
     def at_boundary(self) -> bool:
-        """Whether a condition on the body holds with no slack."""
+        """Whether a condition on the body is active."""
         return any(parameter.at_boundary for parameter in self.parameters)
 
     @property
     def all(self) -> tuple[StandardEstimate, ...]:
-        """Everything above, in this order."""
+        """All estimates of the body: parameters, com, inertia_com, principal_moments."""
         return (*self.parameters, *self.com, *self.inertia_com, *self.principal_moments)
 
 
 def body_estimates(
     model: Model, estimate: Estimate, level: float = 0.95
 ) -> tuple[BodyEstimate, ...]:
-    """Every body of an estimate that has standard parameters; none of another."""
+    """Every body of an estimate; empty if the estimate has no standard parameters."""
     by_owner: dict[str, list[StandardEstimate]] = {}
     for column, parameter in zip(model.columns, estimate.standard_parameters(level), strict=False):
         if column.kind == "rigid_body":
@@ -81,7 +81,7 @@ def body_estimates(
 def term_estimates(
     model: Model, estimate: Estimate, level: float = 0.95
 ) -> dict[str, dict[str, StandardEstimate]]:
-    """What is not a body's: per joint or coupling, its parameters by symbol (Ia, fv, fc, fo)."""
+    """The terms of each joint or coupling, by symbol (Ia, fv, fc, fo)."""
     out: dict[str, dict[str, StandardEstimate]] = {}
     for column, parameter in zip(model.columns, estimate.standard_parameters(level), strict=False):
         if column.kind != "rigid_body":
@@ -92,7 +92,7 @@ def term_estimates(
 def all_parameters(
     model: Model, estimate: Estimate, level: float = 0.95
 ) -> tuple[StandardEstimate, ...]:
-    """Everything that there is of every body, then of every joint and coupling."""
+    """All estimates of every body, then of every joint and coupling."""
     bodies = body_estimates(model, estimate, level)
     terms = term_estimates(model, estimate, level)
     return (
@@ -122,7 +122,7 @@ def _body(
         lightest = ten[0].lower
         light = lightest is None or not lightest > NO_MASS * abs(ten[0].value)
         if com_range is not None and not light:
-            # of two that the data determine, this is still a range
+            # even where the data determine h and m, the interval of h / m is a range
             kind: StandardKind = (
                 "feasible range" if known.interval_kind == "confidence" else known.interval_kind
             )

@@ -1,4 +1,4 @@
-"""Standard parameters closest to a priori values, by SVD: paper 001, section IV.
+"""Standard parameters closest to a priori values, by SVD: Gautier and Venture (2013), section IV.
 
 Of all parameters that fit the torques equally well, take those closest to known ones (CAD):
 
@@ -9,21 +9,21 @@ and, with S = diag(chi_e) of the essential parameters, chi_e zero at all other c
     theta = prior + S V1e S1e⁻¹ U1eᵀ (Y - W prior)        W S = U1e S1e V1eᵀ    (eqs 31-33)
 
 Both are one computation on the triangular factor R of the base columns, since W = Q R K: the
-change of the base parameters, delta = beta - K prior, is a least-squares fit, and what is left
-to choose is which standard parameters carry it (``columns``):
+change of the base parameters, delta = beta - K prior, is a least-squares fit, and ``columns``
+chooses which standard parameters change:
 
     "all"          theta = prior + Kᵀ (K Kᵀ)⁻¹ delta: eq 30, the change of smallest norm
-    "independent"  the base columns carry it and all others stay at the prior: what the paper's
-                   Table II shows
+    "independent"  only the base columns change and all others stay at the prior, as in the
+                   paper's Table II
 
-Rank truncation (eq 15) is done where it is exact: K holds the structural dependencies of the
-columns, so that no singular value has to be called zero for them. Beyond that, singular values
-of R K (of R, for "independent") below ``RANK_TOLERANCE`` of the largest are directions which
-the data do not excite; the prior stays there.
+Rank truncation (eq 15) needs no tolerance for structural dependencies of the columns, since K
+states them exactly. Beyond that, singular values of R K (of R, for "independent") below
+``RANK_TOLERANCE`` of the largest are directions that the data do not excite; there the values of
+the prior are kept.
 
 The norm is the paper's: plain numbers in SI units. It depends on units and on link frames, as
-does which columns are base columns. Nothing here looks at physics: the result may be what no
-robot can have, and says so (``Standard.feasible`` is False).
+does which columns are base columns. The result is not constrained to be physical
+(``Standard.feasible`` is False).
 :mod:`steelyard.estimators.physical_counts` counts how many links are physical.
 """
 
@@ -63,15 +63,15 @@ Columns = Literal["all", "independent"]
 COLUMN_CHOICES = ("all", "independent")
 
 RANK_TOLERANCE = 1e-9
-"""Singular values below this share of the largest say that the data leave a direction open."""
+"""Singular values below this share of the largest: directions that the data do not determine."""
 
 
 @dataclass(frozen=True, eq=False)
 class Closest:
     """Standard parameters closest to a prior.
 
-    theta : (n_columns,). prior : (n_columns,) what they are close to.
-    rank : directions in which the data moved them, of ``n_moving`` that could have moved.
+    theta : (n_columns,). prior : (n_columns,).
+    rank : number of directions that the data determine, of ``n_moving``.
     distance : |theta - prior| / |prior|, as below the paper's Table II; infinite where the
         prior is zero.
     """
@@ -105,12 +105,12 @@ def closest_to_prior(
 ) -> Closest:
     """Eq 30, or eq 32 where ``essential`` names the base parameters (by index) that may move.
 
-    prior : (n_columns,) a priori values. columns : which standard parameters carry the change.
+    prior : (n_columns,) a priori values. columns : which standard parameters change.
     weights : (n_groups,) of the torque rows, 1/(N m); by default those of IDIM-WLS.
 
     With "all", the other base parameters keep the prior's values as well: the change of the
-    essential ones is spread over all columns such that no other base parameter notices. For
-    "independent" this is eq 32 as it stands, in which diag(chi_e) cancels, the columns being
+    essential ones is spread over all columns without changing any other base parameter. For
+    "independent" this is eq 32 itself, in which diag(chi_e) cancels, since the columns are
     independent.
     """
     _check_columns(columns)
@@ -145,7 +145,7 @@ def least_change(A: Array, b: Array) -> tuple[Array, int]:
 
 
 def closest_weighted(A: Array, b: Array, scale: ArrayLike) -> Array:
-    """Eq 32 as the paper writes it: S (A S)⁺ b with S = diag(scale), zeros keep a column still.
+    """Eq 32 as the paper writes it: S (A S)⁺ b with S = diag(scale); zero keeps a parameter.
 
     A : (n_rows, n) regressor. b : (n_rows,) torque that the prior does not explain.
     """
@@ -157,9 +157,9 @@ def closest_weighted(A: Array, b: Array, scale: ArrayLike) -> Array:
 def drive_terms_from_fit(model: Model, regression: Regression, prior: ArrayLike) -> Array:
     """The prior (n_columns,) with drive inertia and friction of a first IDIM-WLS (section V-B).
 
-    Makers of robots state neither. Taken are those terms that the torques tell alone, from the
-    fit of all base parameters; a negative one counts as zero. The others (a drive inertia that
-    acts only together with its link's) and offsets stay as they were.
+    Manufacturers state neither. Terms that the data determine individually are replaced by their
+    values in the fit of all base parameters, negative ones by zero. The others (such as a drive
+    inertia that acts only together with its link's) and offsets stay as they were.
     """
     estimate = wls(regression)
     known = prior_values(prior, len(regression.base.columns)).copy()
@@ -185,8 +185,8 @@ def estimate_cad(
     prior : (n_columns,) such as ``model.prior_theta()``. drive_terms : whether those of the
         prior are used, or taken from a first fit; see :func:`drive_terms_from_fit`.
 
-    Base parameters and their intervals are those of WLS; where the data leave directions open,
-    the prior stands there.
+    Base parameters and their intervals are those of WLS; in directions that the data do not
+    determine, the prior's values are used.
     """
     known = _prior(model, regression, prior, drive_terms)
     found = closest_to_prior(regression, known, columns=columns)
@@ -205,7 +205,7 @@ def estimate_cad_essential(
     ceiling: float = CEILING,
     significance: float = SIGNIFICANCE,
 ) -> tuple[Estimate, EssentialPath]:
-    """Standard parameters that leave the prior only for what is essential (eqs 31-33).
+    """Standard parameters that differ from the prior only by essential parameters (eqs 31-33).
 
     The essential base parameters are selected as in
     :func:`steelyard.estimators.essential.estimate_essential`, and fitted again with all others
@@ -222,12 +222,12 @@ def estimate_cad_essential(
 
 
 def prior_values(prior: ArrayLike, n_columns: int) -> Array:
-    """The prior as an array (n_columns,), or a refusal that says what is wrong."""
+    """The prior as an array (n_columns,); raises EstimationError if it is not one."""
     known = np.asarray(prior, dtype=float)
     if known.shape != (n_columns,) or not np.isfinite(known).all():
         raise EstimationError(
             f"a prior needs one finite number for each of {n_columns} columns, not an array of "
-            f"shape {known.shape}" + ("" if np.isfinite(known).all() else " with gaps")
+            f"shape {known.shape}" + ("" if np.isfinite(known).all() else " with NaN or infinity")
         )
     return known
 
@@ -252,22 +252,22 @@ def _prior(model: Model, regression: Regression, prior: ArrayLike, drive_terms: 
 def _with_standard(
     estimate: Estimate, model: Model, regression: Regression, weights: Array, found: Closest
 ) -> Estimate:
-    """The estimate with its standard parameters, labelled as what they are.
+    """The estimate with its standard parameters, labelled as not constrained to be physical.
 
-    Its base parameters are theirs: the same optimum, with the prior in place of the smallest
-    values where the data leave directions open.
+    Its base parameters are K theta: the same optimum, with the prior's values in place of the
+    smallest ones in directions that the data do not determine.
     """
     report = consistency_of(model, found.theta)
     beta = regression.base.K @ found.theta
     bad = [body.link for body in report.bodies if not body.within_rounding]
     words = (
         f"standard parameters are the closest to the prior (|change| is "
-        f"{100 * found.distance:.3g} % of the prior's norm), not constrained to be physical: "
+        f"{100 * found.distance:.3g} % of the prior's norm), not constrained to be physical; "
     )
     words += (
-        f"{len(bad)} of {len(report.bodies)} links are what no body can be ({', '.join(bad)})"
+        f"{len(bad)} of {len(report.bodies)} links are not physical ({', '.join(bad)})"
         if bad
-        else f"all {len(report.bodies)} links happen to be"
+        else f"all {len(report.bodies)} links are physical"
     )
     finding = Finding("warning" if bad else "info", "closest-to-prior", words)
     return replace(

@@ -1,6 +1,6 @@
 """Cluster-robust covariance from the time blocks.
 
-Residuals of filtered signals resemble their neighbours, so sigma² (WᵀW)⁻¹ promises too much.
+Residuals of filtered signals are autocorrelated, so that sigma² (WᵀW)⁻¹ is too small.
 The CR3 (leave-one-block-out) form assumes only that blocks are independent of each other: with
 A = (WᵀW)⁻¹, H_b = W_bᵀ W_b and u_b = W_bᵀ e_b of block b,
 
@@ -28,8 +28,8 @@ def cluster_spread(
 ) -> tuple[Array | None, str]:
     """CR3 covariance (n_base, n_base), or None and the reason.
 
-    inverse : (n_base, rank) with (WᵀW)⁺ = inverse inverseᵀ; in these coordinates WᵀW is one,
-        and what is left without block b is 1 - Q_b, Q_b = inverseᵀ W_bᵀ W_b inverse.
+    inverse : (n_base, rank) with (WᵀW)⁺ = inverse inverseᵀ; in these coordinates WᵀW is 1, and
+        without block b it is 1 - Q_b, Q_b = inverseᵀ W_bᵀ W_b inverse.
     """
     n_blocks = len(regression.keys)
     if n_blocks < MIN_BLOCKS:
@@ -40,25 +40,25 @@ def cluster_spread(
         rows = regression.block_rows(block, weights)
         W = rows[:, :-1] @ inverse
         score = W.T @ (rows[:, -1] - rows[:, :-1] @ beta)
-        left = np.eye(rank) - W.T @ W
+        without = np.eye(rank) - W.T @ W
         try:
-            L = np.linalg.cholesky(left)
+            L = np.linalg.cholesky(without)
         except np.linalg.LinAlgError:
             L = np.zeros((rank, rank))
         if rank and np.diag(L).min() < 1e-5:
             start = number * regression.block_s
             return None, (
                 f"without the time block from {start:g} s of run '{run}' some parameters "
-                "cannot be told at all; repeat the motion or record for longer"
+                "cannot be estimated; repeat the motion or record for longer"
             )
-        step = np.linalg.solve(left, score)
+        step = np.linalg.solve(without, score)
         total += np.outer(step, step)
     covariance = (n_blocks - 1) / n_blocks * (inverse @ total @ inverse.T)
     return covariance, ""
 
 
 def overconfidence(classical: Spread, cluster: Spread) -> tuple[Finding, ...]:
-    """Say so where the classical error bars are clearly too small."""
+    """A warning where the classical error bars are clearly too small."""
     ratio = cluster.sigma / classical.sigma
     ratio = ratio[np.isfinite(ratio)]
     typical = float(np.median(ratio)) if len(ratio) else 1.0
@@ -68,7 +68,7 @@ def overconfidence(classical: Spread, cluster: Spread) -> tuple[Finding, ...]:
         Finding(
             "warning",
             "classical-overconfident",
-            f"residuals depend on their neighbours: error bars that take them as independent "
-            f"are typically {typical:.1f} times too small; intervals here use the time blocks",
+            f"residuals are autocorrelated: error bars that assume independent residuals are "
+            f"typically {typical:.1f} times too small; intervals here use the time blocks",
         ),
     )

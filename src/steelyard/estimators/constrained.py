@@ -1,4 +1,4 @@
-"""What constrained fits have in common: the weighted system they start from, and their result."""
+"""Common parts of constrained fits: the weighted system and the result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from steelyard.regression.regression import Regression
 Array = NDArray[np.float64]
 Weighting = Literal["ols", "wls"]
 
-# A condition whose slack is below this share of its typical size is active.
+# a condition with a slack below this share of its typical size is active
 ACTIVE = 1e-6
 
 
@@ -30,7 +30,7 @@ class System:
     """The compressed data with each torque channel weighted.
 
     weights : (n_groups,) of the row groups. factor : (n_base + 1, n_base + 1) of [W tau].
-    free : the unconstrained least squares on it. sigma : noise of the weighted residuals.
+    free : the unconstrained least-squares fit of it. sigma : noise of the weighted residuals.
     """
 
     weights: Array
@@ -45,7 +45,7 @@ class System:
 
 
 def weighted_system(model: Model, regression: Regression, weighting: Weighting = "wls") -> System:
-    """Weigh the channels, all alike ("ols") or by each joint's own noise ("wls")."""
+    """Weight the channels equally ("ols") or by each joint's own noise ("wls")."""
     if regression.model_hash != model.hash:
         raise EstimationError("the regression belongs to another model")
     weights = np.ones(len(regression.groups))
@@ -54,16 +54,16 @@ def weighted_system(model: Model, regression: Regression, weighting: Weighting =
     factor = regression.system(weights)
     free = triangular_fit(factor)
     freedom = max(regression.n_rows - free.rank, 1)
-    # noise-free data would make residuals infinitely heavy
+    # noise-free data would give infinite weights
     floor = 1e-4 * np.linalg.norm(factor[:, -1]) / np.sqrt(regression.n_rows)
     sigma = float(max(np.sqrt(free.residual_square / freedom), floor, np.finfo(float).tiny))
     return System(weights, factor, free, sigma)
 
 
 def dependence(regression: Regression, system: System) -> float:
-    """How much larger variances are by the time blocks than by independent values, at least 1.
+    """Median ratio of cluster-robust to classical variances, at least 1.
 
-    Residuals that resemble their neighbours say less than their number.
+    Autocorrelated residuals carry less information than as many independent ones.
     """
     free = system.free
     covariance, _ = cluster_spread(regression, system.weights, free.beta, free.inverse)
@@ -79,8 +79,8 @@ class ConstrainedFit:
     """Parameters inside all constraints, exactly, and how they were obtained.
 
     theta : (n_columns,) standard parameters. beta : (n_base,) = K theta.
-    problem : the fit to the data without a prior's weight. solution : of it, where it was solved.
-    squares : |z - R beta|² in units of the noise. pull : the prior and its weight, if it has one.
+    problem : the fit to the data without a prior. solution : of that problem, if it was solved.
+    squares : |z - R beta|² in units of the noise. pull : the prior and its weight, if any.
     """
 
     method: str
@@ -106,11 +106,11 @@ class ConstrainedFit:
 
     @property
     def free(self) -> Fit:
-        """The unconstrained least squares on the same factor."""
+        """The unconstrained least-squares fit of the same system."""
         return self.system.free
 
     def active(self) -> tuple[Statement, ...]:
-        """The conditions that hold with hardly any slack: where the estimate is on the edge."""
+        """The active conditions: those that hold with almost no slack."""
         scale = self.problem.scale
         active = []
         for block in self.blocks:
@@ -131,7 +131,7 @@ def fit_problem(
     pull: float | Array,
     towards: Array,
 ) -> ConicProblem:
-    """The fit on one triangular factor (n_base + 1, n_base + 1) of [W tau]."""
+    """The fit as a conic problem, from a triangular factor (n_base + 1, n_base + 1) of [W tau]."""
     R, z = factor[:-1, :-1] / sigma, factor[:-1, -1] / sigma
     return conic_problem(
         len(scale), given, scale, F=R @ K, g=z, pull=pull / scale**2, towards=towards

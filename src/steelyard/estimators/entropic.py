@@ -1,4 +1,4 @@
-"""Constrained least squares with a prior that knows no frames and no units.
+"""Constrained least squares with a prior whose metric is independent of link frames and units.
 
     minimise |z - R K theta|² + gamma sum_k D(J_k || J0_k)   subject to the constraints
 
@@ -7,14 +7,13 @@ with residuals in units of their noise, and for the body k with pseudo-inertia J
     entropic   D = tr(J0⁻¹ J) - log det(J0⁻¹ J) - 4          (log-det Bregman divergence)
     pullback   D = ½ tr(J0⁻¹ (J - J0) J0⁻¹ (J - J0))         (its second-order part at J0)
 
-Friction, drive inertia and offsets are drawn to zero by a thousandth of that: gamma / 1000 times
-half the square, in typical sizes. Both divergences stay the same when a body's frame or the units
-change. The entropic one grows without limit towards the boundary, so that its bodies are strictly
-physical.
+Friction, drive inertia and offsets are drawn to zero with a thousandth of that weight: gamma / 1000
+times half the square, in typical sizes. Both divergences are independent of the body's frame and of
+units. The entropic one goes to infinity at the boundary, so that its bodies are strictly physical.
 
 Method: primal-dual interior point on the compressed factors (`steelyard.conic.interior_point`).
 Each body is written in coordinates in which its prior is the unit matrix; the log-determinant then
-is a target for the product of S = J0^-½ J J0^-½ and its dual, and is followed exactly, not
+sets a target for the product of S = J0^-½ J J0^-½ and its dual, so that it is treated exactly, not
 approximated.
 """
 
@@ -41,12 +40,12 @@ Metric = Literal["entropic", "pullback"]
 METRICS = get_args(Metric)
 
 PULL = 1e-2
-"""Weight, per typical size, of the pull that places bodies without a prior."""
+"""Weight, per typical size, with which bodies without a prior are drawn to typical ones."""
 TERM_PULL = 1e-3
-"""Trust in terms of typical size, beside one in bodies: friction, drive inertia and offsets are
-drawn to zero with this share of gamma."""
+"""Share of gamma with which friction, drive inertia and offsets are drawn to zero, in typical
+sizes."""
 LEAST_PULL = 1e-6
-"""Weight of that, at least: what no data show must be somewhere."""
+"""Smallest weight of that, which makes terms unique that the data do not determine."""
 
 _BASIS = np.zeros((10, 4, 4))
 """Orthonormal basis of the symmetric 4×4 matrices."""
@@ -73,9 +72,10 @@ class PriorProblem:
 
     theta = origin + turn u: the equations are met by construction, and each body's prior is the
     unit matrix. bodies : the bodies as conditions on u, with their trust (0: no prior).
-    ordinary : all other conditions. anchor : (n_pulled, n_u) and wish : (n_pulled,), where terms
-    and bodies without a prior are drawn to, in typical sizes; of_terms : (n_pulled,) which are
-    terms. start : (n_u,) the prior, or as near as equations let it.
+    ordinary : all other conditions. anchor : (n_pulled, n_u) rows and wish : (n_pulled,) their
+    targets, to which terms and bodies without a prior are drawn, in typical sizes.
+    of_terms : (n_pulled,) which rows are terms. start : (n_u,) the prior, or the closest values
+    that meet the equations.
     """
 
     origin: Array
@@ -128,9 +128,9 @@ class PriorProblem:
         return Placed(theta, self.divergence(theta, metric), found)
 
     def curvature(self, theta: Array, gamma: float, metric: Metric = "entropic") -> Array:
-        """Half the second derivative (n_u, n_u) of gamma D and the weak pulls, with respect to u.
+        """Precision (n_u, n_u) that the prior adds to the data's FᵀF.
 
-        In units where that of the data is FᵀF: the precision that the prior adds.
+        Half the second derivative, with respect to u, of gamma D and the rows of `pulls`.
         """
         anchor, _ = self.pulls(gamma)
         H = anchor.T @ anchor
@@ -146,7 +146,7 @@ class PriorProblem:
         return H
 
     def divergence(self, theta: Array, metric: Metric = "entropic") -> Array:
-        """D (n_bodies,) of every body, in the order of the model; NaN where it has no prior."""
+        """D (n_bodies,) of every body, in the order of the model; NaN without a prior."""
         out = np.full(len(self.first), np.nan)
         for k, first in enumerate(self.first):
             if self.trust[k] > 0.0:
@@ -172,8 +172,8 @@ def prior_problem(
 
     first : where each body's ten columns start. scale : (n_columns,) typical sizes.
     typical : (n_columns,) parameters for bodies that have no prior. given : the constraints.
-    prior : (n_columns,) parameters, of which those of bodies with trust > 0 must be strictly
-    physical, and no others count. trust : (n_bodies,) multiples of gamma.
+    prior : (n_columns,) parameters; only bodies with trust > 0 are used, and they must be strictly
+    physical. trust : (n_bodies,) multiples of gamma.
     """
     T, centre = np.diag(scale), np.zeros(len(scale))
     own = np.asarray(first, dtype=np.int64)[:, None] + np.arange(10)
@@ -188,7 +188,7 @@ def prior_problem(
     anchored = np.ones(len(scale), dtype=bool)
     anchored[own[known[:, 0]]] = False
     bodies = _bodies(own, y, N)
-    # with every parameter of a body given, there is nothing to weigh
+    # bodies whose parameters are all fixed have no variables
     keep = [k for k, body in enumerate(bodies) if body.columns]
     terms = np.ones(len(scale), dtype=bool)
     terms[own] = False
@@ -234,9 +234,9 @@ def _bodies(own: NDArray[np.int64], y: Array, N: Array) -> list[MatrixCondition]
 
 
 def _implied(block: Block, starts: set[int]) -> bool:
-    """Whether a block says no more than that a body, which is a condition already, is physical.
+    """Whether a block only states that a body of the problem is physical, which `bodies` does.
 
-    starts : the first columns of those bodies.
+    starts : the first columns of the bodies of the problem.
     """
     return (
         block.kind == "psd"
@@ -250,7 +250,7 @@ def _implied(block: Block, starts: set[int]) -> bool:
 def _without_equations(T: Array, given: Sequence[Block]) -> tuple[Array, Array]:
     """y and N with theta = T (y + N u) for all theta that meet the equations, NᵀN = 1, Nᵀy = 0.
 
-    Columns that no equation touches keep their coordinates in T.
+    Columns that appear in no equation keep their coordinates in T.
     """
     n = len(T)
     rows, ends = [], []
@@ -275,8 +275,8 @@ def _without_equations(T: Array, given: Sequence[Block]) -> tuple[Array, Array]:
     left = float(np.max(np.abs(E @ y - e), initial=0.0))
     if left > 1e-6 * (1.0 + float(np.max(np.abs(e), initial=0.0))):
         raise EstimationError(
-            f"the equations among the parameters contradict each other, by {left:.1e} of a prior's "
-            "size"
+            f"the equations among the parameters contradict each other, by {left:.1e} of the "
+            "prior's size"
         )
     free = np.flatnonzero(~touched)
     N = np.zeros((n, len(free) + int(touched.sum()) - rank))
@@ -318,7 +318,7 @@ def _ordinary(given: Sequence[Block], origin: Array, turn: Array) -> list[Matrix
 
 
 def _arrow(entries: Array) -> Array:
-    """The matrix [[t, xᵀ], [x, t 1]], psd when t is at least the norm of x."""
+    """The matrix [[t, xᵀ], [x, t 1]], which is psd if and only if t >= |x|."""
     M = np.asarray(entries[0] * np.eye(len(entries)))
     M[0, 1:] = M[1:, 0] = entries[1:]
     return M
@@ -329,7 +329,7 @@ def _tuple(values: Array | NDArray[np.int64]) -> tuple[int, ...]:
 
 
 def drawn_prior_solver(shared: Shared) -> Solver:
-    """From gamma and how often each block is drawn (1 + n_blocks,) to base parameters or NaN."""
+    """Solver from gamma and counts of drawn blocks (1 + n_blocks,) to base parameters or NaN."""
     given: dict[str, NDArray[Any]] = dict(shared)
     small, K, sigma = given["small"], given["K"], float(given["sigma"][0])
     metric: Metric = str(given["metric"][0])  # type: ignore[assignment]

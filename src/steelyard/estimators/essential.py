@@ -1,19 +1,19 @@
-"""Essential parameters: weighted least squares on as few base parameters as the data bear out.
+"""Essential parameters: weighted least squares on the few base parameters that the data determine.
 
-IDIM-WLS of paper 001, section III, with the reduction of its reference [10] (Pham and Gautier
-1991): the base parameter with the largest relative standard deviation is set to zero, the rest
-are fitted again, and so on until both hold,
+IDIM-WLS of Gautier and Venture (2013), section III, with the reduction of Pham and Gautier (1991):
+the base parameter with the largest relative standard deviation is set to zero, the rest are fitted
+again, and so on until both hold,
 
     sigma_i / |beta_i| <= limit   for all that remain,
     limit = min(multiple · smallest sigma_i / |beta_i|,  ceiling)
 
 or until the next removal would make the fit significantly worse than that of all base
-parameters. The order uses the classical standard deviations (eqs 11-12), in which the noise
+parameters. The order uses the classical standard deviations (eqs 11-12), to which the noise
 level is one common factor.
 
-The test is an F-test in which the time blocks say what the rows are worth; see
-:mod:`steelyard.estimators.significance`. Everything comes from the triangular factors; no
-sample is touched again.
+The test is an F-test with the effective number of rows from the time blocks; see
+:mod:`steelyard.estimators.significance`. All is computed from the triangular factors, without
+reading the samples again.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from steelyard.regression.regression import Regression
 Array = NDArray[np.float64]
 
 MULTIPLE = 30.0
-"""How many times the smallest relative standard deviation the largest may be."""
+"""Largest allowed ratio of the largest to the smallest relative standard deviation."""
 
 CEILING = 0.5
-"""Relative standard deviation above which a 95 % interval holds zero, whatever the smallest is."""
+"""Largest allowed relative standard deviation: above it, a 95 % interval contains zero."""
 
 SIGNIFICANCE = 0.05
 """Level of the F-test."""
@@ -64,9 +64,8 @@ def estimate_essential(
     ceiling : largest relative standard deviation that may remain.
     significance : a removal is refused where the F-test's p-value is below it; 0 never refuses.
 
-    Parameters that were removed are ``held`` at zero. Intervals are those of the reduced fit:
-    they take the selection as if it had been known beforehand. Refused where nothing would be
-    left.
+    Parameters that were removed are ``held`` at zero. Intervals are those of the reduced fit and
+    do not account for the selection. Raises EstimationError if no parameter would remain.
     """
     path = essential_path(regression, multiple=multiple, ceiling=ceiling, significance=significance)
     weights = 1.0 / joint_noise(regression)
@@ -83,8 +82,8 @@ def essential_path(
 ) -> EssentialPath:
     """Remove base parameters one by one; see :func:`estimate_essential`.
 
-    Ties go to the later column, so that those which stay are the first from the left, as with
-    base parameters.
+    Of equal ones the last column is removed, so that the first columns stay, as with base
+    parameters.
     """
     _check_limits(multiple, ceiling, significance)
     weights = 1.0 / joint_noise(regression)
@@ -97,7 +96,7 @@ def essential_path(
         return relative_error(regression, placed(fit.beta, columns, n))
 
     fit = whole
-    # what the data leave open goes first: no torque changes without it
+    # undetermined parameters first: removing them changes no torque
     while not fit.determined.all():
         gone = kept.pop(int(np.flatnonzero(~fit.determined)[-1]))
         fit = triangular_fit(factor[:, [*kept, n]])
@@ -105,21 +104,21 @@ def essential_path(
         removals.append(Removal(names[gone], math.inf, math.nan, len(kept), error, None, None))
     if not kept:
         raise EstimationError(
-            "an essential reduction would remove everything: the data determine none of "
+            "an essential reduction would remove all parameters: the data determine none of "
             f"{listed(names)}; record a motion that moves the joints"
         )
     test = significance_test(regression, weights, kept, fit)
     removed: list[int] = []
-    worth, effective = test.p_value(kept, float(factor[:, -1] @ factor[:, -1]))
-    if significance and worth >= significance:
+    p_of_none, effective = test.p_value(kept, float(factor[:, -1] @ factor[:, -1]))
+    if significance and p_of_none >= significance:
         raise EstimationError(
-            "an essential reduction would remove everything: without any parameter the torques "
-            f"are fitted no worse than chance explains (p = {worth:.2g}, not below "
+            "an essential reduction would remove all parameters: a model without parameters fits "
+            f"the torques not significantly worse (p = {p_of_none:.2g}, not below "
             f"{significance:g}; {regression.n_rows} torque values are worth {effective:.0f} "
             "independent ones); check that torques and positions belong together, or record more"
         )
     while True:
-        # the noise level is one common factor: that of the full fit serves throughout
+        # the noise level is a common factor: use that of the full fit throughout
         sigma = np.sqrt(test.variance * np.sum(fit.inverse**2, axis=1))
         with np.errstate(divide="ignore"):
             relative = sigma / np.abs(fit.beta)
@@ -132,25 +131,25 @@ def essential_path(
             stopped = "all essential"
             reason = (
                 f"{len(kept)} of {n} base parameters are essential: relative standard deviations "
-                f"reach from {100 * smallest:.2g} % to {100 * share:.2g} % ({name}), and the "
+                f"are from {100 * smallest:.2g} % to {100 * share:.2g} % ({name}), and the "
                 f"limit is {100 * limit:.2g} %"
             )
             break
         rest = [*kept[:worst], *kept[worst + 1 :]]
         if not rest:
             raise EstimationError(
-                f"an essential reduction would remove everything: the last parameter, {name}, is "
-                f"known to {100 * share:.2g} % only, above the limit of {100 * limit:.2g} %; "
-                "raise ceiling, or record more"
+                f"an essential reduction would remove all parameters: the last one, {name}, has "
+                f"a relative standard deviation of {100 * share:.2g} %, above the limit of "
+                f"{100 * limit:.2g} %; raise ceiling, or record more"
             )
         lighter = triangular_fit(factor[:, [*rest, n]])
         p_value, effective = test.p_value([*removed, kept[worst]], lighter.residual_square)
         if p_value < significance:
             stopped = "fit would be worse"
             reason = (
-                f"{len(kept)} of {n} base parameters remain: {name} is known to "
-                f"{100 * share:.2g} % only, above the limit of {100 * limit:.2g} %, but without "
-                f"it the fit would be significantly worse than that of all (p = {p_value:.2g})"
+                f"{len(kept)} of {n} base parameters remain: {name} has a relative standard "
+                f"deviation of {100 * share:.2g} %, above the limit of {100 * limit:.2g} %, but "
+                f"without it the fit is significantly worse than with all (p = {p_value:.2g})"
             )
             break
         removals.append(
@@ -170,7 +169,7 @@ def essential_path(
 
 
 def with_path(estimate: Estimate, path: EssentialPath, held_at: str) -> Estimate:
-    """The estimate with the path of its selection, and what is to be said of it."""
+    """The estimate with the path of its selection and the findings about it."""
     return replace(
         estimate,
         selection=path,
@@ -186,7 +185,7 @@ def placed(values: Array, columns: Sequence[int], n: int) -> Array:
 
 
 def selection_findings(path: EssentialPath, held_at: str) -> tuple[Finding, ...]:
-    """Say what was selected, and what that does to the intervals."""
+    """Findings: what was selected, and what that means for the intervals."""
     gone = path.removals
     findings = []
     if gone:
@@ -194,9 +193,8 @@ def selection_findings(path: EssentialPath, held_at: str) -> tuple[Finding, ...]
             Finding(
                 "info",
                 "conditional-on-selection",
-                f"{path.reason}; {len(gone)} are held at {held_at}, and intervals of the others "
-                "take this as known, although the same data chose it: they say nothing of what "
-                "the removed ones may be",
+                f"{path.reason}; {len(gone)} are held at {held_at}. Intervals of the others do "
+                "not account for this selection, which the same data made",
             )
         )
     if path.test == "independent":
@@ -204,8 +202,8 @@ def selection_findings(path: EssentialPath, held_at: str) -> tuple[Finding, ...]
             Finding(
                 "warning",
                 "selection-takes-rows-as-independent",
-                "the time blocks give no covariance, so that the test of the selection takes "
-                "residuals as independent: it keeps more parameters than the data bear out",
+                "the time blocks give no covariance, so that the test of the selection assumes "
+                "independent residuals: it keeps more parameters than the data justify",
             )
         )
     return tuple(findings)

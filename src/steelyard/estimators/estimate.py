@@ -1,4 +1,4 @@
-"""What an estimator returns: parameters with intervals, and how far to trust them."""
+"""What an estimator returns: parameters with intervals, and findings."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ StandardKind = Literal[
     "confidence", "mostly prior", "feasible range", "closest to prior", "prior only"
 ]
 MOSTLY_PRIOR = 0.5
-"""Share of a parameter's variance; with less from the data it is called mostly prior."""
+"""A parameter is called mostly prior if less than this share of its variance is from the data."""
 
 
 @dataclass(frozen=True)
 class Spread:
     """A covariance of the base parameters and how it was obtained.
 
-    kind : "classical" takes residuals as independent (paper 000, eqs 81-82); "cluster" lets
-        them depend on each other within a time block (CR3); "resampling" is the spread of
-        estimates from time blocks drawn anew.
+    kind : "classical" assumes independent residuals (Sousa and Cortesão 2014, eqs 81-82);
+        "cluster" allows dependence within a time block (CR3); "resampling" is the covariance of
+        estimates from resampled time blocks.
     covariance : (n_base, n_base); rows and columns of undetermined parameters are NaN.
     degrees_of_freedom : of the t distribution that its intervals use.
     """
@@ -54,11 +54,11 @@ class Spread:
 
 @dataclass(frozen=True)
 class ChannelFit:
-    """How well one torque channel is explained.
+    """How well the estimate fits one torque channel.
 
     rms, sigma : root mean square of the residual, and the standard deviation of the channel's
         noise that the weights used (N m or N). torque_rms : of the torque itself.
-    relative_error : |residual| / |torque| (paper 000, eq 84).
+    relative_error : |residual| / |torque| (Sousa and Cortesão 2014, eq 84).
     """
 
     name: str
@@ -78,10 +78,10 @@ class ParameterEstimate:
     """One base parameter.
 
     sigma : classical standard deviation. sigma_cluster : the one from the time blocks.
-    relative_sigma_percent : of the one that the interval uses, in percent of the value.
+    relative_sigma_percent : the one that the interval uses, in percent of the value.
     interval_kind : "confidence" (determined by data), "mostly prior" (more by a prior than by
-        data), "undetermined", or "held": not estimated but held at its value, by a selection of
-        what is worth estimating.
+        data), "undetermined", or "held": not estimated but held at its value by a selection of
+        essential parameters.
     """
 
     name: str
@@ -102,11 +102,11 @@ class Standard:
 
     theta : (n_columns,) values with K theta = beta.
     feasible : whether theta satisfies every constraint exactly, on these digits. False where the
-        method does not look at physics: then theta may be what no robot can have.
+        method is unconstrained: theta may not be physical.
     active : the conditions that hold with no slack.
-    moved : how far, in units of typical parameters, the solver's answer was moved inside.
+    moved : how far, in units of typical parameters, the solver's answer was moved to be feasible.
     ranges : (n_columns, 2) smallest and largest value that constraints and fit allow.
-    com_ranges : (n_bodies, 3, 2) the same of the coordinates (m) of each centre of mass.
+    com_ranges : (n_bodies, 3, 2) the same for the coordinates (m) of each centre of mass.
     """
 
     theta: Array
@@ -121,12 +121,12 @@ class Standard:
 class StandardEstimate:
     """One standard parameter.
 
-    interval_kind : "confidence" where the data determine it alone, "mostly prior" where they do so
-        less than a prior, "feasible range" where they
-        determine a combination and constraints limit it, "closest to prior" where only a
-        combination is determined and the value is the choice nearest to known ones, "prior only"
-        where no torque shows it or it was not estimated.
-    at_boundary : whether a condition on its body or joint holds with no slack.
+    interval_kind : "confidence" where the data determine it individually, "mostly prior" where a
+        prior determines it more than the data do, "feasible range" where the data determine only
+        a combination and constraints limit it, "closest to prior" where they determine only a
+        combination and the value is the closest to the prior, "prior only" where no torque
+        depends on it or it was not estimated.
+    at_boundary : whether a condition on its body or joint is active.
     """
 
     name: str
@@ -144,20 +144,20 @@ class Estimate:
 
     beta : (n_base,) values that predict torques; undetermined ones are the smallest that fit.
     determined : (n_base,) whether the data determine each.
-    spreads : the classical covariance first; the cluster-robust one behind it if the time
+    spreads : the classical covariance first, then the cluster-robust or resampled one if the time
         blocks allow it. Intervals use the last.
-    condition, condition_scaled : of the weighted regressor, raw and with columns of size one.
+    condition, condition_scaled : of the weighted regressor, raw and with columns of norm one.
     relative_error : |residual| / |torque| over all channels, unweighted.
     runs : what was done to the log of each run.
-    prior : what the prior was and how much it counted, where the method takes one.
-    term_comparison : what other sets of terms would give, where they were tried.
-    selection : how the essential parameters were selected, where the method does.
+    prior : the prior and its weight, where the method takes one.
+    term_comparison : how well other sets of terms fit, where they were tried.
+    selection : how the essential parameters were selected, where the method does so.
     standard : the standard parameters, where the method gives them.
     held : base parameters (by index) that were not estimated but held at their value in beta:
         at zero by a selection, or at a prior's value. They have no interval, and the intervals
-        of the others are given these values.
+        of the others are conditional on these values.
     data_share : (n_base,) share of each base parameter's variance that comes from the data and
-        not from a prior, NaN for those that no prior concerns; None where no prior counts.
+        not from a prior, NaN for those without a prior; None if the method has no prior.
     """
 
     method: str
@@ -219,7 +219,7 @@ class Estimate:
         return tuple(out)
 
     def _kind(self, k: int) -> BaseKind:
-        """What the interval of base parameter k is."""
+        """Kind of the interval of base parameter k."""
         if k in self.held:
             return "held"
         share = float("nan") if self.data_share is None else float(self.data_share[k])
@@ -228,19 +228,19 @@ class Estimate:
         return "confidence" if self.determined[k] else "undetermined"
 
     def fates(self) -> tuple[Fate, ...]:
-        """The fate of every standard parameter, under this data."""
+        """Whether the data determine each standard parameter, and in which combination."""
         fates = []
         for column, fate in enumerate(self.base.fates()):
             rows = np.flatnonzero(self.base.K[:, column])
             lost = [self.base.names[row] for row in rows if not self.determined[row]]
             if lost:
-                words = f"not excited by this data: {', '.join(lost)} cannot be told apart"
+                words = f"not excited by this data: {', '.join(lost)} cannot be estimated"
                 fate = Fate(fate.name, "not excited", words)
             fates.append(fate)
         return tuple(fates)
 
     def standard_parameters(self, level: float = 0.95) -> tuple[StandardEstimate, ...]:
-        """Every standard parameter with its interval; none where the method gives none."""
+        """Every standard parameter with its interval; empty where the method gives none."""
         if self.standard is None:
             return ()
         half = self.spread.half_width(level)

@@ -1,4 +1,4 @@
-"""How an estimate was obtained: what its prior did, which terms were tried, what was selected."""
+"""How an estimate was obtained: its prior, the terms that were tried, the selected parameters."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Stop = Literal["all essential", "fit would be worse"]
 
 @dataclass(frozen=True)
 class PriorRecord:
-    """What the prior of an estimate was, and how much it counted.
+    """The prior of an estimate, and its weight.
 
     source : where its values come from. metric : "entropic" or "pullback".
-    gamma : its weight. rule : that chose the weight, "given" without one, or "no prior" where it
+    gamma : its weight. rule : that chose the weight; "given" if the user did, or "no prior" if it
         states no masses. trials : the weights that were tried.
     divergence : from the prior, by body. iterations : steps of the solver.
     """
@@ -46,8 +46,9 @@ class PriorRecord:
 class TermTrial:
     """One set of terms.
 
-    kinds : of its terms; the model's own set may have others for some joints.
-    score : mean squared residual of what was left out, in units of the noise. standard_error :
+    kinds : of its terms; the model's own set may have different kinds for some joints.
+    stated : whether it is the model's own set.
+    score : mean squared residual of left-out blocks, in units of the noise. standard_error :
         of its difference from the best score. as_good : whether it predicts as well as the best.
     """
 
@@ -69,7 +70,7 @@ class TermComparison:
 
     @property
     def stated(self) -> TermTrial:
-        """The set of the model."""
+        """The model's own set of terms."""
         return next(trial for trial in self.trials if trial.stated)
 
     def as_json(self) -> dict[str, Any]:
@@ -82,14 +83,14 @@ class TermComparison:
 
 @dataclass(frozen=True)
 class Removal:
-    """One base parameter that was set to zero.
+    """One base parameter that was removed.
 
-    relative_sigma : when it went, as a share of its value; infinite where the data left it open.
+    relative_sigma : when it was removed, as a share of its value; infinite if undetermined.
     smallest : the smallest relative standard deviation then.
     n_left : base parameters that remain after it. relative_error : of the fit without it.
-    p_value : of the F-test of the fit without it against the full one; None where the removal
-        changes no torque, since the data left the parameter open.
-    effective_rows : how many independent torque values the rows are worth in that test.
+    p_value : of the F-test of the fit without it against the full one; None where the data did
+        not determine it, so that the removal changes no torque.
+    effective_rows : effective number of independent torque values in that test.
     """
 
     name: str
@@ -103,13 +104,14 @@ class Removal:
 
 @dataclass(frozen=True)
 class EssentialPath:
-    """How the essential parameters were arrived at.
+    """How the essential parameters were selected.
 
     essential : indices of the base parameters that remain, ascending; names : theirs.
     removals : in the order in which they happened.
     relative_error : of the full fit, to compare with.
     stopped, reason : why no more were removed, as a word and in words.
-    test : "cluster" where the time blocks carry the F-test, "independent" where they could not.
+    test : "cluster" if the F-test uses the time blocks, "independent" if it assumes independent
+        residuals.
     """
 
     essential: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""What an estimator is: its name, what it needs and promises, and the function that runs it."""
+"""Definition of an estimator: its name, what it needs and guarantees, and its function."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ Option = Literal["gamma", "n_resamples", "ranges", "constraints", "compare_terms
 
 @dataclass(frozen=True)
 class EstimationOptions:
-    """How an estimate is to be made.
+    """Options of an estimate.
 
     method : name of the estimator.
     gamma : weight of the prior, or the rule by which the data choose it.
-    n_resamples, ranges : how intervals of constrained estimates are found.
+    n_resamples : resamples for the confidence intervals of constrained estimates, 0 for none.
+    ranges : whether to compute feasible ranges.
     """
 
     method: str = DEFAULT_METHOD
@@ -37,11 +38,11 @@ class EstimationOptions:
 
 @dataclass(frozen=True, eq=False)
 class EstimationTask:
-    """What an estimator is given.
+    """Input of an estimator.
 
-    prior : None for the estimators that take none. constraints : None for physics alone.
+    prior : None for the estimators that take none. constraints : None for the default ones.
     threads : the result does not depend on it.
-    progress : called with what is done, and how many of how many problems are solved.
+    progress : called with the name of the work, the number of solved problems and their total.
     """
 
     model: Model
@@ -59,7 +60,7 @@ class EstimationTask:
         return self.prior
 
     def progress_of(self, what: str) -> Callable[[int, int], None] | None:
-        """The progress of one part of the work."""
+        """The progress function for one part of the work."""
         progress = self.progress
         if progress is None:
             return None
@@ -71,13 +72,13 @@ class Estimator:
     """One estimator.
 
     description : what it does, in one line of help, without its name.
-    run : the function that makes the estimate, and the constrained fit behind it, if it has one.
+    run : the function; returns the estimate and the constrained fit that it is from, if any.
     prior : "none" if it takes none; "values" if it needs values of the parameters, physical or
-        not; "bodies" if it needs bodies that are physical. By default those of the robot file.
-    options : what it uses of `EstimationOptions`, and whether it uses constraints and can compare
+        not; "bodies" if it needs physical bodies. The default prior is the robot file's.
+    options : which of `EstimationOptions` it uses, and whether it uses constraints and can compare
         sets of terms.
-    gives_standard : it promises standard parameters, not only base parameters.
-    physical : it promises standard parameters that a physical robot can have.
+    gives_standard : it guarantees standard parameters, not only base parameters.
+    physical : it guarantees physical standard parameters.
     """
 
     name: str
@@ -90,5 +91,5 @@ class Estimator:
 
     @property
     def takes_prior(self) -> bool:
-        """Whether it is drawn to, or completed by, known values."""
+        """Whether it needs a prior."""
         return self.prior != "none"

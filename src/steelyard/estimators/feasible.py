@@ -1,10 +1,10 @@
-"""The least-squares optimum within what is physically possible: FBPE of paper 000.
+"""Least squares with physical constraints: FBPE of Sousa and Cortesão (2014).
 
     minimise |z - R K theta|²   subject to   the constraints on theta        (eqs 64-75)
 
-on the compressed factors, with weights per joint as in `least_squares`. What the data leave
-open is placed as close as possible to known values (a prior, or typical bodies) by a pull that
-is too weak to matter to the fit.
+on the compressed factors, with weights per joint as in `least_squares`. Parameters that the data
+do not determine are drawn to known values (a prior, or typical bodies) with a weight that is too
+small to change the fit.
 """
 
 from __future__ import annotations
@@ -49,9 +49,8 @@ def fit_feasible(
 ) -> ConstrainedFit:
     """The constrained optimum from the factors.
 
-    prior : (n_columns,) where to place what the data leave open; typical bodies if None.
-    pull : weight of that placement, for a deviation of typical size, in units where one is a
-        residual of one sigma.
+    prior : (n_columns,) values for what the data do not determine; typical bodies if None.
+    pull : weight of a deviation of typical size from them; 1 is that of a residual of one sigma.
     """
     system = weighted_system(model, regression, weighting)
     given = blocks(model, constraints or Constraints())
@@ -64,9 +63,9 @@ def fit_feasible(
     problem = fit_problem(system.factor, system.sigma, K, given, scale, weights, towards)
     solution = solve(problem)
     if solution.status not in ("solved", "stalled"):
-        check_constraints(model, constraints or Constraints())  # names the culprits, if any
+        check_constraints(model, constraints or Constraints())  # raises if they contradict
         raise EstimationError(
-            f"the constrained fit has no solution (the solver said {solution.said}), although "
+            f"the constrained fit has no solution (solver status: {solution.said}), although "
             "the constraints do not contradict each other: check the units of the data"
         )
     settled = settle(solution.theta, given, scale)

@@ -1,4 +1,4 @@
-"""Intervals of constrained estimates, each labelled with what it is."""
+"""Intervals of constrained estimates, each labelled with its kind."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def with_intervals(
 ) -> Estimate:
     """The estimate of a constrained fit.
 
-    n_resamples : how often the time blocks are drawn anew for the confidence intervals; 0 for
+    n_resamples : how often the time blocks are resampled for the confidence intervals; 0 for
         none. ranges : whether to compute, for each standard parameter that the data do not
-        determine alone, the smallest and largest value that constraints and fit allow.
+        determine individually, the smallest and largest value that constraints and fit allow.
     threads : how many conic problems are solved at once; the result does not depend on it.
     progress : called with how many of how many conic problems are done.
     """
@@ -54,7 +54,7 @@ def with_intervals(
                         "warning",
                         "no-cluster-covariance",
                         f"{len(regression.keys)} time blocks are too few to resample: error bars "
-                        "take residuals as independent; record for longer",
+                        "assume independent residuals; record for longer",
                     )
                 )
             else:
@@ -91,7 +91,7 @@ def with_intervals(
 
 
 def edge_findings(fit: ConstrainedFit) -> tuple[Finding, ...]:
-    """Say what physics cost the fit, and which conditions it ended on."""
+    """Findings about the conditions that are active at the fit."""
     active = fit.active()
     findings = []
     if active:
@@ -100,8 +100,8 @@ def edge_findings(fit: ConstrainedFit) -> tuple[Finding, ...]:
             Finding(
                 "info",
                 "on-the-boundary",
-                f"{len(active)} conditions hold with no slack, so that intervals of the "
-                f"parameters they bind are one-sided at best: {first}"
+                f"{len(active)} conditions hold with no slack; intervals of the parameters that "
+                f"they bind are valid on one side at most: {first}"
                 + (f"; and {len(active) - 6} more" if len(active) > 6 else ""),
             )
         )
@@ -115,9 +115,9 @@ def edge_findings(fit: ConstrainedFit) -> tuple[Finding, ...]:
             Finding(
                 "warning",
                 "default-bound-active",
-                f"the fit ends on the default bound of {len(bounded)} bodies "
-                f"({bounded[0].words}): the data leave their mass open, or the masses of the "
-                "robot file are placeholders; state what is known of them, or second_moment",
+                f"the fit is at the default bound of {len(bounded)} bodies "
+                f"({bounded[0].words}): the data do not determine their mass, or the masses of "
+                "the robot file are placeholders; constrain them, or set second_moment",
             )
         )
     return tuple(findings)

@@ -1,7 +1,8 @@
 """Ordinary and per-joint weighted least squares on the compressed factors.
 
-OLS is paper 000, eqs 72 and 81-83. WLS is IDIM-WLS of paper 001, section III: the rows of joint
-j are divided by sigma_j, the residual's standard deviation in joint j's own least squares.
+OLS is Sousa and Cortesão (2014), eqs 72 and 81-83. WLS is IDIM-WLS of Gautier and Venture (2013),
+section III: the rows of joint j are divided by sigma_j, the standard deviation of the residual in a
+least-squares fit of joint j alone.
 """
 
 from __future__ import annotations
@@ -20,25 +21,25 @@ from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
 
-# Singular values of the column-scaled factor below this share of the largest say that the
-# data leave a direction open; what noise lifts above it shows up as a large sigma instead.
+# Singular values of the column-scaled factor below this share of the largest: directions that the
+# data do not determine. Where noise raises one above it, sigma is large instead.
 RANK_TOLERANCE = 1e-9
 
 
 def ols(regression: Regression) -> Estimate:
-    """Ordinary least squares: every torque row counts the same."""
+    """Ordinary least squares: all torque rows have the same weight."""
     return solve(regression, np.ones(len(regression.groups)), "ols")
 
 
 def wls(regression: Regression) -> Estimate:
-    """Least squares with each joint's rows in units of that joint's own noise."""
+    """Least squares with each joint's rows divided by that joint's own noise."""
     return solve(regression, 1.0 / joint_noise(regression), "wls")
 
 
 def joint_noise(regression: Regression) -> Array:
     """sigma_j (n_groups,) N m or N, from each joint's own least squares.
 
-    A joint without rows gets one: it has nothing to weigh.
+    It is 1 for a joint without rows.
     """
     check_torques(regression)
     sigma = np.ones(len(regression.groups))
@@ -53,7 +54,7 @@ def joint_noise(regression: Regression) -> Array:
         if freedom <= 0:
             raise EstimationError(
                 f"joint '{group.name}' has {n_rows} torque values for {solved.rank} parameters: "
-                "its noise cannot be told; record more samples"
+                "its noise cannot be estimated; record more samples"
             )
         sigma[g] = np.sqrt(solved.residual_square / freedom)
         torque_rms = np.linalg.norm(factor[:, -1]) / np.sqrt(n_rows)
@@ -94,7 +95,7 @@ def triangular_fit(factor: Array) -> Fit:
     rank = int(np.count_nonzero(s > RANK_TOLERANCE * s[0])) if s[0] > 0 else 0
     inverse = (Vt[:rank].T / s[:rank]) / scale[:, None]
     beta = inverse @ (U[:, :rank].T @ z)
-    # a column that the null space touches is not determined
+    # a column with a part in the null space is not determined
     determined = np.linalg.norm(Vt[rank:], axis=0) < 1e-6
     residual = z - R @ beta
     raw = np.linalg.svd(R, compute_uv=False)
@@ -110,15 +111,15 @@ def triangular_fit(factor: Array) -> Fit:
 
 
 def check_torques(regression: Regression) -> None:
-    """Refuse a joint whose torque is zero throughout: it was not measured."""
+    """Refuse a joint whose torque is zero in all rows: it was not measured."""
     for g, (group, factor) in enumerate(
         zip(regression.groups, regression.group_factors, strict=True)
     ):
         n_rows = int(regression.counts[:, g].sum())
         if n_rows and not np.linalg.norm(factor[:, -1]) > 1e-150:
             raise EstimationError(
-                f"the torque of '{group.name}' is zero in all {n_rows} rows, which would count as "
-                "a measurement: leave its column out of the log, or mark it missing"
+                f"the torque of '{group.name}' is zero in all {n_rows} rows, as if it had not been "
+                "measured: leave its column out of the log, or mark it missing"
             )
 
 
@@ -130,10 +131,10 @@ def solve(
     moving: Sequence[int] | None = None,
     fixed: Array | None = None,
 ) -> Estimate:
-    """Least squares with these weights per row group, in 1/(N m) or 1/N.
+    """Least squares with these weights of the row groups, in 1/(N m) or 1/N.
 
     moving : the base parameters (by index) to estimate, all if None; the others are held at
-        their values in ``fixed`` (n_base,), zero if None, and covariances take these as given.
+        their values in ``fixed`` (n_base,), zero if None; covariances are conditional on these.
     """
     check_torques(regression)
     n = regression.base.rank
@@ -219,7 +220,7 @@ def channel_fits(regression: Regression, beta: Array, weights: Array) -> tuple[C
 
 
 def relative_error(regression: Regression, beta: Array) -> float:
-    """|tau - W beta| / |tau| over all rows, unweighted (paper 000, eq 84)."""
+    """|tau - W beta| / |tau| over all rows, unweighted (Sousa and Cortesão 2014, eq 84)."""
     squares = [
         (fit.n_rows * fit.rms**2, fit.n_rows * fit.torque_rms**2)
         for fit in channel_fits(regression, beta, np.ones(len(regression.groups)))
@@ -229,7 +230,7 @@ def relative_error(regression: Regression, beta: Array) -> float:
 
 
 def excitation_findings(regression: Regression, fit: Fit) -> tuple[Finding, ...]:
-    """Say which base parameters the data leave open."""
+    """A warning that names the base parameters that the data do not determine."""
     open_ones = [
         name for name, known in zip(regression.base.names, fit.determined, strict=True) if not known
     ]
@@ -248,15 +249,15 @@ def excitation_findings(regression: Regression, fit: Fit) -> tuple[Finding, ...]
         Finding(
             "warning",
             "not-excited",
-            f"the motion leaves {n_open} direction{'s' if n_open > 1 else ''} open, so "
-            f"{len(open_ones)} of {regression.base.rank} base parameters cannot be told: "
+            f"the motion does not excite {n_open} direction{'s' if n_open > 1 else ''}, so "
+            f"{len(open_ones)} of {regression.base.rank} base parameters cannot be estimated: "
             f"{listed(open_ones)}; {advice}",
         ),
     )
 
 
 def impossible_findings(estimate: Estimate) -> tuple[Finding, ...]:
-    """Name parameters whose whole interval lies where no physical robot can be."""
+    """A warning that names parameters whose whole interval is physically impossible."""
     base = estimate.base
     signed = ("m", "Ixx", "Iyy", "Izz", "Ia", "fv", "fc")
     names = []
@@ -270,8 +271,8 @@ def impossible_findings(estimate: Estimate) -> tuple[Finding, ...]:
         Finding(
             "warning",
             "impossible-values",
-            f"{len(names)} parameters are negative with their whole interval, which no robot can "
-            f"have: {listed(names)}; look for a wrong sign, unit or term, or use a method that "
-            "keeps to what is physical",
+            f"{len(names)} parameters are negative with their whole interval, which is not "
+            f"physical: {listed(names)}; look for a wrong sign, unit or term, or use a method "
+            "with physical constraints",
         ),
     )

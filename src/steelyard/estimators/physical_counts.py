@@ -1,15 +1,15 @@
-"""Which links of a parameter vector a body could be: by a tolerance, and exactly.
+"""Which links of a parameter vector are physical: by a tolerance, and exactly.
 
-Paper 001 (section V-B, Table III) counts the links whose inertia about the centre of mass (eq 36)
-passes a Cholesky factorisation with a tolerance epsilon <= 0,
+Gautier and Venture (2013, section V-B, Table III) count the links whose inertia about the centre of
+mass (eq 36) passes a Cholesky factorisation with a tolerance epsilon <= 0,
 
     mass > 0    and    J_com - epsilon · 1 positive definite        (kg m²)
 
-A tolerance forgives noise, but also what no body can be; and even with none, a positive definite
-inertia may break the triangle inequality. Beside the count therefore stands the exact verdict:
-whether a non-negative density can have these ten numbers, that is, whether the 4×4 pseudo-inertia
-is positive semidefinite (paper 003, Definition 2), decided in rational arithmetic on the digits at
-hand.
+A tolerance accepts noise, but also bodies that are not physical; and even without one, a positive
+definite inertia may violate the triangle inequality. The report therefore also has an exact
+verdict: whether a non-negative density with these ten parameters exists, that is, whether the 4×4
+pseudo-inertia is positive semidefinite (Traversaro et al. 2016, Definition 2), decided in rational
+arithmetic on the given digits.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from steelyard.robot.inertia import as_phi, is_physical, to_com
 Array = NDArray[np.float64]
 
 TOLERANCES = (0.0, -0.01, -0.02, -0.04)
-"""Those of the paper's Table III, kg m²."""
+"""Those of Table III, kg m²."""
 
 
 @dataclass(frozen=True)
 class BodyConsistency:
-    """What is to be said of one body.
+    """Physical consistency of one body.
 
     smallest_moment : smallest principal moment of inertia about the centre of mass, kg m²; NaN
         where the mass is not positive.
-    triangle_slack : sum of the two smaller principal moments minus the largest, kg m²; a body has
-        none below zero.
+    triangle_slack : sum of the two smaller principal moments minus the largest, kg m²; not
+        negative for a physical body.
     positive_definite : for each tolerance, whether mass and inertia pass.
-    physical : the exact verdict. A massless body (ten zeros) is physical, and has no inertia that
-        could be positive definite.
-    within_rounding : whether what is missing, if anything, is rounding of the digits: a point mass
-        or a plate lies on the edge of what is physical, and its ten numbers on either side.
+    physical : the exact verdict. A massless body (ten zeros) is physical, although its inertia is
+        not positive definite.
+    within_rounding : whether it is physical up to rounding: a point mass or a plate is on the
+        boundary, and rounding may put its ten numbers on either side.
     """
 
     link: str
@@ -65,7 +65,7 @@ class BodyConsistency:
 
 @dataclass(frozen=True)
 class ConsistencyReport:
-    """Bodies one by one, and how many of them pass at each tolerance."""
+    """The consistency of each body, and how many pass at each tolerance."""
 
     tolerances: tuple[float, ...]
     bodies: tuple[BodyConsistency, ...]
@@ -80,7 +80,7 @@ class ConsistencyReport:
 
     @property
     def n_physical(self) -> int:
-        """Number of bodies that a non-negative density can be, exactly."""
+        """Number of bodies that are physical, exactly."""
         return sum(body.physical for body in self.bodies)
 
     def text(self) -> str:
@@ -122,7 +122,7 @@ def consistency_of_bodies(
     """The report on bodies phi (n_bodies, 10), inertia about each frame's origin."""
     bodies = as_phi(phi)
     if not np.isfinite(bodies).all():
-        raise ModelError("inertial parameters that are not finite numbers have no verdict")
+        raise ModelError("inertial parameters must be finite numbers")
     if any(not tolerance <= 0.0 for tolerance in tolerances):
         raise ModelError(f"a Cholesky tolerance is zero or negative (kg m²), not {tolerances}")
     return ConsistencyReport(

@@ -1,4 +1,4 @@
-"""The default estimate: weighted, fully consistent, and drawn to a prior as the data advise.
+"""The default estimate: weighted, fully consistent, drawn to a prior with a weight chosen by data.
 
 The problem and its solution are in `steelyard.estimators.entropic`, the choice of gamma in
 `steelyard.estimators.prior_weight`.
@@ -57,11 +57,11 @@ from steelyard.regression.regression import Regression, triangle
 
 Array = NDArray[np.float64]
 SMALLEST_GAMMA, LARGEST_GAMMA = 1e-6, 1e8
-"""Weights of a prior that can be asked for."""
+"""Allowed weights of a prior."""
 USUAL = 100.0
-"""A weight with which constraints are tried out."""
+"""Weight of the first solve, which checks that there is a solution."""
 LEAST_SHOWN = 3e-4
-"""Share of its torques that a term of typical size explains, at least."""
+"""Smallest share of the torques that a term of typical size explains."""
 
 
 def fit_with_prior(
@@ -76,7 +76,7 @@ def fit_with_prior(
     workers: Workers | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ConstrainedFit:
-    """The constrained optimum of fit and divergence from the prior, from the factors.
+    """Minimise the residuals plus gamma times the divergence from the prior, with constraints.
 
     gamma : weight of the prior, or the rule by which the data choose it.
     metric : "entropic" (log-det divergence) or "pullback" (its second-order part).
@@ -90,14 +90,14 @@ def fit_with_prior(
     try:
         arrays = problem_arrays(model, regression, given, prior)
         problem = prior_problem(first, arrays["scale"], typical, given, prior.theta, prior.trust)
-        # what has no solution is found out before gamma is searched for
+        # fail early, before the search for gamma, if there is no solution
         _solve(problem, system, regression, USUAL, metric)
         shared = shared_arrays(regression, system, arrays, metric)
         choice = _choose(regression, system, problem, shared, gamma, metric, workers, progress)
         placed = _solve(problem, system, regression, choice.gamma, metric)
         settled = settle(placed.theta, given, scale)
     except EstimationError:
-        check_constraints(model, constraints)  # names the culprits, if there are any
+        check_constraints(model, constraints)  # raises if they contradict each other
         raise
     K = regression.base.K
     plain = fit_problem(system.factor, system.sigma, K, given, scale, 0.0, prior.theta)
@@ -106,7 +106,7 @@ def fit_with_prior(
     dependent = dependence(regression, system)
     strain, _ = _strain(problem, system, K, settled.theta, choice.gamma, metric, dependent)
     covariance = covariance * dependent * max(1.0, strain)
-    share[~(_concerned(K, first, prior.trust) | system.free.determined)] = np.nan
+    share[~(_depends_on_prior(K, first, prior.trust) | system.free.determined)] = np.nan
     names = {start: body.name for start, body in zip(first, model.mechanism.bodies, strict=True)}
     return ConstrainedFit(
         method=metric,
@@ -143,8 +143,8 @@ def _check(
         )
     if constraints.consistency != "full":
         raise EstimationError(
-            f"consistency is '{constraints.consistency}', but a prior keeps bodies fully "
-            "consistent; take the method 'feasible' for weaker conditions"
+            f"consistency is '{constraints.consistency}', but a fit with a prior needs "
+            "'full'; use the method 'feasible' for weaker conditions"
         )
     if metric not in METRICS:
         raise EstimationError(f"there is no metric '{metric}'; there are {', '.join(METRICS)}")
@@ -154,8 +154,8 @@ def _check(
         )
     if not isinstance(gamma, str) and not SMALLEST_GAMMA <= gamma <= LARGEST_GAMMA:
         raise EstimationError(
-            f"gamma is {gamma:g}; it must be between {SMALLEST_GAMMA:g} and {LARGEST_GAMMA:g}. The "
-            "method 'feasible' is without a prior"
+            f"gamma is {gamma:g}; it must be between {SMALLEST_GAMMA:g} and {LARGEST_GAMMA:g}. For "
+            "a fit without a prior use the method 'feasible'"
         )
 
 
@@ -212,11 +212,11 @@ def _choose(
 def _spread(
     problem: PriorProblem, system: System, K: Array, theta: Array, gamma: float, metric: Metric
 ) -> tuple[Array, Array]:
-    """What the prior's own uncertainty adds to the covariance of the base parameters, and the
-    share of each one's variance that comes from the data.
+    """Covariance (n_base, n_base) that the prior's own uncertainty adds, and the share (n_base,)
+    of each base parameter's variance that comes from the data.
 
     With precisions H_d of the data and H_p of the prior, and H their sum,
-    H⁻¹ = H⁻¹ H_d H⁻¹ + H⁻¹ H_p H⁻¹: scatter of the estimate, and what the prior may be wrong by.
+    H⁻¹ = H⁻¹ H_d H⁻¹ + H⁻¹ H_p H⁻¹: noise of the data, and error of the prior.
     """
     F = system.factor[:-1, :-1] / system.sigma @ K @ problem.turn
     of_prior = problem.curvature(theta, gamma, metric)
@@ -228,8 +228,8 @@ def _spread(
     return np.asarray(added), np.clip(share, 0.0, 1.0)
 
 
-def _concerned(K: Array, first: tuple[int, ...], trust: Array) -> NDArray[np.bool_]:
-    """Which base parameters (n_base,) have to do with a body that has a prior."""
+def _depends_on_prior(K: Array, first: tuple[int, ...], trust: Array) -> NDArray[np.bool_]:
+    """Which base parameters (n_base,) depend on a body with a prior."""
     columns = [
         start + j for start, own in zip(first, trust, strict=True) if own > 0 for j in range(10)
     ]
@@ -245,12 +245,12 @@ def _strain(
     metric: Metric,
     dependent: float,
 ) -> tuple[float, float]:
-    """How far the bodies lie from the prior, over how far its weight would have them, and how
-    large that may be by chance (95 %).
+    """Divergence from the prior, as a multiple of what its weight predicts, and the largest
+    multiple that chance explains (95 %).
 
-    A prior with weight gamma beside residuals that count for 1/dependent of their number expects
-    a divergence of dependent / gamma for each direction that the data determine; the sum over
-    them is distributed like chi-squared.
+    With weight gamma, and residuals whose effective number is 1/dependent of their number, the
+    expected divergence is dependent / gamma for each direction that the data determine; the sum
+    over them is distributed like chi-squared.
     """
     if gamma == 0.0:
         return 0.0, 1.0
@@ -258,11 +258,11 @@ def _strain(
 
     F = system.factor[:-1, :-1] / system.sigma @ K @ problem.turn
     of_data, of_prior = F.T @ F, problem.curvature(theta, gamma, metric)
-    told = np.diag(np.linalg.solve(of_data + of_prior, of_data))
+    data_share = np.diag(np.linalg.solve(of_data + of_prior, of_data))
     bodies = sorted(
         {j for b, t in zip(problem.bodies, problem.trust, strict=True) if t > 0 for j in b.columns}
     )
-    directions = max(float(told[bodies].sum()), 1.0)
+    directions = max(float(data_share[bodies].sum()), 1.0)
     divergence = problem.divergence(theta, metric)
     strain = float(np.nansum(divergence)) * gamma / (dependent * directions)
     return strain, float(chi2.ppf(0.95, directions)) / directions
@@ -271,7 +271,7 @@ def _strain(
 def problem_arrays(
     model: Model, regression: Regression, given: tuple[Any, ...], prior: Prior
 ) -> dict[str, NDArray[Any]]:
-    """What `prior_problem` needs, by name."""
+    """The arguments of `prior_problem`, by name."""
     return {
         "first": np.array(model.first_column_of_body, dtype=np.int64),
         "scale": _sizes(model, regression, prior),
@@ -283,10 +283,10 @@ def problem_arrays(
 
 
 def _sizes(model: Model, regression: Regression, prior: Prior) -> Array:
-    """Typical size (n_columns,) of each parameter, of terms at least one that shows in the data.
+    """Typical size (n_columns,) of each parameter; of terms at least one that the data show.
 
-    No term is taken to be smaller than what would explain `LEAST_SHOWN` of the torques it acts
-    on: masses of a file may be placeholders, and then say nothing of friction.
+    A term's size is at least what explains `LEAST_SHOWN` of the torques that it acts on, since
+    masses in the robot file may be placeholders and then do not indicate the size of friction.
     """
     sizes = frameless_scale(model, prior.theta, prior.trust)
     torque, shown = np.zeros(len(sizes)), np.zeros(len(sizes))
@@ -305,7 +305,7 @@ def _sizes(model: Model, regression: Regression, prior: Prior) -> Array:
 def shared_arrays(
     regression: Regression, system: System, arrays: dict[str, NDArray[Any]], metric: Metric
 ) -> dict[str, NDArray[Any]]:
-    """What a helping process needs to fit drawn blocks."""
+    """What a helper process needs to fit resampled blocks."""
     small = [
         triangle(regression.block_rows(block, system.weights))
         for block in range(len(regression.keys))

@@ -1,11 +1,12 @@
-"""How much a prior should count: gamma, chosen on the training data.
+"""The weight gamma of a prior, chosen on the training data.
 
-leave-blocks-out   The time blocks are put into groups of neighbours, and each group is
-                   predicted by the fit to all others. Of all gammas that predict as well as
-                   the best one, the largest is taken; but none with which the bodies lie
-                   further from the prior than its weight would have them.
-l-curve            The corner of misfit against divergence, both logarithmic: where the curve
-                   turns fastest; where it hardly turns, the strongest that costs no misfit.
+leave-blocks-out   Cross-validation: the time blocks are put into groups of neighbours, and each
+                   group is predicted by the fit to all others. Of all gammas that predict as
+                   well as the best one, the largest is chosen for which the bodies are not
+                   further from the prior than gamma predicts.
+l-curve            The corner of log misfit against log divergence: the point of largest
+                   curvature or, without a corner, the largest gamma that does not raise the
+                   misfit.
 """
 
 from __future__ import annotations
@@ -24,24 +25,24 @@ GammaRule = Literal["leave-blocks-out", "l-curve"]
 GAMMA_RULES = get_args(GammaRule)
 
 GRID = tuple(float(f"{10.0**power:.3g}") for power in np.arange(-1.0, 5.01, 0.5))
-"""Values of gamma that are tried; one is a prior worth two residuals of one sigma."""
+"""Values of gamma that are tried; gamma = 1 has the weight of two residuals of one sigma."""
 GROUPS = 8
 """Groups of neighbouring blocks that are left out in turn."""
 MIN_GROUPS = 3
 NO_CORNER = 0.1
-"""Curvature (per decade) below which an l-curve has no corner: the prior is as good as the data."""
+"""Curvature (per decade) below which an l-curve has no corner."""
 INDIFFERENT = 0.1
-"""Share of the squared error, 5 % in the error, for which it is not worth to leave the prior: parts
-of one motion resemble each other more than another motion does."""
+"""Increase of the squared error (5 % in the error) that is accepted for a larger gamma: blocks of
+one motion resemble each other more than other motions, which favours a small gamma."""
 SAME = 0.02
-"""Share of the squared error that is no difference: of another term, or along an l-curve."""
+"""Increase of the squared error that counts as none: of a set of terms, or along an l-curve."""
 
 
 @dataclass(frozen=True)
 class Trial:
     """One gamma that was tried.
 
-    score : mean squared residual of what was left out, in units of the noise; for the l-curve
+    score : mean squared residual of left-out blocks, in units of the noise; for the l-curve
         the curvature. standard_error : of the difference from the smallest score, over the
         groups; NaN for the l-curve. as_good : whether it predicts as well as the best.
     """
@@ -54,7 +55,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class GammaChoice:
-    """The weight that was chosen, by which rule ("given" without one), and what was tried."""
+    """The chosen weight, the rule that chose it ("given" if the user did), and the trials."""
 
     gamma: float
     rule: str
@@ -91,10 +92,10 @@ def leave_blocks_out(
     """The largest gamma whose fits predict left-out blocks as well as the best one's.
 
     rows : (n_blocks, n_base + 1, n_base + 1) weighted factors. n_values : (n_blocks,) torque
-    values in each. solve_all : from (gamma, how often each block counts) per row to base
-    parameters per row, NaN where there is no answer. believable : whether the bodies of the
-    fit with this gamma lie as near to the prior as its weight would have them; one for which they
-    do not is not taken, unless they do for none.
+    values in each. solve_all : from rows of (gamma, weight of each block) to rows of base
+    parameters, NaN where a solve failed. believable : whether the bodies of the fit with a gamma
+    are as close to the prior as that gamma predicts; if this holds for no gamma, the one with the
+    best prediction is chosen.
     """
     n_blocks = len(rows)
     groups = groups_of(n_blocks)
@@ -136,7 +137,7 @@ def as_good_as_the_best(scores: Array, same: float) -> tuple[NDArray[np.bool_], 
     """
     means = scores.mean(axis=1)
     if not np.isfinite(means).any():
-        raise EstimationError("no fit could be tried: without some blocks, all of them fail")
+        raise EstimationError("all fits to parts of the time blocks failed")
     best = int(np.nanargmin(means))
     away = scores - scores[best]
     errors = np.std(away, axis=1, ddof=1) / np.sqrt(scores.shape[1])
@@ -152,12 +153,12 @@ def l_curve(misfits: Sequence[float], divergences: Sequence[float]) -> GammaChoi
         before = np.array([x[k] - x[k - 1], y[k] - y[k - 1]])
         behind = np.array([x[k + 1] - x[k], y[k + 1] - y[k]])
         chord = np.linalg.norm(before) * np.linalg.norm(behind) * np.linalg.norm(before + behind)
-        # from falling divergence at no cost in misfit to the reverse: a turn to the left
+        # with growing gamma first the divergence falls, then the misfit grows: a left turn
         turn = before[0] * behind[1] - before[1] * behind[0]
         curvature[k] = 2.0 * turn / chord if chord > 0 else 0.0
     trials = tuple(Trial(g, float(c), float("nan")) for g, c in zip(GRID, curvature, strict=True))
     corner = int(np.argmax(curvature))
-    if curvature[corner] < NO_CORNER:  # the strongest that costs nothing
+    if curvature[corner] < NO_CORNER:  # the largest gamma that does not raise the misfit
         cheap = np.asarray(misfits) <= (1.0 + SAME) * min(misfits)
         corner = int(np.flatnonzero(cheap).max())
     return GammaChoice(GRID[corner], "l-curve", trials)

@@ -1,4 +1,4 @@
-"""What a prior did to an estimate."""
+"""The influence of a prior on an estimate."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Pull:
-    """The prior that an estimate was drawn to, and how strongly.
+    """The prior that an estimate was drawn to, and its influence.
 
-    divergence : D from the prior by body, where it has one.
-    covariance : (n_base, n_base) what the prior's own uncertainty adds to that of the data.
+    divergence : D from the prior, by body with a prior.
+    covariance : (n_base, n_base) that the prior's own uncertainty adds to that of the data.
     data_share : (n_base,) share of each base parameter's variance that comes from the data; NaN
-        for those that the data leave open and that concern no body with a prior.
-    iterations : steps of the solver. shared : what helping processes need to solve the same
-        problem on drawn blocks.
+        for those that neither the data nor a body with a prior determine.
+    iterations : steps of the solver. shared : what helper processes need to solve the same
+        problem on resampled blocks.
     """
 
     prior: Prior
@@ -46,7 +46,7 @@ class Pull:
 
     @property
     def record(self) -> PriorRecord:
-        """What a result says of its prior."""
+        """The prior as the result file records it."""
         return PriorRecord(
             source=self.prior.source,
             metric=self.metric,

@@ -1,4 +1,4 @@
-"""What a result says of the prior that it was drawn to."""
+"""Findings about the prior that an estimate was drawn to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steelyard.findings import Finding
 
 
 def with_pull(estimate: Estimate, pull: Pull) -> Estimate:
-    """The estimate with what its prior did, as data and in its findings."""
+    """The estimate with its prior's influence, as data and as findings."""
     findings = [*pull.prior.findings]
     share = pull.data_share
     n_prior = int(np.count_nonzero(np.nan_to_num(share, nan=1.0) < MOSTLY_PRIOR))
@@ -22,7 +22,7 @@ def with_pull(estimate: Estimate, pull: Pull) -> Estimate:
             Finding(
                 "info",
                 "prior-weight",
-                f"the prior ({pull.prior.source}) counts with gamma = {pull.gamma:g}, {how}; "
+                f"the prior ({pull.prior.source}) has the weight gamma = {pull.gamma:g}, {how}; "
                 f"{n_prior} of {len(share)} base parameters come mostly from it",
             )
         )
@@ -31,9 +31,9 @@ def with_pull(estimate: Estimate, pull: Pull) -> Estimate:
             Finding(
                 "warning",
                 "prior-contradicted",
-                f"the data want as little of the prior ({pull.prior.source}) as was tried: its "
-                "values do not suit this robot, or the terms do not; compare with the method "
-                "'feasible'",
+                f"the data contradict the prior ({pull.prior.source}): the smallest gamma that was "
+                "tried predicts best; its values or the terms do not fit this robot; compare with "
+                "the method 'feasible'",
             )
         )
     return replace(

@@ -6,9 +6,9 @@ and the same for the coordinates h_i / m of centres of mass: with y = theta / m 
 
     minimise, maximise y_i   subject to   y_m = 1,   t >= 0,   A y + b t in the cones
 
-For a parameter that the data do not determine alone this is all that can be said. The threshold
-is the constrained optimum plus the 95 % quantile of chi-squared with one degree of freedom per
-base parameter, times how much wider the error bars from the time blocks are than classical ones.
+They replace confidence intervals for parameters that the data do not determine individually. The
+threshold is the constrained optimum plus the 95 % quantile of chi-squared with one degree of
+freedom per base parameter, times the ratio of resampled to classical variances.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Quantities:
-    """What to find the range of.
+    """The quantities whose ranges are wanted.
 
-    columns : those that the data do not determine alone.
-    masses : column of each body's mass; its first moments stand behind it.
+    columns : those that the data do not determine individually.
+    masses : column of each body's mass; its first moments are the next three.
     """
 
     columns: tuple[int, ...]
@@ -45,13 +45,13 @@ class Quantities:
 
     @property
     def n_problems(self) -> int:
-        """How many conic problems that takes."""
+        """Number of conic problems to solve."""
         return 2 * (len(self.columns) + 3 * len(self.masses))
 
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Smallest and largest values; NaN where there is none, or the solver could not settle it.
+    """Smallest and largest values; NaN where none was wanted or the solver failed.
 
     parameters : (n_columns, 2). com : (n_bodies, 3, 2) m, of centres of mass.
     """
@@ -61,7 +61,7 @@ class Ranges:
 
 
 def open_quantities(base: BaseMap, determined: NDArray[np.bool_]) -> Quantities:
-    """The parameters that the data do not determine alone, and every centre of mass."""
+    """The parameters that the data do not determine individually, and every centre of mass."""
     columns = tuple(
         i
         for i, fate in enumerate(base.fates())
@@ -74,7 +74,7 @@ def open_quantities(base: BaseMap, determined: NDArray[np.bool_]) -> Quantities:
 
 
 def fit_threshold(fit: ConstrainedFit, spreads: Sequence[Spread], level: float = 0.95) -> float:
-    """Largest |z - R K theta|², in units of the noise, that still counts as a fit."""
+    """Largest |z - R K theta|², in units of the noise, of an acceptable fit."""
     from scipy.stats import chi2
 
     inflation = 1.0
@@ -93,7 +93,7 @@ def feasible_ranges(
     done: Callable[[int], None],
     workers: Workers,
 ) -> Ranges:
-    """The ranges of the quantities that are wanted."""
+    """The ranges of the wanted quantities."""
     problem = fit.problem
     n = len(problem.scale)
     shared: dict[str, NDArray[Any]] = {
@@ -119,7 +119,7 @@ def _ball(problem: ConicProblem, radius: float) -> Block:
 
 
 def range_solver(shared: Shared) -> Solver:
-    """From (column, column of the mass that divides it or -1, sign) to one end (1,) or NaN."""
+    """Solver from (column, column of the dividing mass or -1, sign) to one end (1,) or NaN."""
     arrays: dict[str, NDArray[Any]] = dict(shared)
     scale, given = arrays["scale"], unpacked_blocks(arrays)
     n = len(scale)
@@ -145,6 +145,6 @@ def range_solver(shared: Shared) -> Solver:
 
 
 def _homogeneous(block: Block, n: int) -> Block:
-    """A y + b t in the cone, t the variable behind the last column."""
+    """A y + b t in the cone, with t as the last variable."""
     A = np.column_stack([block.A, block.b])
     return Block(block.kind, (*block.columns, n), A, np.zeros(len(block.b)))

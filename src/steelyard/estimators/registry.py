@@ -1,4 +1,4 @@
-"""The estimators by name: found in `steelyard.estimators.methods`, each registered by its own file.
+"""The estimators by name, collected from the modules of `steelyard.estimators.methods`.
 
 The command line, `steelyard.identify`, the documentation and the contract test read this registry.
 """
@@ -67,10 +67,10 @@ def estimate_by(
     threads: int = 1,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> tuple[Estimate, ConstrainedFit | None]:
-    """The estimate by a method, and the constrained fit behind it, if it has one.
+    """The estimate by a method, and the constrained fit that it is from, if any.
 
-    prior : for the methods that take one, which need it; the others refuse it.
-    progress : called with what is done, and how many of how many problems are solved.
+    prior : required by the methods that take one; the others refuse it.
+    progress : called with the name of the work, the number of solved problems and their total.
     """
     estimator = estimator_named(options.method)
     if estimator.takes_prior and prior is None:

@@ -1,9 +1,9 @@
-"""Confidence intervals of constrained estimates, by drawing time blocks anew.
+"""Confidence intervals of constrained estimates, by resampling time blocks (bootstrap).
 
 Each resample draws as many blocks as there are, with replacement, and solves the constrained fit
-on the factors of those: no sample is touched again. The spread of the solutions is the spread of
-the estimate, whatever dependence there is within a block. Where a prior draws the estimate, what
-the prior may be wrong by is added.
+on their factors, without reading the samples again. The covariance of the solutions is that of the
+estimate, for any dependence within a block. With a prior, the covariance from the prior's own
+uncertainty is added.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def resample(
 ) -> Spread | None:
     """Covariance of the base parameters over resampled blocks; None with too few blocks.
 
-    All draws come from the seed before any is solved, so that it does not matter who solves them.
+    All draws are made from the seed beforehand, so that the number of processes has no effect.
     """
     n_blocks = len(regression.keys)
     if n_blocks < MIN_BLOCKS:
@@ -53,10 +53,10 @@ def resample(
         drawn = workers.run(drawn_prior_solver, fit.pull.shared, tasks, done)
     drawn = drawn[np.isfinite(drawn).all(axis=1)]
     if len(drawn) < 2:
-        raise EstimationError("the solver found no answer on any resample of the time blocks")
+        raise EstimationError("the solver failed on all resamples of the time blocks")
     away = drawn - fit.beta
     covariance = away.T @ away / len(drawn)
-    if fit.pull is not None:  # which determines the rest
+    if fit.pull is not None:  # the prior determines what the data do not
         covariance = covariance + fit.pull.covariance
     else:
         known = fit.free.determined
@@ -65,13 +65,13 @@ def resample(
 
 
 def _shared(regression: Regression, fit: ConstrainedFit) -> dict[str, NDArray[Any]]:
-    """What a helping process needs to fit drawn blocks."""
+    """What a helper process needs to fit resampled blocks."""
     problem = fit.problem
     small = [
         triangle(regression.block_rows(block, fit.weights)) for block in range(len(regression.keys))
     ]
     return {
-        # one triangular factor per block stands for its rows in all groups
+        # one triangular factor per block replaces its rows in all groups
         "small": np.array(small),
         "sigma": np.array([fit.sigma]),
         "pull": problem.pull * problem.scale**2,
@@ -83,7 +83,7 @@ def _shared(regression: Regression, fit: ConstrainedFit) -> dict[str, NDArray[An
 
 
 def resample_solver(shared: Shared) -> Solver:
-    """From how often each block is drawn (n_blocks,) to base parameters (n_base,) or NaN."""
+    """Solver from counts of drawn blocks (n_blocks,) to base parameters (n_base,) or NaN."""
     given: dict[str, NDArray[Any]] = dict(shared)
     small, K, scale, towards = (given[name] for name in ("small", "K", "scale", "towards"))
     sigma, pull = float(given["sigma"][0]), given["pull"]

@@ -1,7 +1,7 @@
 """``result.json``: an estimate as a file, with a published, versioned schema.
 
 The schema is ``estimators/result-1.schema.json`` in the package. Numbers that do not exist (the
-value of a parameter that the data leave open) are null.
+value of a parameter that the data do not determine) are null.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What a result file says that is needed to predict torques.
+    """The part of a result file that is needed to predict torques.
 
     beta : (n_base,) values of the base parameters named ``names``.
     runs : what was done to the log of each run that it was made from.
@@ -58,7 +58,7 @@ class Result:
 
     @property
     def processing_as_used(self) -> Processing:
-        """The processing of the first run, with the cutoff that it got."""
+        """The processing of the first run, with the cutoff that was used."""
         if not self.runs:
             raise ResultError(
                 "the result does not record how its signals were processed: it has no runs"
@@ -66,7 +66,7 @@ class Result:
         return self.runs[0].processing_as_used
 
     def model_for(self, robot: Robot) -> Model:
-        """The model of this result on ``robot``, refused if it is another robot's."""
+        """The model of this result for ``robot``; raises ResultError for another robot."""
         if robot.joint_names != self.joints:
             raise ResultError(
                 f"the result is for joints {', '.join(self.joints)}, but robot '{robot.name}' "
@@ -168,13 +168,13 @@ def standard_document(estimate: Estimate, level: float) -> dict[str, Any] | None
 
 
 def write_result(path: str | Path, document: Mapping[str, Any]) -> None:
-    """Write a result document, whole or not at all."""
+    """Write a result document atomically."""
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     write_text(path, text, ResultError)
 
 
 def read_result(path: str | Path) -> Result:
-    """Read a result file; anything else is refused with one clear line."""
+    """Read a result file; raises ResultError for anything else."""
     data = read_capped(path, MAX_BYTES, ResultError)
     try:
         document = json.loads(data)
@@ -218,7 +218,7 @@ def _parse(document: dict[str, Any], path: str) -> Result:
 def read_schema() -> dict[str, Any]:
     """The published JSON schema of result files, with the kinds of terms that there are.
 
-    The file in the package leaves the kinds open: they stand in the registry,
+    The file in the package does not list the kinds; they are added from the registry,
     `steelyard.model.term_kinds`.
     """
     from importlib.resources import files

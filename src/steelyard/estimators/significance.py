@@ -1,8 +1,8 @@
-"""Is a fit with fewer parameters significantly worse? From the time blocks.
+"""Test whether a fit with fewer parameters is significantly worse, from the time blocks.
 
-Rows of a filtered log are many more than there are independent samples: an F-test that counts
-them finds every removal significant. Here the time blocks say what the rows are worth. With p
-parameters removed, V0 their classical and V their cluster-robust (CR3) covariance in the full
+A filtered log has many more rows than independent samples: an F-test that counts rows finds every
+removal significant. Here the time blocks give the effective number of samples. With p parameters
+removed, V0 their classical and V their cluster-robust (CR3) covariance in the full
 fit, and S, S_r the weighted squares of the full and of the reduced fit,
 
     X = (S_r - S) / sigma²,          delta = tr(V0⁻¹ V) / p,
@@ -10,9 +10,9 @@ fit, and S, S_r the weighted squares of the full and of the reduced fit,
 
 for G blocks: the second-order correction of Rao and Scott (1984) with the F of Thomas and Rao
 (1987). n_rows / delta is the effective number of samples. Unlike a Wald test it inverts no
-cluster covariance, whose rank is below G, so that more parameters may go than there are blocks.
-Where the blocks give no covariance, the plain F-test stands in: F = X / p against
-F(p, n_rows - n_base), which calls too much significant.
+cluster covariance, whose rank is below G, so that more parameters than blocks can be removed. Where
+the blocks give no covariance, the plain F-test is used: F = X / p against F(p, n_rows - n_base),
+which finds too many removals significant.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Significance:
-    """The test of reduced fits against a full one; see the module.
+    """The test of reduced fits against the full fit; see the module.
 
     classical, cluster : (n_base, n_base) covariances of the full fit; cluster may be None.
     """
@@ -47,7 +47,10 @@ class Significance:
     cluster: Array | None
 
     def p_value(self, removed: Sequence[int], squares: float) -> tuple[float, float]:
-        """p-value and effective number of rows, without ``removed`` and with these squares."""
+        """p-value and effective number of rows of the fit without ``removed``.
+
+        squares : weighted sum of squared residuals of that fit.
+        """
         from scipy.stats import f
 
         p = len(removed)
@@ -65,7 +68,7 @@ class Significance:
 def significance_test(
     regression: Regression, weights: Array, kept: Sequence[int], fit: Fit
 ) -> Significance:
-    """The test against this fit of the ``kept`` columns."""
+    """The test of reduced fits against this fit of the ``kept`` columns."""
     n = regression.base.rank
     freedom = regression.n_rows - fit.rank
     if freedom <= 0:

@@ -1,17 +1,17 @@
-"""Which terms the data ask for: the same fit with and without them, compared on what it left out.
+"""Which terms the data need: fits with and without them, compared by cross-validation.
 
-Every candidate is a set of kinds of terms, and all are fitted to the factors of one wide model
-with the other terms at zero, with the same weights and the same prior. They are compared by how
-well they predict groups of time blocks that were left out (as for gamma, see
-`steelyard.estimators.prior_weight`) and by their evidence on all of the data,
+Every candidate is a set of kinds of terms. All are fitted to the factors of one model with every
+term, with terms outside the set at zero, the same weights and the same prior. They are compared by
+how well they predict groups of time blocks that were left out (as for gamma, see
+`steelyard.estimators.prior_weight`) and by the Bayesian information criterion on all data,
 
     BIC = n_e log(|residual|² / n) + k log n_e,
 
-with n_e the number of torque values over the factor by which time blocks widen error bars: values
-that resemble their neighbours count for less.
+with n_e the effective number of torque values: n over the ratio of cluster-robust to classical
+variances.
 
-Of the candidates that predict as well as the best, the one with the fewest parameters is the
-advice. Nothing is changed by it: the terms stay those of the model, and the result says so.
+Of the candidates that predict as well as the best, the one with the fewest parameters is advised.
+The advice changes nothing: the terms stay those of the model, and a finding states the advice.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def compare_terms(
     workers: Workers | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> TermComparison:
-    """Compare sets of terms on the factors of the widest model.
+    """Compare sets of terms on the factors of ``wide``, the model with every term.
 
-    prior : of that model. stated : names of the term columns of the model in use; all if None.
+    prior : for that model. stated : names of the term columns of the model in use; all if None.
     """
     system = weighted_system(wide, regression)
     given = blocks(wide, constraints or Constraints())
@@ -109,8 +109,8 @@ def compare_terms(
 
 
 def _candidates(columns: dict[str, tuple[int, str]], stated: set[str]) -> list[set[str]]:
-    """The model's own set; all; all without one kind; what a torque sensor at the link sees; and
-    friction, constant torques (offsets), or friction that jumps at zero speed, alone.
+    """The model's own set; all terms; all without one kind; those of a torque sensor at the link;
+    only friction; only constant torques (offsets); only friction that jumps at zero speed.
     """
     present = _kinds_of(kind for _, kind in columns.values())
     kinds: list[Collection[str]] = [present]
@@ -143,7 +143,7 @@ def _left_out(dropped: Sequence[int]) -> tuple[Block, ...]:
 
 
 def term_findings(found: TermComparison) -> tuple[Finding, ...]:
-    """Say where the data contradict the terms, or do not need all of them."""
+    """A finding where the data contradict the terms, or do not need all of them."""
     stated, advised = found.stated, found.advised
     times = np.sqrt(advised.score / stated.score) if stated.score > 0 else 1.0
     error = f"the error on parts of the data that were left out is {times:.2f} times as large"
@@ -160,14 +160,14 @@ def term_findings(found: TermComparison) -> tuple[Finding, ...]:
             ),
         )
     if less and not more:
-        behind = set(advised.kinds) <= set(default_kinds("link"))
-        hint = "; if torque is measured behind the gears, say so (torque = 'link')"
+        link_side = set(advised.kinds) <= set(default_kinds("link"))
+        hint = "; if torque is measured at the link side of the gears, set torque = 'link'"
         return (
             Finding(
                 "info",
                 "terms-not-needed",
                 f"the data do not need {' and '.join(less)}: with {_listed(advised.kinds)} alone "
-                f"{error}{hint if behind else ''}",
+                f"{error}{hint if link_side else ''}",
             ),
         )
     return ()

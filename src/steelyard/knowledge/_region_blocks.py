@@ -1,7 +1,7 @@
-"""Regions as cones: where the centre of mass is, where the mass is, what is symmetric.
+"""Conic conditions on a body's centre of mass, on where its mass is, and on its symmetry.
 
-The centre of mass is h / m, which is not linear in the parameters, but each condition times m
-is. All of them hold for the body of nothing, and grow with the body: they are homogeneous.
+The centre of mass h / m is not linear in the parameters, but each condition multiplied by m is.
+The conditions are homogeneous: a massless body (ten zeros) meets all of them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from steelyard.robot.inertia import pseudo_inertia
 
 Array = NDArray[np.float64]
 PRODUCTS = {"x": (5, 7), "y": (5, 8), "z": (7, 8)}
-"""Places in the ten parameters of the two products of inertia that an axis takes part in."""
+"""Indices, in the ten parameters, of the two products of inertia that involve each axis."""
 
 
 def com_blocks(name: str, first: int, region: Region, margin: float) -> list[Block]:
-    """The centre of mass of the body whose columns start at ``first`` is in a region."""
+    """Conditions that a body's centre of mass is in a region; its columns start at ``first``."""
     columns = range(first, first + 4)
     if isinstance(region, Box):
         out = []
@@ -77,11 +77,11 @@ def _cylinder_blocks(name: str, columns: range, region: Cylinder) -> list[Block]
 
 
 def inside_block(name: str, first: int, region: Ellipsoid | Box) -> Block:
-    """All mass of a body is in an ellipsoid (exact, given consistency) or may be in a box.
+    """Condition that all mass of a body is in an ellipsoid (exact) or in a box (necessary only).
 
     Ellipsoid: trace(J Q) >= 0. A body with J psd has a density inside if and only if this holds.
-    Box: integrals over the mass of products of two distances to faces, which are all linear
-    in J, are not negative. Necessary, not sufficient: no finite list of linear conditions is.
+    Box: for each pair of faces, the integral over the mass of the product of the distances to
+    both, which is linear in J, is not negative. No finite list of linear conditions is sufficient.
     """
     columns = range(first, first + 10)
     if isinstance(region, Ellipsoid):
@@ -96,7 +96,7 @@ def inside_block(name: str, first: int, region: Ellipsoid | Box) -> Block:
 
 
 def box_quadrics(box: Box) -> list[Array]:
-    """Products (4, 4) of the distances to two different faces, for each of the 15 pairs."""
+    """Matrices (4, 4) of the product of the distances to two faces, for each of the 15 pairs."""
     faces = []
     for k in range(3):
         normal = np.eye(4)[k]
@@ -116,14 +116,14 @@ def symmetry_block(name: str, first: int, plane: SymmetryPlane) -> Block:
     A[0, 0], A[0, 1 + k] = -plane.offset, 1.0
     others = [other for other in range(3) if other != k]
     for row, (product, other) in enumerate(zip(PRODUCTS[plane.axis], others, strict=True), start=1):
-        A[row, product] = 1.0  # the tensor entry, minus the integral of the product
+        A[row, product] = 1.0  # the tensor entry is minus the integral of the product
         A[row, 1 + other] = plane.offset
     statement = Symmetric(name, plane.axis, plane.offset)
     return equation_block(statement, range(first, first + 10), A, np.zeros(3))
 
 
 def mirror_signs(axis: str) -> Array:
-    """Factors (10,) that make a body's parameters those of its mirror image."""
+    """Signs (10,) that turn a body's parameters into those of its mirror image."""
     signs = np.ones(10)
     signs[[1 + AXES.index(axis), *PRODUCTS[axis]]] = -1.0
     return signs

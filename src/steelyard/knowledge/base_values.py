@@ -1,4 +1,4 @@
-"""Values of base parameters as files; see `steelyard.knowledge.named_values` for their forms."""
+"""Read and write files of base parameters; `steelyard.knowledge.named_values` has the formats."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Array = NDArray[np.float64]
 
 
 def is_result(path: str | Path) -> bool:
-    """Whether a file is a result file, which knows the terms of its model."""
+    """Whether a file is a result file, which also states the terms of its model."""
     document = json_value(read_capped(path, MAX_BYTES, ResultError))
     return isinstance(document, dict) and document.get("schema") == RESULT_SCHEMA
 
 
 def read_base_values(path: str | Path, base: BaseMap) -> Array:
-    """Values (n_base,) in the order of ``base``, matched by name; every one must be there."""
+    """Values (n_base,) in the order of ``base``, matched by name; all are required."""
     where = shown_path(path)
     values = named_values(path, "base", ResultError)
     unknown = [name for name in values if name not in base.names]
@@ -34,7 +34,7 @@ def read_base_values(path: str | Path, base: BaseMap) -> Array:
         raise ResultError(
             f"{where}: {quoted_list(unknown)} {'is' if len(unknown) == 1 else 'are'} no base "
             f"parameter of this model{did_you_mean(unknown[0], base.names)}; "
-            f"they are {listed(base.names)}"
+            f"the base parameters are {listed(base.names)}"
         )
     missing = [name for name in base.names if name not in values]
     if missing:
@@ -46,7 +46,7 @@ def read_base_values(path: str | Path, base: BaseMap) -> Array:
 
 
 def write_base_values(path: str | Path, names: Sequence[str], beta: Array) -> None:
-    """Write ``name,value`` lines, every value with all its digits."""
+    """Write ``name,value`` lines, values with full precision."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(("name", "value"))

@@ -1,17 +1,17 @@
-"""Which constraints contradict each other: a small group, in words, with a proof where possible.
+"""Find a small group of constraints that contradict each other, with a proof where possible.
 
 The conditions A_k theta + b_k in cone k are relaxed by a common slack s >= 0, in units of typical
-parameters, and the smallest s is sought. Where it is not zero no robot meets them all. A deletion
-filter then leaves out one condition after the other, as long as the rest still cannot hold, until
-every one that is left is needed. Duals z_k in the dual cones with
+parameters, and s is minimised. If the minimum is above zero, no robot meets them all. A deletion
+filter then removes one condition after the other, as long as the rest is still infeasible, until
+every remaining condition is needed. Duals z_k in the dual cones with
 
     sum_k A_kᵀ z_k = 0        and        sum_k z_k · b_k < 0
 
 prove the conflict: pairing them with the conditions would give 0 <= sum_k z_k · b_k < 0. They
 are made exact in rational arithmetic (`steelyard.conic.conflict_proof`).
 
-Conditions that leave only a face (a mass that is exactly 2 kg, a massless link) do not contradict
-each other.
+Conditions that leave only a face of a cone (a mass of exactly 2 kg, a massless link) do not
+contradict each other.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 
 
 def check_constraints(model: Model, constraints: Constraints) -> tuple[Block, ...]:
-    """The blocks of constraints that do not contradict each other; refuses others by name."""
+    """The blocks of the constraints; raises EstimationError that names contradicting ones."""
     conflict = find_conflict(model, constraints)
     if conflict is not None:
         raise EstimationError(f"{conflict.words}; change or leave out one of them")
@@ -43,9 +43,9 @@ def check_constraints(model: Model, constraints: Constraints) -> tuple[Block, ..
 
 
 def implied(block: Block) -> int:
-    """How little of a condition the user stated: default bounds, then consistency, then the rest.
+    """2 for a default bound, 1 for physical consistency, 0 for a condition that the user stated.
 
-    The higher the number, the sooner a conflict is explained without it.
+    The search for a conflict tries first to leave out conditions with a higher number.
     """
     statement = block.statement
     if isinstance(statement, Limit) and isinstance(statement.quantity, DefaultBound):
@@ -54,7 +54,7 @@ def implied(block: Block) -> int:
 
 
 def find_conflict(model: Model, constraints: Constraints) -> Conflict | None:
-    """A smallest group of constraints that cannot all hold, or None."""
+    """A group of constraints that cannot all hold, each of them needed for that; or None."""
     given = blocks(model, constraints)
     scale = parameter_scale(model)
     for indices in connected(given):
@@ -68,9 +68,9 @@ def find_conflict(model: Model, constraints: Constraints) -> Conflict | None:
 def _body_without_mass(
     model: Model, constraints: Constraints, given: Sequence[Block], scale: Array
 ) -> Conflict | None:
-    """Conditions on where the mass of a body is that only a body without mass could meet.
+    """Conflict among conditions on a body's mass distribution that only a massless body meets.
 
-    They hold for a massless body and are homogeneous, so that asking for any positive mass decides
+    They are homogeneous and hold for a massless body, so that requiring any positive mass decides
     it.
     """
     for body, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):

@@ -1,4 +1,4 @@
-"""Constraints as cones on a model's parameters, each with the statement that it makes."""
+"""Constraints as conic conditions on a model's parameters, each with its statement."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ Array = NDArray[np.float64]
 
 
 def blocks(model: Model, constraints: Constraints) -> tuple[Block, ...]:
-    """The constraints as cones on the parameters of ``model``, each with what it says.
+    """The constraints as conic conditions on the parameters of ``model``, each with its statement.
 
-    What is said about where the mass of a massless body is says nothing, and is left out.
+    Regions and symmetry planes of massless bodies have no effect and are left out.
     """
     names = ColumnsByName(model)
     massless = massless_bodies(names, constraints)
@@ -59,7 +59,7 @@ def blocks(model: Model, constraints: Constraints) -> tuple[Block, ...]:
 
 
 class ColumnsByName:
-    """Columns by the names of bodies and parameters, with refusals that name the right ones."""
+    """Columns by the names of bodies and parameters; errors list the valid names."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -103,7 +103,7 @@ class ColumnsByName:
                 f"the body '{self.body_of_link[owner]}': '{self.body_of_link[owner]}.{symbol}'"
             )
         raise ModelError(
-            f"{what} names the parameter {shown(name)}, which the model has not"
+            f"{what} names the parameter {shown(name)}, which the model does not have"
             f"{did_you_mean(name, self.column)}"
         )
 
@@ -120,7 +120,7 @@ def massless_bodies(names: ColumnsByName, constraints: Constraints) -> set[str]:
 
 
 def _refuse_zero_mass(names: ColumnsByName, constraints: Constraints, massless: set[str]) -> None:
-    """A mass of zero makes all else of a physical body zero: that is said in another way."""
+    """Refuse a mass of zero, which makes a physical body massless: ``massless`` states that."""
     if constraints.consistency == "none":
         return
     for name in names.first:
@@ -128,7 +128,7 @@ def _refuse_zero_mass(names: ColumnsByName, constraints: Constraints, massless: 
         zero = (0.0, 0.0) in stated or constraints.fixed.get(f"{name}.m") == 0.0
         if zero and name not in massless:
             raise ModelError(
-                f"the mass of '{name}' is said to be 0; name the body in massless, which makes "
+                f"the mass of '{name}' is set to 0; list the body in massless, which makes "
                 "its ten parameters zero"
             )
 
@@ -136,8 +136,8 @@ def _refuse_zero_mass(names: ColumnsByName, constraints: Constraints, massless: 
 def _range(
     quantity: Quantity, columns: Sequence[int], limits: Range, weights: Array | None = None
 ) -> Iterable[Block]:
-    """lower <= weights · theta[columns] <= upper; each side is a block of its own, two equal
-    sides are an equation.
+    """lower <= weights · theta[columns] <= upper: one block for each limit, or an equation where
+    the two are equal.
     """
     row = np.ones(len(columns)) if weights is None else weights
     lower, upper = limits
@@ -224,20 +224,20 @@ def _region_blocks(
 
 
 def _value_blocks(names: ColumnsByName, constraints: Constraints) -> Iterable[Block]:
-    """Fixed values, of copies too: then rounded parameters can meet both equations exactly."""
-    said: dict[int, Limit] = {}
+    """Fixed values, also for copies of a body, so that rounded parameters can meet both exactly."""
+    limit_of: dict[int, Limit] = {}
     for name, value in constraints.fixed.items():
         for i in names.parameters(name, "fixed"):
-            said[i] = Limit(Parameter(names.model.column_names[i]), "is", value)
-            yield linear_block(said[i], [i], [1.0], [-value], "zero")
+            limit_of[i] = Limit(Parameter(names.model.column_names[i]), "is", value)
+            yield linear_block(limit_of[i], [i], [1.0], [-value], "zero")
     for one, other, signs in _copies(names, constraints):
         for k in range(10):
             for known, copy in ((one + k, other + k), (other + k, one + k)):
-                if known not in said or copy in said:
+                if known not in limit_of or copy in limit_of:
                     continue
                 value = signs[k] * constraints.fixed.get(names.model.column_names[known], np.nan)
                 if np.isfinite(value):
-                    statement = FixedCopy(said[known], names.model.column_names[copy], value)
+                    statement = FixedCopy(limit_of[known], names.model.column_names[copy], value)
                     yield linear_block(statement, [copy], [1.0], [-value], "zero")
 
 
@@ -262,7 +262,7 @@ def _copy_blocks(names: ColumnsByName, constraints: Constraints) -> Iterable[Blo
 
 
 def _rest_blocks(names: ColumnsByName, constraints: Constraints) -> Iterable[Block]:
-    """J_total - J_known is psd, the known parts of a body taken together."""
+    """J_total - J_known is psd, with J_known the sum of the known parts of a body."""
     known: dict[str, Array] = {}
     for name, stated in constraints.known_part.items():
         names.body(name, "known_part")
@@ -279,7 +279,7 @@ def _rest_blocks(names: ColumnsByName, constraints: Constraints) -> Iterable[Blo
         if link not in names.body_of_link:
             names.body(link, "known_links")
         if robot.link(link).inertial is None:
-            raise ModelError(f"known_links names {shown(link)}, whose inertial no file states")
+            raise ModelError(f"known_links names {shown(link)}, which has no inertial in its file")
     matrix = sousa_matrix if constraints.consistency == "sousa" else pseudo_inertia
     for name, part in known.items():
         first = names.first[name]

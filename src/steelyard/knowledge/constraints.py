@@ -1,9 +1,9 @@
-"""What is known about a robot, as data.
+"""What is known about a robot's parameters, as data.
 
 `Constraints` names links and joints; `blocks` turns it into conditions on a model's
 parameters. Full physical consistency is the default: every body's pseudo-inertia is positive
-semidefinite, and drive inertia and friction are not negative. Whether constraints contradict each
-other is a question for `steelyard.knowledge.conflicts`.
+semidefinite, and drive inertia and friction are not negative. `steelyard.knowledge.conflicts`
+checks whether constraints contradict each other.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Consistency = Literal["full", "sousa", "none"]
 
 @dataclass(frozen=True)
 class MassSum:
-    """The masses of these bodies add up to something within a range (kg)."""
+    """The sum of the masses of these bodies is within a range (kg)."""
 
     bodies: tuple[str, ...]
     range: Range
@@ -45,7 +45,7 @@ class MassSum:
 
 @dataclass(frozen=True)
 class Mirrored:
-    """Two bodies are each other's mirror image, ``axis`` of their frames pointing the other way.
+    """Two bodies are mirror images of each other along ``axis`` of their frames.
 
     The frames of left and right legs, for instance, usually have the same axes, with the centres
     of mass on opposite sides: axis "y".
@@ -59,20 +59,20 @@ class Mirrored:
         check_axis(self.axis, f"the pair {shown(self.one)}, {shown(self.other)}")
         if self.one == self.other:
             raise ModelError(
-                f"{shown(self.one)} is said to mirror itself; give it a symmetry plane instead"
+                f"{shown(self.one)} cannot mirror itself; give it a symmetry plane instead"
             )
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """What is known, by the names of bodies (their links) and joints.
+    """What is known of the parameters, by the names of bodies (their links) and joints.
 
-    A range is (lower, upper) with None for no limit. All of it is checked when blocks are
-    written; what can be checked without a robot is checked here.
+    A range is (lower, upper) with None for no limit. What can be checked without a robot is
+    checked here, the rest by `blocks`.
 
-    consistency : "full" (4×4), "sousa" (6×6, paper 000: weaker, by explicit choice) or "none".
-    margin : how far inside every body's block must be, and the least value of the terms that
-        may not be negative; paper 000 uses 1e-6 for its Table 6.
+    consistency : "full" (4×4), "sousa" (6×6, Sousa and Cortesão 2014: weaker) or "none".
+    margin : smallest eigenvalue of every body's matrix, and smallest value of the terms that
+        must not be negative; Sousa and Cortesão (2014) use 1e-6 for their Table 6.
     mass : ranges (kg). total_mass : range of the mass of all moving bodies together.
     mass_sums : ranges of sums over groups.
     com : regions that hold the centre of mass.
@@ -82,13 +82,13 @@ class Constraints:
     mirrored : pairs of mirror images. massless : bodies without any mass.
     fixed : values by column name. bounds : ranges by column name ("elbow.fv"), or for all of
         a kind of term ("viscous").
-    known_part : a part (10,) of a body, in its frame, that is known to be right: the rest of the
-        body is physical too. known_links : the same, for links as the robot file states them.
+    known_part : the known parameters (10,) of a part of a body, in the body's frame: the rest of
+        the body must be physical. known_links : the same, with the inertials of the robot file.
     nonnegative_terms : whether drive inertia and friction must not be negative.
     second_moment : largest trace of a body's pseudo-inertia (kg + kg m²), for all bodies; "auto"
-        for a bound that no real link comes near (`steelyard.model.typical_sizes.generous_bound`),
-        which keeps what the data leave open from running away; None for none. second_moments : the
-        same for single bodies.
+        for a bound far above any real link (`steelyard.model.typical_sizes.generous_bound`), which
+        keeps parameters finite that the data do not determine; None for no bound.
+        second_moments : the same for single bodies.
     """
 
     consistency: Consistency = "full"
@@ -180,7 +180,7 @@ def limits(value: object, what: str) -> Range:
 
 
 def positive(value: object, what: str) -> float:
-    """A finite float above zero, or a refusal that names it."""
+    """A finite float above zero; raises ModelError that names ``what`` otherwise."""
     out = number(value, what)
     if out <= 0.0:
         raise ModelError(f"{what} is {out:g}; it must be positive")
@@ -188,7 +188,7 @@ def positive(value: object, what: str) -> float:
 
 
 def body_parameters(value: object, what: str) -> tuple[float, ...]:
-    """Ten finite floats, or a refusal that names them."""
+    """Ten finite floats; raises ModelError that names ``what`` otherwise."""
     entries = list(value)  # type: ignore[call-overload]
     if len(entries) != len(PARAMETERS):
         raise ModelError(
@@ -198,7 +198,7 @@ def body_parameters(value: object, what: str) -> tuple[float, ...]:
 
 
 def names(value: object, what: str) -> tuple[str, ...]:
-    """Several names; a single text is refused, since it would be read letter by letter."""
+    """Several names; a single string is refused, since it would be split into letters."""
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise ModelError(f"{what} must be a sequence of names, not {shown(str(value))}")
     return tuple(str(name) for name in value)

@@ -1,4 +1,4 @@
-"""Numbers by name as files: ``name,value`` lines, a JSON object, or a result file."""
+"""Read numbers by name from a file: ``name,value`` lines, a JSON object, or a result file."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Error = type[SteelyardError]
 def named_values(
     path: str | Path, wanted: Literal["base", "standard"], error: Error
 ) -> dict[str, float]:
-    """The numbers in a file; of a result file, its base or its standard parameters."""
+    """The numbers in a file; from a result file, its base or its standard parameters."""
     data = read_capped(path, MAX_BYTES, error)
     where = shown_path(path)
     document = json_value(data)
     if document is None and data.lstrip()[:1] in (b"{", b"["):
-        raise error(f"{where}: begins like JSON, but is none that can be read")
+        raise error(f"{where}: begins like JSON, but cannot be parsed as JSON")
     if document is None:
         return _from_csv(data, where, error)
     if isinstance(document, dict) and document.get("schema") == RESULT_SCHEMA:
@@ -38,7 +38,7 @@ def _from_result(
     document: dict[str, Any], wanted: str, where: str, error: Error
 ) -> dict[str, float]:
     if wanted == "standard" and document.get("standard") is None:
-        raise error(f"{where}: is a result without standard parameters: its method gives none")
+        raise error(f"{where}: is a result without standard parameters: its method has none")
     part, value = ("estimate", "predicts_with") if wanted == "base" else ("standard", "value")
     try:
         pairs = [(entry["name"], entry[value]) for entry in document[part]["parameters"]]
@@ -52,7 +52,7 @@ def _from_csv(data: bytes, where: str, error: Error) -> dict[str, float]:
         text = data.decode("utf-8-sig")
         rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
     except (UnicodeDecodeError, csv.Error) as failure:
-        raise error(f"{where}: is no table of names and values ({failure})") from None
+        raise error(f"{where}: is not a table of names and values ({failure})") from None
     if rows and "name" in [cell.strip() for cell in rows[0]]:
         head = [cell.strip() for cell in rows[0]]
         if "value" not in head:

@@ -22,7 +22,7 @@ class Payload:
 
     inertial : (10,) m, mx, my, mz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz in the frame of ``link``,
         inertia about its origin.
-    mass_sigma : standard deviation of the mass, kg; a wrong mass makes all gains wrong alike.
+    mass_sigma : standard deviation of the mass, kg; a mass error scales all gains alike.
     """
 
     link: str
@@ -37,7 +37,7 @@ class Payload:
             raise EstimationError(f"the payload's mass is {phi[0]:g} kg; it must be positive")
         wrong = violations(phi, "payload")
         if wrong:
-            raise EstimationError(f"the payload cannot exist: {wrong[0].words}")
+            raise EstimationError(f"the payload is not physical: {wrong[0].words}")
         if not (np.isfinite(self.mass_sigma) and self.mass_sigma >= 0.0):
             raise EstimationError(f"mass_sigma is {self.mass_sigma}; it must be a number >= 0, kg")
         object.__setattr__(self, "inertial", phi)
@@ -52,13 +52,13 @@ class Payload:
     ) -> Payload:
         """By mass (kg), centre of mass (3,) m and inertia about it (3, 3) kg m², in link axes.
 
-        Without an inertia it is a point.
+        Without an inertia it is a point mass.
         """
         inertia = np.zeros((3, 3)) if inertia_com is None else inertia_com
         return Payload(link, from_com(mass, com, inertia), mass_sigma)
 
     def torque(self, model: Model, motion: Motion) -> Array:
-        """What it adds to the joint torques (n_samples, nv)."""
+        """The joint torques (n_samples, nv) that it adds."""
         theta = np.zeros(len(model.columns))
         for body, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):
             for name, T_body_link in body.links:
@@ -68,6 +68,6 @@ class Payload:
         model.robot.link(self.link)
         bodies = [name for body in model.mechanism.bodies for name, _ in body.links]
         raise EstimationError(
-            f"the payload is on link {shown(self.link)}, which does not move; those that do are "
+            f"the payload is on link {shown(self.link)}, which does not move; the moving links are "
             f"{listed(bodies)}"
         )

@@ -14,15 +14,15 @@ Array = NDArray[np.float64]
 def full_consistency(statement: Statement | None, first: int, margin: float = 0.0) -> Block:
     """The 4×4 pseudo-inertia of the body whose ten columns start at ``first`` is psd.
 
-    This is what makes a density possible: positive mass, positive definite inertia and the
-    triangle inequality (paper 003, Definition 2).
+    A mass density with these parameters then exists: positive mass, positive definite inertia and
+    the triangle inequality (Traversaro et al. 2016, Definition 2).
     """
     coefficients = [pseudo_inertia(unit) for unit in np.eye(10)]
     return psd_block(statement, range(first, first + 10), coefficients, -margin * np.eye(4))
 
 
 def sousa_consistency(statement: Statement | None, first: int, margin: float = 0.0) -> Block:
-    """The 6×6 matrix [[L, S(l)ᵀ], [S(l), m 1]] is psd (paper 000, eqs 16-21).
+    """The 6×6 matrix [[L, S(l)ᵀ], [S(l), m 1]] is psd (Sousa and Cortesão 2014, eqs 16-21).
 
     Weaker than `full_consistency`: the triangle inequality is not implied.
     """

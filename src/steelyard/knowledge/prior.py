@@ -1,14 +1,14 @@
-"""What is believed of a robot's parameters before any data, and where that comes from.
+"""Prior values of a robot's parameters: where they come from, checks and repair.
 
-A prior that an estimate is drawn to must itself be physical, and strictly so: its bodies need
-some extent in every direction. Many robot files are not. Such a prior is refused, unless its
-repair is asked for by name:
+A prior that an estimate is drawn to must be strictly physical: each body has positive mass and
+extent in every direction. Many robot files are not. Such a prior is refused, unless its repair is
+requested by name:
 
     floor-moments   The eigenvalues of the second moment of mass about the centre of mass are
                     raised to 1 % of their sum where they are below. Mass and centre of mass stay.
-                    The rule knows no frame: it gives the same body in any.
+                    The rule is independent of the link frame.
 
-Bodies to which a source gives no mass have no prior: nothing is known of them.
+Bodies to which a source gives no mass have no prior.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ RepairRule = Literal["floor-moments"]
 REPAIR_RULES = get_args(RepairRule)
 
 DERIVED = ("cx", "cy", "cz", "I1", "I2", "I3", *(f"{symbol}_com" for symbol in PARAMETERS[4:]))
-"""What the table of standard parameters has of a body besides its ten."""
+"""Derived values of a body in the table of standard parameters, besides its ten parameters."""
 REPAIR_FLOOR = 0.01
-"""Least share of the sum of second moments that the repair leaves in any direction."""
+"""Smallest share of the sum of second moments in any direction after the repair."""
 FLAT = 1e-6
-"""Share below which a body counts as flat."""
+"""Share of the sum of second moments below which a body counts as flat."""
 POINT = 0.05
-"""Radius of gyration, in typical distances between bodies, that a point mass is given."""
+"""Radius of gyration that the repair gives a point mass, in typical distances between bodies."""
 LARGEST_VALUE = 1e12
-"""Beyond any robot; the products of larger numbers overflow."""
+"""Larger values are refused: no robot has them, and their products overflow."""
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
     """Parameter values, how far to trust them, and where they come from.
 
-    theta : (n_columns,) values; those of bodies with trust are strictly physical.
-    trust : (n_bodies,) weight of each body's prior relative to the others; 0 where nothing is
-        known. source : in words. findings : what was repaired or left out. made_from : content
-        hashes of the logs that it was estimated from, if it was.
+    theta : (n_columns,) values; bodies with trust > 0 are strictly physical.
+    trust : (n_bodies,) weight of each body's prior relative to the others; 0 without a prior.
+    source : in words. findings : what was repaired or left out. made_from : content hashes of the
+        logs that it was estimated from, if any.
     """
 
     theta: Array
@@ -84,14 +84,14 @@ def prior_from_values(
     source: str = "a table",
     repair: RepairRule | None = None,
 ) -> Prior:
-    """Standard parameters by column name ("forearm.Ixx"); bodies that it does not name are open.
+    """Standard parameters by column name ("forearm.Ixx"); bodies not named have no prior.
 
     A body must be given with all ten parameters or with none.
     """
     theta = np.zeros(len(model.columns))
     index = {name: i for i, name in enumerate(model.column_names)}
     try:
-        model.theta(values)  # refuses names that are no columns
+        model.theta(values)  # raises on names that are no columns
     except ModelError as error:
         raise PriorError(f"{source}: {error}") from None
     for name, value in values.items():
@@ -110,7 +110,7 @@ def prior_from_values(
 def prior_from_file(model: Model, path: str | Path, *, repair: RepairRule | None = None) -> Prior:
     """Standard parameters from ``name,value`` lines, a JSON object, or a result file."""
     values = named_values(path, "standard", PriorError)
-    # the table of standard parameters that identify writes has derived ones beside them
+    # the table of standard parameters that identify writes also has derived values
     bodies = {body.name for body in model.mechanism.bodies}
     columns = set(model.column_names)
     values = {
@@ -135,7 +135,7 @@ def prior_from_geometry(
     density : kg/m³; or total_mass : of all bodies with geometry (kg). Give one of the two.
     """
     if (density is None) == (total_mass is None):
-        raise PriorError("a prior from geometry needs a density or a total mass, one of the two")
+        raise PriorError("a prior from geometry needs a density or a total mass: give one of them")
     given = _positive(density if total_mass is None else total_mass, "density or total mass")
     if model.robot.source is None:
         raise PriorError("a prior from geometry needs a robot that was read from a URDF file")
@@ -185,7 +185,7 @@ def prior_from_mass(model: Model, total_mass: float) -> Prior:
 
 
 def checked_prior(model: Model, theta: Array, source: str, *, repair: RepairRule | None) -> Prior:
-    """A prior with bodies that are strictly physical, repaired where that is asked for."""
+    """A prior with strictly physical bodies, repaired where ``repair`` names a rule."""
     if repair is not None and repair not in REPAIR_RULES:
         raise PriorError(
             f"there is no repair {shown(str(repair))}; there is {listed(REPAIR_RULES)}"
@@ -201,14 +201,14 @@ def checked_prior(model: Model, theta: Array, source: str, *, repair: RepairRule
     length = body_spacing(model, theta)
     theta = theta.copy()
     trust = np.ones(len(model.first_column_of_body))
-    open_ones, broken, lost = [], [], []
+    without_mass, broken, lost = [], [], []
     for k, (body, first) in enumerate(
         zip(model.mechanism.bodies, model.first_column_of_body, strict=True)
     ):
         phi = theta[first : first + 10]
         if not phi.any():
             trust[k] = 0.0
-            open_ones.append(body.name)
+            without_mass.append(body.name)
         elif not strictly_physical(phi, length):
             broken.append(violation_words(phi, body.name))
             fixed = floor_moments(phi, length)
@@ -224,8 +224,8 @@ def checked_prior(model: Model, theta: Array, source: str, *, repair: RepairRule
         raise PriorError(
             f"the prior from {source} is not physical, or not strictly so: {'; '.join(broken[:4])}"
             + (f"; and {len(broken) - 4} more" if len(broken) > 4 else "")
-            + f". Ask for the repair '{REPAIR_RULES[0]}' (--repair-prior), correct it, or take "
-            "another"
+            + f". Use the repair '{REPAIR_RULES[0]}' (--repair-prior), correct it, or use another "
+            "prior"
         )
     if broken:
         findings.append(
@@ -235,15 +235,15 @@ def checked_prior(model: Model, theta: Array, source: str, *, repair: RepairRule
                 f"the prior from {source} was not physical; '{repair}' was applied to "
                 f"{len(broken)} bodies: {'; '.join(broken[:4])}"
                 + (f"; and {len(broken) - 4} more" if len(broken) > 4 else "")
-                + (f"; nothing could be kept of {listed(lost)}" if lost else ""),
+                + (f"; no prior is left for {listed(lost)}" if lost else ""),
             )
         )
-    if open_ones:
+    if without_mass:
         findings.append(
             Finding(
                 "info",
                 "no-prior",
-                f"{source} gives no mass to {listed(open_ones)}: nothing is assumed of them",
+                f"{source} gives no mass to {listed(without_mass)}: no prior for them",
             )
         )
     return Prior(theta, trust, source, tuple(findings))
@@ -252,7 +252,8 @@ def checked_prior(model: Model, theta: Array, source: str, *, repair: RepairRule
 def body_spacing(model: Model, theta: Array) -> float:
     """Root mean square distance (m) between the centres of mass of neighbouring bodies at q = 0.
 
-    It knows no frame, unlike distances between joints; those stand in where it is zero.
+    It is independent of the link frames. Where it is zero, the typical distance between joints,
+    which depends on them, is returned.
     """
     mechanism, firsts = model.mechanism, model.first_column_of_body
     bodies = np.array([theta[first : first + 10] for first in firsts])
@@ -269,7 +270,7 @@ def body_spacing(model: Model, theta: Array) -> float:
 def strictly_physical(phi: Array, length: float) -> bool:
     """Whether a body has mass, and extent in every direction.
 
-    length : typical distance between bodies (m), against which a point is a point.
+    length : typical distance between bodies (m); a body that is tiny beside it is a point.
     """
     if not phi[0] > 0.0:
         return False
@@ -279,7 +280,7 @@ def strictly_physical(phi: Array, length: float) -> bool:
 
 
 def floor_moments(phi: Array, length: float) -> Array | None:
-    """The body (10,) repaired by the rule 'floor-moments'; None without positive mass.
+    """The body (10,) repaired by the rule 'floor-moments'; None if its mass is not positive.
 
     length : typical distance between bodies (m), which gives a point mass its extent.
     """
@@ -309,7 +310,7 @@ def violation_words(phi: Array, name: str) -> str:
 
 
 def _logs_of(path: str | Path) -> frozenset[str]:
-    """Content hashes of the logs behind a result file; none for another file."""
+    """Content hashes of the logs that a result file was made from; none for another file."""
     document = json_value(read_capped(path, MAX_BYTES, PriorError))
     if not isinstance(document, dict) or document.get("schema") != RESULT_SCHEMA:
         return frozenset()
@@ -318,7 +319,7 @@ def _logs_of(path: str | Path) -> frozenset[str]:
 
 
 def _derived(name: str, bodies: set[str]) -> bool:
-    """Whether a name is that of a body's centre of mass or inertia about it."""
+    """Whether a name is that of a derived value: a body's centre of mass, or inertia about it."""
     owner, _, symbol = name.rpartition(".")
     return owner in bodies and symbol in DERIVED
 

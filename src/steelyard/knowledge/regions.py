@@ -1,6 +1,6 @@
 """Regions of a link that hold its centre of mass or its mass, and planes of symmetry.
 
-All are in the frame of the body, in metres, and check themselves when they are made.
+All are in the frame of the body, in metres; wrong values raise ModelError.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FLAT_HULL = 1e-9
 
 @dataclass(frozen=True)
 class Box:
-    """lower <= r <= upper along the link's axes: paper 000, eq 26."""
+    """lower <= r <= upper along the link's axes (Sousa and Cortesão 2014, eq 26)."""
 
     lower: Vector
     upper: Vector
@@ -101,7 +101,7 @@ class Hull:
         if spread[2] <= FLAT_HULL * max(spread[0], FLAT_HULL):
             shape = "a plane" if spread[1] > FLAT_HULL * max(spread[0], FLAT_HULL) else "a line"
             raise ModelError(
-                f"the {len(points)} points of a hull lie in {shape}, so that it has no inside; "
+                f"the {len(points)} points of a hull lie in {shape}, so that it has no volume; "
                 "add points, or use a box"
             )
 
@@ -138,13 +138,13 @@ class SymmetryPlane:
 
 
 def check_axis(axis: object, what: str) -> None:
-    """Refuse what is not x, y or z."""
+    """Raise ModelError unless the axis is x, y or z."""
     if axis not in AXES:
         raise ModelError(f"{what} has the axis {shown(str(axis))}; it must be one of x, y, z")
 
 
 def number(value: object, what: str) -> float:
-    """A finite float, or a refusal that names it."""
+    """A finite float; raises ModelError that names ``what`` otherwise."""
     try:
         out = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -155,7 +155,7 @@ def number(value: object, what: str) -> float:
 
 
 def vector(values: object, what: str) -> Vector:
-    """Three finite floats, or a refusal that names them."""
+    """Three finite floats; raises ModelError that names ``what`` otherwise."""
     try:
         entries = list(values)  # type: ignore[call-overload]
     except TypeError:

@@ -1,8 +1,8 @@
-"""What each condition on the parameters says, as data; its sentence is made when it is shown.
+"""What each condition on the parameters states, as data; ``words`` makes the sentence to show.
 
-A statement names the bodies (``owners``) and the parameters that it is about. Decisions go by its
-class and its fields, never by its words: an estimate on the edge of a condition marks what the
-condition is about, and a conflict is explained by what the user said before what is implied.
+A statement names the bodies (``owners``) and the parameters that it is about. Code decides by its
+class and its fields, never by its words: which parameters an active condition marks as at the
+boundary, and which conditions explain a conflict (those of the user before implied ones).
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class SecondMoment(_OfBody):
 class DefaultBound(_OfBody):
     """Mass and second moment over a length, m + trace(Sigma) / length² (kg).
 
-    Its bound is a default that no real link comes near: nobody stated it.
+    Its bound is the default one, far above any real link; the user did not state it.
     """
 
     length_m: float
@@ -197,7 +197,7 @@ class Physical(_OfBody):
 
 @dataclass(frozen=True)
 class RestPhysical(_OfBody):
-    """What a body has besides its known part is physically consistent."""
+    """A body minus its known part is physically consistent."""
 
     @property
     def words(self) -> str:
@@ -290,6 +290,6 @@ class Copies:
 
 
 def exact_number(value: float) -> str:
-    """A number with all the digits that it has."""
+    """A number with as many digits as it takes to be exact."""
     short = f"{value:g}"
     return short if float(short) == value else repr(float(value))

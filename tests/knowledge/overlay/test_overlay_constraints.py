@@ -132,7 +132,7 @@ def test_keys(text, expected):
         ("symmetric.a = {offset = 1}", "constraints.symmetric.a has no axis"),
         ("symmetric.a = {axis = 'x', offset = inf}", "constraints.symmetric.a.offset is not fini"),
         ("mirrored = [{bodies = ['a'], axis = 'x'}]", "mirrored[0].bodies names 1; it must name"),
-        ("mirrored = [{bodies = ['a', 'a'], axis = 'x'}]", "'a' is said to mirror itself"),
+        ("mirrored = [{bodies = ['a', 'a'], axis = 'x'}]", "'a' cannot mirror itself"),
         ("fixed.elbow.fo = 'x'", "key constraints.fixed.elbow.fo is text; it must be a number"),
         ('fixed."a\\nb" = "x"', "key constraints.fixed.'a\\nb' is text"),
         ("bounds.elbow.fo = 3", "key constraints.bounds.elbow.fo is a number; it must be an arr"),

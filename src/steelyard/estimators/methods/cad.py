@@ -39,7 +39,7 @@ ESTIMATORS = (
     ),
     Estimator(
         "cad-essential",
-        "standard parameters that leave a prior only where essential parameters do",
+        "standard parameters that differ from a prior only by essential parameters",
         _cad_essential,
         prior="values",
         gives_standard=True,

@@ -19,7 +19,7 @@ def _essential(task: EstimationTask) -> tuple[Estimate, None]:
 ESTIMATORS = (
     Estimator(
         "essential",
-        "weighted least squares of the base parameters that matter, the others zero",
+        "weighted least squares of the essential base parameters, the others zero",
         _essential,
     ),
 )

@@ -32,7 +32,7 @@ def _feasible(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
 ESTIMATORS = (
     Estimator(
         "feasible",
-        "weighted least squares within what is physical, without a prior",
+        "weighted least squares with physical constraints, without a prior",
         _feasible,
         options=frozenset({"n_resamples", "ranges", "constraints"}),
         gives_standard=True,

@@ -23,6 +23,6 @@ def _wls(task: EstimationTask) -> tuple[Estimate, None]:
 
 
 ESTIMATORS = (
-    Estimator("ols", "least squares, all joints weighted alike", _ols),
-    Estimator("wls", "least squares, each joint weighted by its own noise", _wls),
+    Estimator("ols", "ordinary least squares, unweighted", _ols),
+    Estimator("wls", "weighted least squares, each joint by its own noise", _wls),
 )

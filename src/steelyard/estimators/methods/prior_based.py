@@ -1,4 +1,4 @@
-"""The default: weighted, physical, and drawn to a prior by as much as the data advise."""
+"""The default methods: weighted, physical, and drawn to a prior whose weight the data choose."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ OPTIONS: frozenset[Option] = frozenset(
 ESTIMATORS = (
     Estimator(
         "entropic",
-        "weighted least squares within what is physical, drawn to a prior by as much as the data "
-        "advise",
+        "weighted least squares with physical constraints, drawn to a prior whose weight the data "
+        "choose",
         _entropic,
         prior="bodies",
         options=OPTIONS,

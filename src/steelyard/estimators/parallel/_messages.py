@@ -1,4 +1,4 @@
-"""Named arrays through a pipe: eight bytes of length, then an NPZ. Nothing is unpickled."""
+"""Send named arrays through a pipe: eight bytes of length, then an NPZ, without pickle."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def receive(stream: IO[bytes]) -> dict[str, NDArray[np.generic]]:
 def _exactly(stream: IO[bytes], size: int) -> bytes:
     data = stream.read(size)
     if len(data) < size:
-        raise EOFError("the other side is gone")
+        raise EOFError("the other process has ended")
     return data

@@ -1,4 +1,4 @@
-"""Conditions as named arrays, for helping processes."""
+"""Conditions as named arrays, for helper processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steelyard.conic.blocks import Block
 
 
 def packed_blocks(blocks: Sequence[Block]) -> dict[str, NDArray[np.generic]]:
-    """Kinds, columns and coefficients; the names, which no solver needs, stay behind."""
+    """Kinds, columns and coefficients of blocks, without statements, which no solver needs."""
     out: dict[str, NDArray[np.generic]] = {
         "kinds": np.array([block.kind for block in blocks]),
         "bands": np.array([block.band for block in blocks]),

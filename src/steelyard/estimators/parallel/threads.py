@@ -1,4 +1,4 @@
-"""How many threads there are."""
+"""The number of available threads."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A helping process: ``python -m steelyard.estimators.parallel.worker``, started by `workers`.
+"""A helper process: ``python -m steelyard.estimators.parallel.worker``, started by `workers`.
 
-Reads a job and pieces of it from standard input, writes answers to standard output, and ends when
-its input does. An interrupt is for the process that started it.
+Reads a job and its tasks from standard input, writes answers to standard output, and ends when its
+input ends. It ignores interrupts (Ctrl-C), which the process that started it handles.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def serve(source: IO[bytes], sink: IO[bytes]) -> None:
 def main() -> None:
     """Serve the process at the other end of the pipes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # a library that prints must not get into the answers
+    # what a library prints must not mix with the answers
     sink = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     with contextlib.suppress(BrokenPipeError):

@@ -1,11 +1,11 @@
-"""Many small conic problems at once, in processes that help this one.
+"""Solve many small conic problems in parallel, in helper processes.
 
-The solver holds the interpreter lock, so that threads gain nothing. Helpers are processes of their
-own (`steelyard.estimators.parallel.worker`), which get arrays through a pipe: nothing of the
-caller's program is run or copied in them, as forking or `multiprocessing` would, so that a script
-needs no guard and threads of the caller do no harm. This process works too, and starts helpers only
-where the first problems show that there is enough to do. Who solves a problem does not change its
-answer.
+The solver holds the interpreter lock, so that threads gain nothing. Helpers are separate processes
+(`steelyard.estimators.parallel.worker`) that get arrays through a pipe. Unlike with fork or
+`multiprocessing`, nothing of the caller's program is run or copied in them, so that a script needs
+no ``__main__`` guard and threads of the caller do no harm. This process solves problems too, and
+starts helpers only if the first problems show that they are worth it. The answers do not depend on
+which process solves a problem.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ Solver = Callable[[Array], Array]
 Job = Callable[[Shared], Solver]
 
 PROBED = 3
-"""Problems that are solved before helpers are thought of."""
+"""Problems that are solved before helpers may be started."""
 
 WORTH_S = 0.6
-"""Work for each helper, at least: starting one takes 0.3 to 0.4 s of a processor."""
+"""Smallest work (s) for each helper: starting one takes 0.3 to 0.4 s of a processor."""
 
 AHEAD = 2
-"""Pieces that a helper has before it: while this process solves, it hands out nothing."""
+"""Messages queued for a helper, since this process hands out no work while it solves."""
 
 
 def job_name(job: Job) -> str:
@@ -48,10 +48,10 @@ def job_name(job: Job) -> str:
 
 
 def job_named(name: str) -> Job:
-    """The job of that name; only functions of this package are jobs."""
+    """The job of that name; must be a function of this package."""
     module, _, function = name.partition(":")
     if module.partition(".")[0] != __name__.partition(".")[0]:
-        raise ValueError(f"'{name}' is no job")
+        raise ValueError(f"'{name}' is not a job")
     found: Job = getattr(import_module(module), function)
     return found
 
@@ -59,7 +59,7 @@ def job_named(name: str) -> Job:
 class Workers:
     """Up to ``threads`` processes, this one included. Use it in a ``with`` statement.
 
-    note : why there were fewer helpers than wanted, or None.
+    note : why there were fewer helpers than requested, or None.
     """
 
     def __init__(self, threads: int) -> None:
@@ -79,14 +79,14 @@ class Workers:
         self.close()
 
     def close(self) -> None:
-        """End the helpers, at once, and wait for them."""
+        """Kill the helpers and wait for them to end."""
         for helper in self._helpers:
             helper.kill()
         for helper in self._helpers:
             helper.wait()
             for stream in (helper.stdin, helper.stdout):
                 if stream is not None:
-                    # closing flushes, which a process that is gone refuses
+                    # closing flushes, which fails if the process has ended
                     with contextlib.suppress(OSError):
                         stream.close()
         self._helpers = []
@@ -94,12 +94,12 @@ class Workers:
     def run(self, job: Job, shared: Shared, tasks: Array, done: Callable[[int], None]) -> Array:
         """Answers (n_tasks, n_answer) to tasks (n_tasks, n_task), in their order.
 
-        job : a module-level function of this package that makes a solver of what all its tasks
-            share. done : called with how many are answered.
+        job : a module-level function of this package that makes a solver from ``shared``, the
+            arrays that all tasks use. done : called with the number of answers so far.
         """
         from threadpoolctl import threadpool_limits
 
-        # as they arrive at a helper: the order in memory can change the last digits
+        # the same memory order as in a helper, since it can change the last digits
         shared = {name: np.ascontiguousarray(array) for name, array in shared.items()}
         solve = job(shared)
         board = _Board(tasks)
@@ -110,7 +110,7 @@ class Workers:
             with threadpool_limits(limits=1, user_api="blas"):
                 while not board.complete:
                     taken = board.take(1)
-                    if not taken:  # helpers have the rest; they give it back if they die
+                    if not taken:  # helpers have the rest; tasks of a helper that dies come back
                         sleep(0.005)
                     for index in taken:
                         board.put([index], solve(tasks[index])[None, :])
@@ -121,7 +121,7 @@ class Workers:
                         feeders = self._feeders(job, shared, board, left_s)
         except BaseException:
             board.stop()
-            self.close()  # a feeder that waits for an answer sees the end of it
+            self.close()  # ends feeder threads that wait for an answer
             raise
         finally:
             for feeder in feeders:
@@ -129,7 +129,7 @@ class Workers:
         return board.answers()
 
     def _feeders(self, job: Job, shared: Shared, board: _Board, left_s: float) -> list[Thread]:
-        """A thread for each helper that is worth having."""
+        """Start helpers as far as the remaining work is worth it, and a thread for each."""
         wanted = min(self.threads - 1, int(left_s / WORTH_S))
         while len(self._helpers) < wanted:
             helper = self._start()
@@ -146,9 +146,11 @@ class Workers:
 
     def _start(self) -> subprocess.Popen[bytes] | None:
         if getattr(sys, "frozen", False) or not sys.executable:
-            self.note = "this Python cannot start another: intervals were computed in one process"
+            self.note = (
+                "this Python cannot start helper processes: intervals were computed in one process"
+            )
             return None
-        # the same modules as here, whatever the folder
+        # import the same modules as this process, from any working folder
         home = str(Path(__file__).resolve().parents[3])
         one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         paths = os.pathsep.join([*(path for path in sys.path if path), home])
@@ -162,13 +164,13 @@ class Workers:
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
         except OSError as failure:
-            self.note = f"no helping process could be started ({failure.strerror or failure})"
+            self.note = f"no helper process could be started ({failure.strerror or failure})"
             return None
 
     def _feed(
         self, helper: subprocess.Popen[bytes], job: Job, shared: Shared, board: _Board
     ) -> None:
-        """Hand pieces of work to one helper and take its answers, until there is none left."""
+        """Send tasks to one helper and receive its answers, until no task is left."""
         assert helper.stdin is not None
         assert helper.stdout is not None
         pending: deque[list[int]] = deque()
@@ -189,12 +191,12 @@ class Workers:
             for indices in pending:
                 board.give_back(indices)
             if not board.stopped:
-                self.note = "a helping process ended early; its work was done without it"
+                self.note = "a helper process ended early; its work was done without it"
             helper.kill()
 
 
 class _Board:
-    """Which tasks are open, and the answers so far; for several threads."""
+    """Open tasks and the answers so far; thread-safe."""
 
     def __init__(self, tasks: Array) -> None:
         self.tasks = tasks
@@ -205,12 +207,12 @@ class _Board:
 
     @property
     def count(self) -> int:
-        """Tasks that are answered."""
+        """Number of answered tasks."""
         return len(self._answers)
 
     @property
     def left(self) -> int:
-        """Tasks that nobody has taken."""
+        """Number of tasks that no process has taken."""
         return len(self._open)
 
     @property
@@ -219,27 +221,27 @@ class _Board:
         return self.count == len(self.tasks)
 
     def take(self, n: int) -> list[int]:
-        """Up to n open tasks."""
+        """Take up to n open tasks; returns their indices."""
         with self._lock:
             if self.stopped:
                 return []
             return [self._open.popleft() for _ in range(min(n, len(self._open)))]
 
     def give_back(self, indices: list[int]) -> None:
-        """Tasks that were taken and not answered."""
+        """Return tasks that were taken and not answered."""
         with self._lock:
             self._open.extendleft(reversed(indices))
 
     def put(self, indices: list[int], answers: Array) -> None:
-        """Answers to tasks."""
+        """Store the answers to tasks."""
         with self._lock:
             self._answers.update(zip(indices, answers, strict=True))
 
     def stop(self) -> None:
-        """Let nobody take another task."""
+        """Hand out no more tasks."""
         with self._lock:
             self.stopped = True
 
     def answers(self) -> Array:
-        """All of them, in the order of the tasks."""
+        """All answers, in the order of the tasks."""
         return np.array([self._answers[index] for index in range(len(self.tasks))])

@@ -1,1 +1,1 @@
-"""The TOML overlay: what a robot file cannot say, and reading a robot with it."""
+"""The TOML overlay, which adds what a robot file cannot state, and reading a robot with it."""

@@ -2,14 +2,14 @@
 
 [constraints]
 consistency = "full"                  # or "sousa", "none"
-margin = 0.0                          # how far inside every condition must hold
+margin = 0.0                          # smallest slack of the conditions
 second_moment = 1e4                   # largest trace of J of any body, kg + kg m²; or inf;
-                                      # left out: a bound that no real link comes near
+                                      # by default a bound far above any real link
 nonnegative_terms = true              # drive inertia and friction
 total_mass = [20.0, 27.0]             # kg, of all moving bodies; inf for no limit
 massless = ["tool_frame"]
 equal = [["left_thigh", "right_thigh"]]
-known_links = ["camera"]              # merged links whose inertials in the file are right
+known_links = ["camera"]              # merged links whose inertials in the file are correct
 com_boxes = "collision"               # boxes around the primitives of the URDF
 
 [constraints.mass]                    # kg
@@ -19,7 +19,7 @@ forearm = [1.0, 2.5]
 bodies = ["upper_arm", "forearm"]
 range = [4.0, 6.0]
 
-[constraints.com.forearm]             # m, in the body's frame: one region of the centre of
+[constraints.com.forearm]             # m, in the body's frame: one region for the centre of
 box = { lower = [-0.1, -0.1, 0.0], upper = [0.1, 0.1, 0.4] }       # mass of each body
 # cylinder = { start = [0, 0, 0], end = [0, 0, 0.4], radius = 0.1 }
 # ellipsoid = { centre = [0, 0, 0.2], radii = [0.1, 0.1, 0.2] }
@@ -84,7 +84,7 @@ REGION_KEYS = {
 
 
 def com_boxes_of(value: object) -> Literal["collision"] | None:
-    """The key ``com_boxes``, which the robot's file answers."""
+    """The value of ``com_boxes``: whether to take boxes from the URDF's collision geometry."""
     table = table_of(value, PATH)
     if "com_boxes" not in table:
         return None
@@ -93,7 +93,7 @@ def com_boxes_of(value: object) -> Literal["collision"] | None:
 
 
 def constraints_of(value: object) -> Constraints:
-    """The constraints of a ``[constraints]`` table; :class:`OverlayError` names a wrong key."""
+    """The constraints of a ``[constraints]`` table; :class:`OverlayError` names the wrong key."""
     table = table_of(value, PATH)
     known_keys(table, [*_READERS, "com_boxes"], PATH)
     given: dict[str, Any] = {}
@@ -104,7 +104,7 @@ def constraints_of(value: object) -> Constraints:
 
 
 def _checked(path: str, read: Callable[[Any, str], Value], value: object) -> Value:
-    """What ``read`` makes of a value, its refusals with the key in front."""
+    """``read(value, path)``, with the key put in front of its error messages."""
     try:
         return read(value, path)
     except ModelError as error:
@@ -126,7 +126,7 @@ def _per_name(read: Callable[[Any, str], Value]) -> Callable[[Any, str], dict[st
 
 
 def _per_parameter(read: Callable[[Any, str], Value]) -> Callable[[Any, str], dict[str, Value]]:
-    """Values by parameter; TOML reads the bare key elbow.fv as a table in a table."""
+    """Values by parameter name; TOML reads the bare key elbow.fv as a nested table."""
 
     def per_parameter(value: object, path: str) -> dict[str, Value]:
         out: dict[str, Value] = {}

@@ -1,4 +1,4 @@
-"""Motors in an overlay: their TOML."""
+"""The ``[motor.NAME]`` tables of an overlay."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ MOTOR_KEYS = ("ratio", "torque_constant", "gain", "terms")
 
 
 def motors_of(value: object) -> tuple[Motor, ...]:
-    """The ``[motor.NAME]`` tables, without their terms.
+    """The motors of an overlay, without their terms.
 
-    A motor without ``ratio`` bears the name of the joint that it drives, seen from that joint.
+    A motor without ``ratio`` has the name of the joint that it drives, and the ratio 1.
     """
     tables = table_of(value, "motor")
     if len(tables) > MAX_MOTORS:
-        raise OverlayError(f"there are {len(tables)} motors; at most {MAX_MOTORS} are read")
+        raise OverlayError(f"there are {len(tables)} motors; at most {MAX_MOTORS} are allowed")
     motors = []
     for name, entry in tables.items():
         path = f"motor.{key_name(name)}"
@@ -48,6 +48,6 @@ def _not_zero(value: object, path: str) -> float:
     number = number_of(value, path)
     if not 1e-12 <= abs(number) <= 1e12:
         raise OverlayError(
-            f"key {path} is {number}; it must be a number from 1e-12 to 1e12 in size"
+            f"key {path} is {number}; it must be a number from 1e-12 to 1e12 in absolute value"
         )
     return number

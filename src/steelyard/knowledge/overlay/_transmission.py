@@ -14,7 +14,7 @@ from steelyard.robot.transmission import Motor, Transmission, transmission_fault
 def transmission_of(robot: Robot, overlay: Overlay, where: str) -> Transmission | None:
     """The overlay's motors, checked against a robot whose locked joints are fixed already.
 
-    Joints that do not exist were refused before.
+    The caller has already refused joints that do not exist.
     """
     link_side = tuple(joint for joint in robot.joint_names if overlay.side(joint) == "link")
     if not overlay.motors:
@@ -25,13 +25,13 @@ def transmission_of(robot: Robot, overlay: Overlay, where: str) -> Transmission 
         return None
     motors = []
     for motor in overlay.motors:
-        gone = [joint for joint in motor.joints if joint not in robot.joint_names]
-        if len(gone) == len(motor.joints):
+        locked = [joint for joint in motor.joints if joint not in robot.joint_names]
+        if len(locked) == len(motor.joints):
             continue  # a locked joint needs no motor
-        if gone:
+        if locked:
             raise OverlayError(
                 f"{where}: motor {shown(motor.name)} drives {listed(motor.joints)}, of which "
-                f"{listed(gone)} is locked; leave it out of the motor's ratio"
+                f"{listed(locked)} is locked; leave it out of the motor's ratio"
             )
         motors.append(motor)
     _check_names(robot, overlay, motors, where)
@@ -45,7 +45,7 @@ def transmission_of(robot: Robot, overlay: Overlay, where: str) -> Transmission 
 
 
 def _check_names(robot: Robot, overlay: Overlay, motors: list[Motor], where: str) -> None:
-    """A motor with a joint's name is that joint's own drive; no coupling is named like one."""
+    """A motor with a joint's name must drive that joint alone, and differ from all couplings."""
     couplings = {coupling.name for coupling in overlay.couplings}
     joints = {joint.name for joint in robot.joints}
     for motor in motors:
@@ -58,12 +58,12 @@ def _check_names(robot: Robot, overlay: Overlay, motors: list[Motor], where: str
         if motor.ratio != ((motor.name, 1.0),):
             raise OverlayError(
                 f"{where}: motor {shown(motor.name)} has the name of a joint, so that its columns "
-                "in a log could be the joint's; rename it, or leave its ratio out"
+                "in a log could be the joint's; rename it, or leave out its ratio"
             )
         if motor.name in overlay.motor_terms and motor.name in overlay.joint_terms:
             raise OverlayError(
-                f"{where}: motor and joint {shown(motor.name)} are one, and both have terms; "
-                "state them once"
+                f"{where}: motor {shown(motor.name)} drives the joint of the same name, and both "
+                "have terms; state them once"
             )
         if motor.name in overlay.motor_zeros:
             raise OverlayError(
@@ -73,17 +73,17 @@ def _check_names(robot: Robot, overlay: Overlay, motors: list[Motor], where: str
 
 
 def unknown_motor_joint(overlay: Overlay, moving: Mapping[str, object], where: str) -> None:
-    """Refuse a motor whose ratio names a joint that does not move, saying which motor."""
+    """Refuse a motor whose ratio names a joint that does not move, naming the motor."""
     for motor in overlay.motors:
         for joint in motor.joints:
             if joint in moving:
                 continue
-            meant = (
-                "; a motor without a ratio bears the name of the joint that it drives"
+            hint = (
+                "; a motor without a ratio must have the name of the joint that it drives"
                 if motor.ratio == ((motor.name, 1.0),)
                 else ""
             )
             raise OverlayError(
                 f"{where}: motor {shown(motor.name)} drives {shown(joint)}, which is no moving "
-                f"joint{did_you_mean(joint, moving)}{meant}; the moving joints are {listed(moving)}"
+                f"joint{did_you_mean(joint, moving)}{hint}; the moving joints are {listed(moving)}"
             )

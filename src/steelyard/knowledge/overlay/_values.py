@@ -1,4 +1,4 @@
-"""Values of an overlay's keys, with refusals that name the key and say what it must be."""
+"""Values of an overlay's keys; errors name the key and what it must be."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,60}")
 
 
 def key_name(name: str) -> str:
-    """A key as messages show it: bare where TOML lets it be."""
+    """A key as messages show it: without quotes where TOML allows that."""
     return name if BARE_KEY.fullmatch(name) else shown(name)
 
 
 def known_keys(table: Mapping[str, object], valid: Iterable[str], path: str) -> None:
-    """Refuse a key that is none of ``valid``; ``path`` names the table."""
+    """Refuse a key that is not in ``valid``; ``path`` names the table."""
     valid = list(valid)
     for key in table:
         if key not in valid:
@@ -29,21 +29,21 @@ def known_keys(table: Mapping[str, object], valid: Iterable[str], path: str) -> 
 
 
 def kind_of(value: object) -> str:
-    """What a value is, in TOML's words."""
+    """The type of a value, as TOML calls it."""
     kinds = {bool: "true or false", str: "text", dict: "a table", list: "an array"}
     number = "a number" if isinstance(value, int | float) else type(value).__name__
     return kinds.get(type(value), number)
 
 
 def table_of(value: object, path: str) -> Mapping[str, object]:
-    """A table, or a refusal that names its key."""
+    """A table; raises OverlayError that names its key otherwise."""
     if not isinstance(value, dict):
         raise OverlayError(f"key {path} is {kind_of(value)}; it must be a table")
     return value
 
 
 def number_of(value: object, path: str) -> float:
-    """A finite number, or a refusal that names its key."""
+    """A finite number; raises OverlayError that names its key otherwise."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise OverlayError(f"key {path} is {kind_of(value)}; it must be a number")
     try:
@@ -56,14 +56,14 @@ def number_of(value: object, path: str) -> float:
 
 
 def flag_of(value: object, path: str) -> bool | None:
-    """true, false or nothing, or a refusal that names its key."""
+    """True, False or None; raises OverlayError that names its key otherwise."""
     if value is not None and not isinstance(value, bool):
         raise OverlayError(f"key {path} is {kind_of(value)}; it must be true or false")
     return value
 
 
 def array_of(value: object, path: str, of: str) -> list[object]:
-    """An array, or a refusal that says what it must hold."""
+    """An array; raises OverlayError that says what it must hold otherwise."""
     if not isinstance(value, list):
         raise OverlayError(f"key {path} is {kind_of(value)}; it must be an array of {of}")
     return value

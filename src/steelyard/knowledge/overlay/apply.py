@@ -1,4 +1,4 @@
-"""An overlay applied to a robot."""
+"""Apply an overlay to a robot."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def apply_overlay(robot: Robot, overlay: Overlay) -> Robot:
     """The robot with the overlay's gravity, base, locked joints, limits and motors.
 
     Raises :class:`OverlayError` where the overlay names a joint that the robot lacks, gives
-    terms to a joint without a coordinate of its own, leaves no room between limits, or states
-    motors that cannot drive the joints.
+    terms to a joint without a coordinate of its own, makes a lower limit exceed the upper one, or
+    states motors that cannot drive the joints.
     """
     from steelyard.knowledge.overlay._transmission import transmission_of, unknown_motor_joint
 
@@ -47,7 +47,7 @@ def apply_overlay(robot: Robot, overlay: Overlay) -> Robot:
     for name in [*overlay.joint_terms, *in_directions]:
         if name in overlay.locked:
             raise OverlayError(
-                f"{where} locks joint {shown(name)} and gives it terms; it can do one"
+                f"{where} locks joint {shown(name)} and gives it terms; leave out one of them"
             )
     for coupling in overlay.couplings:
         if coupling.name in moving:
@@ -70,15 +70,15 @@ def apply_overlay(robot: Robot, overlay: Overlay) -> Robot:
     )
     if overlay.locked:
         changed = changed.lock(overlay.locked)
-    # motors that were stated before stay, unless they are stated anew
+    # without motors in this overlay, the robot keeps its own
     transmission = transmission_of(changed, overlay, where)
     return changed if transmission is None else replace(changed, transmission=transmission)
 
 
 def _merged(stated: Limits, given: Limits, joint: str, where: str) -> Limits:
-    """The file's limits with the overlay's in their place."""
-    said = {key: getattr(given, key) for key in LIMITS if getattr(given, key) is not None}
-    merged = replace(stated, **said)
+    """The file's limits, replaced by the overlay's where it states them."""
+    given_values = {key: getattr(given, key) for key in LIMITS if getattr(given, key) is not None}
+    merged = replace(stated, **given_values)
     if merged.lower is not None and merged.upper is not None and merged.lower > merged.upper:
         raise OverlayError(
             f"{where}: joint {shown(joint)} would have its lower limit {merged.lower} above its "

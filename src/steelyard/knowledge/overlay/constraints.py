@@ -1,4 +1,4 @@
-"""The constraints that an overlay asks for, for a model's bodies."""
+"""The constraints of an overlay, for the bodies of a model."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def constraints_from_overlay(
 ) -> tuple[Constraints, tuple[str, ...]]:
     """Constraints for ``model``, and notes on bodies for which there is no collision box.
 
-    Where the overlay says nothing they are the default ones. A region that it gives to a body
-    takes the place of the body's collision box.
+    Without constraints in the overlay they are the default ones. A region that the overlay gives
+    to a body replaces the body's collision box.
     """
     constraints = Constraints()
     if overlay is not None and overlay.constraints is not None:
@@ -45,8 +45,8 @@ def constraints_from_overlay(
 def body_boxes(model: Model, found: CollisionBoxes) -> CollisionBoxes:
     """Boxes around the collision boxes of the links of each body, in the body's frame.
 
-    A merged link without geometry is passed over if its file gives it no mass; with mass, the
-    body's centre of mass may be anywhere, and the body gets no box.
+    A merged link without geometry is ignored if its file gives it no mass; with mass, the body's
+    centre of mass may be anywhere, and the body gets no box.
     """
     boxes: dict[str, Box] = {}
     skipped: dict[str, str] = {}

@@ -21,15 +21,15 @@ def model_of(
     overlay: Overlay | None = None,
     torque: Side | None = None,
 ) -> Model:
-    """The model of a robot with these terms, or those of an overlay, or the default ones for
-    where torque is measured.
+    """The model of a robot with these terms, or those of an overlay, or the default terms for
+    the side on which torque is measured.
     """
     if terms is not None and overlay is not None and overlay.states_terms:
         raise ModelError("terms are given twice, as an argument and in the overlay; give them once")
     if torque == "link" and robot.transmission is not None:
         raise ModelError(
-            "torque is said to be measured at the links, but the overlay states motors, whose "
-            "torques or currents are those of the motor side; say it per joint in the overlay"
+            "torque is 'link', but the overlay states motors, whose torques or currents are "
+            "measured on the motor side; set torque for single joints in the overlay"
         )
     if terms is not None and torque is not None:
         raise ModelError("terms and torque are both given; torque only chooses terms: give one")

@@ -1,11 +1,11 @@
-"""What a robot file cannot say, in one optional TOML file beside it.
+"""The overlay: one optional TOML file with what a robot file cannot state.
 
     gravity = [0.0, 9.81, 0.0]            # m/s², in the root link's frame
     floating_base = false
     torque = "motor"                      # or "link": where torque is measured
     terms = ["drive_inertia", "viscous", "coulomb", "offset"]     # of every joint
 
-    [locked]                              # joints that stand still, rad or m
+    [locked]                              # joints that do not move: position, rad or m
     finger_joint1 = 0.04
 
     [joint.elbow]                         # limits in rad, m, s, N m, N; terms of this joint
@@ -24,8 +24,8 @@
     [constraints]                         # what is known of masses and shapes
     total_mass = [20.0, 27.0]             # kg; docs/constraints.md has all keys
 
-Every key is optional. The robot's part is applied by :func:`apply_overlay`; the terms
-and the constraints are kept as plain data for the model.
+Every key is optional. :func:`apply_overlay` applies the keys that change the robot; the terms
+and the constraints are kept as data for the model.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ class Coupling:
 
 @dataclass(frozen=True)
 class Overlay:
-    """The contents of an overlay; ``None`` and empty where it says nothing.
+    """The contents of an overlay; ``None`` or empty for keys that are not given.
 
     gravity : m/s² in the root link's frame. locked : positions in rad or m.
     limits : per joint, only the values that the overlay states.
-    default_terms : of every joint that ``joint_terms`` does not name; of every motor that
-        ``motor_terms`` does not name, where motors are stated.
+    default_terms : of every joint that ``joint_terms`` does not name or, with motors, of every
+        motor that ``motor_terms`` does not name.
     torque, joint_torque : where torque is measured, for the whole robot and by joint.
-    motors : with their gears. motor_zeros : joint positions (rad or m) where motors are at zero.
-    constraints : what is known of the parameters, beside what physics demands.
+    motors : with their gears. motor_zeros : joint positions (rad or m) at which motors read zero.
+    constraints : what is known of the parameters, besides physical consistency.
     com_boxes : whether centres of mass lie in boxes around the collision geometry.
     """
 
@@ -93,7 +93,7 @@ class Overlay:
         return self.default_terms is not None or bool(named)
 
     def side(self, joint: str, stated: Side | None = None) -> Side:
-        """Where the torque of this joint is measured; ``stated`` goes before the robot's."""
+        """Where the torque of this joint is measured; ``stated`` replaces the robot's value."""
         return self.joint_torque.get(joint, stated or self.torque or "motor")
 
     @property

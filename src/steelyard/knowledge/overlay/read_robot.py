@@ -1,4 +1,4 @@
-"""Read a robot, whatever its format."""
+"""Read a robot file of any supported format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from steelyard.robot.robot import Robot
 
 COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 ELEMENT = re.compile(rb"<([A-Za-z_][\w:.-]*)")
-LOOKED_AT = 2**16  # bytes; the first element of a robot file stands at its top
+LOOKED_AT = 2**16  # bytes in which the first XML element is searched
 
 
 def read_robot(
@@ -24,11 +24,11 @@ def read_robot(
     overlay: Overlay | None = None,
     mimics: bool = True,
 ) -> Robot:
-    """The robot in a URDF or MJCF file, told apart by their first element.
+    """The robot in a URDF or MJCF file, recognised by its first XML element.
 
     gravity : (3,) m/s² in the root link's frame; by default the file's, or 9.81 downward.
-        It goes before the overlay's.
-    overlay : what the file cannot say; applied here.
+        It replaces the overlay's.
+    overlay : applied to the robot.
     mimics : whether joints of a URDF follow the joint that their <mimic> names.
     """
     if first_element(read_file(path)) == "mujoco":
@@ -41,6 +41,6 @@ def read_robot(
 
 
 def first_element(data: bytes) -> str | None:
-    """Name of the first XML element, or None where there seems to be none."""
+    """Name of the first XML element, or None if none is found."""
     found = ELEMENT.search(COMMENT.sub(b"", data[:LOOKED_AT]))
     return None if found is None else found[1].decode("ascii", "replace")

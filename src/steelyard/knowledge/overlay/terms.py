@@ -1,4 +1,4 @@
-"""The terms that an overlay asks for, as the model knows them."""
+"""The terms of an overlay, as terms of a model."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ def terms_from_overlay(
 ) -> tuple[Term, ...]:
     """Terms of every joint of ``robot``, of its motors, and of the couplings.
 
-    A joint has the terms that the overlay gives it, or else those it gives to every joint, or
-    else those that belong to the place where its torque is measured; so has a motor. ``robot``
-    has the overlay applied already: its locked joints are gone, its motors are there.
+    A joint or motor has the terms that the overlay gives it, or else those it gives to every
+    joint, or else the default ones for the side on which its torque is measured. The overlay must
+    have been applied to ``robot`` already.
 
-    torque : where torque is measured, in place of what the overlay states for the whole robot;
-        what it states for a single joint stays.
+    torque : where torque is measured; replaces the overlay's value for the whole robot, not its
+        values for single joints.
     """
     if overlay is None:
         return default_terms(robot, torque or "motor")

@@ -1,4 +1,4 @@
-"""The TOML of an overlay, key by key; `steelyard.knowledge.overlay.overlay` shows its shape."""
+"""Read the TOML of an overlay; `steelyard.knowledge.overlay.overlay` shows an example."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ NOT_NEGATIVE = ("velocity", "effort", "acceleration")
 
 
 def read_toml_text(path: str | Path) -> str:
-    """The text of a TOML file of at most ``MAX_BYTES``, or a one-line refusal."""
+    """The text of a TOML file of at most ``MAX_BYTES``; raises OverlayError otherwise."""
     where = shown_path(path)
     data = read_capped(path, MAX_BYTES, OverlayError)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise OverlayError(f"{where} is not UTF-8 text: byte {error.start} is no letter") from None
+        raise OverlayError(f"{where} is not UTF-8 text: byte {error.start} is invalid") from None
 
 
 def parse_overlay(text: str, *, source: str | None = None) -> Overlay:
