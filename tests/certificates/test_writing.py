@@ -399,6 +399,7 @@ def refusal(tmp_path: Path, content: bytes) -> str:
         (b"[]", "holds a list, not a certificate"),
         (b"{}", "its schema is nothing"),
         (b'{"schema": "steelyard.result/1"}', "its schema is 'steelyard.result/1'"),
+        (b'{"schema": "steelyard.result/1", "level": 0.95}', "is a result, not a certificate"),
         (b'{"a": 1, "a": 2}', "names a key twice"),
         (b'{"a": 1.5}', "is not in quotes"),
         (b'{"a": NaN}', "is not in quotes"),

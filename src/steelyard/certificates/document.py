@@ -84,7 +84,7 @@ def read_certificate(path: str | Path) -> dict[str, Any]:
             data, object_pairs_hook=_no_repeats, parse_float=_no_float, parse_constant=_no_float
         )
     except CertificateError as failure:
-        if b'"steelyard.estimators.result_file/' in data[:200]:
+        if b'"steelyard.result/' in data[:200]:
             raise CertificateError(
                 f"'{path}': is a result, not a certificate; identify writes certificate.json"
             ) from None
