@@ -112,7 +112,7 @@ def test_truth_fills_the_terms_that_the_model_has():
 def test_truth_is_of_this_arm_only():
     """Another robot is refused by the names of its joints."""
     model = Model(random_robot(np.random.default_rng(0), 2))
-    with pytest.raises(ModelError, match=r"nothing of joint_1, joint_2; .* shoulder_yaw"):
+    with pytest.raises(ModelError, match=r"has no joints joint_1, joint_2; .* shoulder_yaw"):
         builtin_truth(model)
 
 

@@ -196,9 +196,9 @@ def test_base_parameters_of_another_model_are_refused():
     base = base_map(model)
     other = Model(model.robot, joint_terms(model.channels, ("viscous",)))
     turned = Model(replace(model.robot, gravity=np.array([1.0, 0.0, 0.0])))
-    with pytest.raises(ResultError, match="belong to another model"):
+    with pytest.raises(ResultError, match="belong to a different model"):
         predict_base(other, base, np.zeros(base.rank), motion)
-    with pytest.raises(ResultError, match="another model"):
+    with pytest.raises(ResultError, match="a different model"):
         predict_base(turned, base, np.zeros(base.rank), motion)
     with pytest.raises(ResultError, match=rf"there are {base.rank} base parameters"):
         predict_base(model, base, np.zeros(3), motion)

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action.add_argument(
             "--consistency",
             choices=("full", "sousa"),
-            help="full: some mass density has each inertia (default); "
+            help="full: pseudo-inertia positive semidefinite (default); "
             "sousa: the weaker 6×6 condition of Sousa and Cortesão (2014)",
         )
         action.add_argument("--certificate", metavar="OUT", help="certificate file to write (JSON)")

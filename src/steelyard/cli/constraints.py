@@ -17,7 +17,7 @@ def add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--consistency",
         choices=("full", "sousa"),
-        help="full: some mass density has each inertia (default); "
+        help="full: pseudo-inertia positive semidefinite (default); "
         "sousa: the weaker 6×6 condition of Sousa and Cortesão (2014)",
     )
     parser.add_argument(

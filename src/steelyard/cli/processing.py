@@ -32,7 +32,7 @@ def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
 def add_processing_arguments(parser: argparse.ArgumentParser) -> None:
     """Options for the fields of `Processing`; those not given keep their defaults."""
     group = parser.add_argument_group(
-        "signals", "How logs are processed; by default chosen from the data."
+        "signals", "How logs are processed; many defaults are chosen from the data."
     )
     add = group.add_argument
     add("--preset", choices=PRESETS, help="processing of a paper, which other options may change")
