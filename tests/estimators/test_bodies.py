@@ -13,7 +13,7 @@ from steelyard.estimators.bodies import all_parameters, body_estimates, term_est
 from steelyard.export.tables import standard_csv
 from steelyard.identification.identify import Identification, identify
 from steelyard.knowledge.constraints import Constraints
-from steelyard.report.standard import cell
+from steelyard.report._standard import cell
 from steelyard.robot.inertia import from_com
 from steelyard.robot.robot import Robot
 

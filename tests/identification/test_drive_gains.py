@@ -14,8 +14,8 @@ from scipy.optimize import least_squares
 
 from steelyard.cli import main
 from steelyard.errors import EstimationError, LogError
+from steelyard.identification._gain_fit import fit_gains
 from steelyard.identification.drive_gains import compress_motors, identify_gains, with_open_gains
-from steelyard.identification.gain_fit import fit_gains
 from steelyard.identification.runs import compress_run
 from steelyard.knowledge.overlay.toml_file import parse_overlay
 from steelyard.knowledge.payload import Payload

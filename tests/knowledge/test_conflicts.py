@@ -11,7 +11,7 @@ from clouds import parameters, pendulums
 from seeds import every
 from statements import Said
 
-from steelyard.conic.conflict_proof import ConflictProof, proves
+from steelyard.conic._conflict_proof import ConflictProof, proves
 from steelyard.conic.conflicts import conflict_among
 from steelyard.errors import EstimationError
 from steelyard.knowledge.conflicts import check_constraints, find_conflict, implied

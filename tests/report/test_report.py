@@ -19,6 +19,7 @@ from steelyard.errors import ResultError
 from steelyard.estimators.estimate import ParameterEstimate
 from steelyard.identification.identify import identify
 from steelyard.model.model import Model
+from steelyard.report._figures import LONGEST_SHOWN_S, MOST_POINTS, shown_rows
 from steelyard.report.content import (
     FOREST_WIDTH,
     JointError,
@@ -29,7 +30,6 @@ from steelyard.report.content import (
     parameter_row,
     strength,
 )
-from steelyard.report.figures import LONGEST_SHOWN_S, MOST_POINTS, shown_rows
 from steelyard.report.numbers import duration, percent, significant, with_half_width
 from steelyard.report.page import render_report, write_report
 from steelyard.report.processing import processing_rows

@@ -17,14 +17,14 @@ from steelyard.errors import LogError, SignalError
 from steelyard.logs.log import Log
 from steelyard.robot.parts import Joint, Link, Mimic
 from steelyard.robot.robot import Robot
+from steelyard.signals._matching import match_joints, unwrap
+from steelyard.signals._timebase import time_base
 from steelyard.signals.cutoff import automatic_cutoff
 from steelyard.signals.derivatives import differentiate, half_width
 from steelyard.signals.filters import gain, low_pass, samples_needed, settling_time_s
-from steelyard.signals.matching import match_joints, unwrap
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import DeadBandRecord
-from steelyard.signals.timebase import time_base
 
 Array = NDArray[np.float64]
 RAW = Processing(cutoff_hz=None, decimate=1, trim_s=(0.0, 0.0), dead_band=None)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from steelyard.model.term_kinds import TERM_KINDS, term_kind
-from steelyard.simulation.friction_curves import KNOTS, friction_pieces
+from steelyard.simulation._friction_curves import KNOTS, friction_pieces
 
 FRICTION = [kind for kind in TERM_KINDS if kind.is_friction]
 QUADRATIC = replace(

@@ -51,7 +51,7 @@ class StatedCondition:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class ParsedCertificate:
     """The content of a certificate, parsed into exact numbers."""
 
     kind: str
@@ -178,7 +178,7 @@ class _Reader:
         return tuple((row, column, value) for (row, column), value in out.items())
 
 
-def parse(document: Mapping[str, Any]) -> Certificate:
+def parse(document: Mapping[str, Any]) -> ParsedCertificate:
     """The document's numbers; raises CertificateError if they are incomplete or malformed."""
     if document.get("schema") != SCHEMA:
         raise CertificateError(
@@ -245,7 +245,7 @@ def parse(document: Mapping[str, Any]) -> Certificate:
         for key in ("value", "rest", "lower_bound", "gap")
         if key in numbers
     }
-    return Certificate(kind, parameters, blocks, K, vectors, R, duals, stated)
+    return ParsedCertificate(kind, parameters, blocks, K, vectors, R, duals, stated)
 
 
 _NEEDED = {

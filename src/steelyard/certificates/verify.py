@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.certificates.document import (
-    Certificate,
+    ParsedCertificate,
     Vector,
     hash_problems,
     matrix_rows,
@@ -135,7 +135,7 @@ class _Found:
     details: dict[str, Any]
 
 
-def _conditions(certificate: Certificate, work: Work) -> _Found:
+def _conditions(certificate: ParsedCertificate, work: Work) -> _Found:
     """Whether theta meets every condition."""
     theta = certificate.vectors["theta"]
     outside, edge = [], []
@@ -159,7 +159,7 @@ def _conditions(certificate: Certificate, work: Work) -> _Found:
     return _Found(f"the parameters meet {how}", problems, details)
 
 
-def _feasible(certificate: Certificate, work: Work) -> _Found:
+def _feasible(certificate: ParsedCertificate, work: Work) -> _Found:
     found = _conditions(certificate, work)
     if certificate.K is None:
         return found
@@ -175,7 +175,7 @@ def _feasible(certificate: Certificate, work: Work) -> _Found:
     )
 
 
-def _image(certificate: Certificate, work: Work) -> Vector:
+def _image(certificate: ParsedCertificate, work: Work) -> Vector:
     """K theta."""
     out = [Fraction(0)] * max(len(certificate.vectors.get(k, ())) for k in ("beta", "z"))
     theta = certificate.vectors["theta"]
@@ -184,7 +184,7 @@ def _image(certificate: Certificate, work: Work) -> Vector:
     return out
 
 
-def _balance(certificate: Certificate, y: Vector, work: Work) -> tuple[list[str], Fraction]:
+def _balance(certificate: ParsedCertificate, y: Vector, work: Work) -> tuple[list[str], Fraction]:
     """Problems with Kᵀ y = sum A_kᵀ z_k and z_k in the cones; and sum z_k · b_k."""
     left = [Fraction(0)] * len(certificate.parameters)
     for row, column, value in certificate.K or ():
@@ -204,7 +204,7 @@ def _balance(certificate: Certificate, y: Vector, work: Work) -> tuple[list[str]
     return problems, paired
 
 
-def _infeasible(certificate: Certificate, work: Work) -> _Found:
+def _infeasible(certificate: ParsedCertificate, work: Work) -> _Found:
     y, beta = certificate.vectors["y"], certificate.vectors["beta"]
     problems, paired = _balance(certificate, y, work)
     value = work.total(paired, zip(y, beta, strict=True))
@@ -216,7 +216,7 @@ def _infeasible(certificate: Certificate, work: Work) -> _Found:
     return _Found(words, problems, {"value": about(value), "base_parameters": len(y)})
 
 
-def _optimal(certificate: Certificate, work: Work) -> _Found:
+def _optimal(certificate: ParsedCertificate, work: Work) -> _Found:
     """½|r|² >= uᵀ r - ½|u|² with r = z - R K theta, for every theta and any u."""
     found = _conditions(certificate, work)
     R, z, u = certificate.R, certificate.vectors["z"], certificate.vectors["u"]
@@ -258,7 +258,7 @@ def about(x: Fraction) -> str:
     return f"{near:.6g}"
 
 
-_CHECKS: dict[str, Callable[[Certificate, Work], _Found]] = {
+_CHECKS: dict[str, Callable[[ParsedCertificate, Work], _Found]] = {
     "feasible": _feasible,
     "infeasible": _infeasible,
     "optimal": _optimal,

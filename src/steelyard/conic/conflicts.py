@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.conic._conflict_proof import ConflictProof, prove_conflict
 from steelyard.conic.blocks import Block
 from steelyard.conic.common_slack import common_slack
-from steelyard.conic.conflict_proof import ConflictProof, prove_conflict
 from steelyard.errors import EstimationError
 
 Array = NDArray[np.float64]

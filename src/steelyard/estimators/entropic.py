@@ -30,7 +30,7 @@ from steelyard.conic.blocks import BAND, Block, matrix_of
 from steelyard.conic.interior_conditions import MatrixCondition, turned
 from steelyard.conic.interior_point import InteriorSolution, minimise
 from steelyard.errors import EstimationError
-from steelyard.estimators.parallel.packing import unpacked_blocks
+from steelyard.estimators.parallel._packing import unpacked_blocks
 from steelyard.estimators.parallel.workers import Shared, Solver
 from steelyard.regression.regression import triangle
 from steelyard.robot.inertia import from_pseudo_inertia, pseudo_inertia

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from steelyard.estimators._ranges import Ranges, feasible_ranges, open_quantities
+from steelyard.estimators._resampling import resample
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.estimate import Estimate, Spread, Standard
 from steelyard.estimators.least_squares import channel_fits, excitation_findings, relative_error
 from steelyard.estimators.parallel.workers import Workers
-from steelyard.estimators.ranges import Ranges, feasible_ranges, open_quantities
-from steelyard.estimators.resampling import resample
 from steelyard.findings import Finding
 from steelyard.knowledge.statements import DefaultBound, Limit
 from steelyard.regression.regression import Regression

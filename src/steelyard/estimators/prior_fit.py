@@ -31,7 +31,7 @@ from steelyard.estimators.entropic import (
     drawn_prior_solver,
     prior_problem,
 )
-from steelyard.estimators.parallel.packing import packed_blocks
+from steelyard.estimators.parallel._packing import packed_blocks
 from steelyard.estimators.parallel.workers import Shared, Workers
 from steelyard.estimators.prior_weight import (
     GAMMA_RULES,

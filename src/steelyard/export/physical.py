@@ -11,7 +11,7 @@ import numpy as np
 from steelyard._files.access import whole_file
 from steelyard._files.xml import XmlElement, parse_xml, read_file
 from steelyard.errors import ModelError, RobotError, quoted_list, shown_path
-from steelyard.export.digits import exactly_physical
+from steelyard.export._digits import exactly_physical
 from steelyard.export.urdf import Change, WrittenBody, rewrite_inertials, stated_texts
 from steelyard.robot.formats.urdf import parse_urdf
 from steelyard.robot.inertia import Violation

@@ -5,7 +5,7 @@ encoding are kept, and so is the text of every number whose value is right. The 
 file states an inertia (``rpy``) are kept too, and the inertia is expressed in them. As in the
 reader, the first of repeated elements counts.
 
-The inertials are exactly physical with the written digits (see :mod:`steelyard.export.digits`).
+The inertials are exactly physical with the written digits (see :mod:`steelyard.export._digits`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard._files.xml import XmlElement, numbers, read_file
 from steelyard.errors import ModelError, RobotError, did_you_mean, listed, shown, shown_path
-from steelyard.export.digits import file_decimal, kept_or_decimal, physical_texts
-from steelyard.export.xml_source import (
+from steelyard.export._digits import file_decimal, kept_or_decimal, physical_texts
+from steelyard.export._xml_source import (
     Edit,
     InsertFirst,
     SetAttribute,

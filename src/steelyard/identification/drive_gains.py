@@ -1,7 +1,7 @@
 """Drive gains: true over recorded torque, from runs without and with a known payload.
 
 Runs of the same robot without and with a payload of known inertia determine the scale of the
-torque (or current) of each motor or joint; see :mod:`steelyard.identification.gain_fit`.
+torque (or current) of each motor or joint; see :mod:`steelyard.identification._gain_fit`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError, LogError, listed
 from steelyard.findings import Finding
-from steelyard.identification.arguments import check_level, check_robot
-from steelyard.identification.gain_fit import GainFit, fit_gains
+from steelyard.identification._arguments import check_level, check_robot
+from steelyard.identification._gain_fit import GainFit, fit_gains
 from steelyard.identification.runs import compress_run
 from steelyard.knowledge.overlay.model import model_of
 from steelyard.knowledge.overlay.overlay import Overlay

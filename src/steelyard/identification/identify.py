@@ -24,14 +24,14 @@ from steelyard.estimators.parallel.threads import available_threads
 from steelyard.estimators.prior_weight import MIN_GROUPS, GammaRule
 from steelyard.estimators.registry import estimate_by, estimator_named
 from steelyard.findings import Finding
-from steelyard.identification.arguments import (
+from steelyard.identification._arguments import (
     check_level,
     check_robot,
     prior_for_method,
     refuse_own_data,
 )
+from steelyard.identification._term_comparison import with_term_comparison
 from steelyard.identification.runs import compressed
-from steelyard.identification.term_comparison import with_term_comparison
 from steelyard.knowledge.constraints import Constraints
 from steelyard.knowledge.overlay.constraints import constraints_from_overlay
 from steelyard.knowledge.overlay.model import model_of

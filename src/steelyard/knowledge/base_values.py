@@ -1,4 +1,4 @@
-"""Read and write files of base parameters; `steelyard.knowledge.named_values` has the formats."""
+"""Read and write files of base parameters; `steelyard.knowledge._named_values` has the formats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from steelyard._files.access import read_capped, write_text
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, json_value
 from steelyard.errors import ResultError, did_you_mean, listed, quoted_list, shown_path
-from steelyard.knowledge.named_values import named_values
+from steelyard.knowledge._named_values import named_values
 from steelyard.model.base_map import BaseMap
 
 Array = NDArray[np.float64]

@@ -8,7 +8,7 @@ every remaining condition is needed. Duals z_k in the dual cones with
     sum_k A_kᵀ z_k = 0        and        sum_k z_k · b_k < 0
 
 prove the conflict: pairing them with the conditions would give 0 <= sum_k z_k · b_k < 0. They
-are made exact in rational arithmetic (`steelyard.conic.conflict_proof`).
+are made exact in rational arithmetic (`steelyard.conic._conflict_proof`).
 
 Conditions that leave only a face of a cone (a mass of exactly 2 kg, a massless link) do not
 contradict each other.

@@ -25,7 +25,7 @@ from steelyard._files.access import read_capped
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, json_value
 from steelyard.errors import ModelError, PriorError, listed, shown, shown_path
 from steelyard.findings import Finding
-from steelyard.knowledge.named_values import named_values
+from steelyard.knowledge._named_values import named_values
 from steelyard.model.model import Model
 from steelyard.model.typical_sizes import typical_mass_and_length
 from steelyard.robot.formats.urdf_shapes import Primitive, collision_primitives

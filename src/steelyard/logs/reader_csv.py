@@ -17,13 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, shown, size_words
+from steelyard.logs._limits import MAX_COLUMNS, MAX_FILE_BYTES, MAX_HEADER_BYTES, MAX_VALUES
 from steelyard.logs.columns import LogColumn, parse_header
-from steelyard.logs.limits import (
-    MAX_COLUMNS,
-    MAX_FILE_BYTES,
-    MAX_HEADER_BYTES,
-    MAX_VALUES,
-)
 from steelyard.logs.log import Log
 
 Array = NDArray[np.float64]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from steelyard._files.npz import Archive, Member, open_npz
 from steelyard.errors import LogError, quoted_list, shown
+from steelyard.logs._limits import MAX_VALUES
 from steelyard.logs.columns import (
     QUANTITY_OF,
     LogColumn,
@@ -22,7 +23,6 @@ from steelyard.logs.columns import (
     quantity_column,
     split_unit,
 )
-from steelyard.logs.limits import MAX_VALUES
 from steelyard.logs.log import Log
 
 NAMES_KEY = "joint_names"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from steelyard.errors import LogError, size_words
-from steelyard.logs.limits import MAX_FILE_BYTES
+from steelyard.logs._limits import MAX_FILE_BYTES
 from steelyard.logs.log import Log
 from steelyard.logs.reader_csv import read_csv
 from steelyard.logs.reader_npz import read_npz

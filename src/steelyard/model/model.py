@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from steelyard.errors import ModelError, did_you_mean, listed, shown
 from steelyard.model import terms as _terms
+from steelyard.model._term_arrays import TermArrays, term_arrays
 from steelyard.model.mechanism import Mechanism, mechanism_of
-from steelyard.model.term_arrays import TermArrays, term_arrays
 from steelyard.model.term_kinds import TermKind, term_kind
 from steelyard.model.terms import Term
 from steelyard.robot.inertia import PARAMETER_UNITS, PARAMETERS

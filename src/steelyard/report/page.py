@@ -14,7 +14,7 @@ from typing import Any
 from steelyard._files.access import write_text
 from steelyard.errors import ResultError
 from steelyard.estimators.estimate_record import PriorRecord
-from steelyard.report import figures, standard
+from steelyard.report import _figures, _standard
 from steelyard.report.content import (
     FOREST_WIDTH,
     Report,
@@ -74,8 +74,8 @@ def _context(report: Report) -> dict[str, Any]:
 
     model, estimate = report.model, report.estimate
     symbols, fates = fate_table(report)
-    masses, joints = standard.mass_figure(report), standard.term_figure(report)
-    term_symbols, term_rows = standard.term_table(report)
+    masses, joints = _standard.mass_figure(report), _standard.term_figure(report)
+    term_symbols, term_rows = _standard.term_table(report)
     return {
         "sections": SECTIONS,
         "version": __version__,
@@ -102,7 +102,7 @@ def _context(report: Report) -> dict[str, Any]:
         "prior": estimate.prior,
         "prior_figure": prior_figure(estimate.prior),
         "term_comparison": estimate.term_comparison,
-        "bodies": standard.body_rows(report),
+        "bodies": _standard.body_rows(report),
         "mass_figure": None if masses is None else data_uri(masses),
         "term_figure": None if joints is None else data_uri(joints),
         "term_symbols": term_symbols,
@@ -116,7 +116,7 @@ def torque_figures(report: Report) -> list[tuple[str, str]]:
         return []
     run = report.run
     return [
-        (name, data_uri(figures.torque_figure(name, unit, run.time, measured, predicted)))
+        (name, data_uri(_figures.torque_figure(name, unit, run.time, measured, predicted)))
         for name, unit, measured, predicted in zip(
             report.model.channels,
             report.model.channel_units,
@@ -136,7 +136,7 @@ def prior_figure(prior: PriorRecord | None) -> str | None:
     bodies = list(prior.divergence.items())
     if not trials and not bodies:
         return None
-    return data_uri(figures.prior_figure(trials, prior.gamma, bodies))
+    return data_uri(_figures.prior_figure(trials, prior.gamma, bodies))
 
 
 def error_figure(report: Report) -> str | None:
@@ -145,7 +145,7 @@ def error_figure(report: Report) -> str | None:
     if not known:
         return None
     names = [error.name for error in known]
-    svg = figures.error_figure(
+    svg = _figures.error_figure(
         names, [error.identified for error in known], [error.prior for error in known]
     )
     return data_uri(svg)
@@ -156,7 +156,7 @@ def shown_seconds(report: Report) -> tuple[float, float]:
     if report.run is None or len(report.run.time) == 0:
         return 0.0, 0.0
     time = report.run.time
-    shown = time[figures.shown_rows(time)]
+    shown = time[_figures.shown_rows(time)]
     return float(shown[-1] - shown[0]), float(time[-1] - time[0])
 
 

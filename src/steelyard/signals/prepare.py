@@ -13,24 +13,24 @@ from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
-from steelyard.signals.crosschecks import (
+from steelyard.signals._crosschecks import (
     beyond_limits,
     constant_torques,
     joints_that_should_rest,
     velocity_factors,
 )
+from steelyard.signals._kinematics import kinematics, smooth
+from steelyard.signals._matching import match_joints, moving_joints, needed_signals, unwrap
+from steelyard.signals._missing import usable_rows
+from steelyard.signals._timebase import TimeBase, missing_on_grid, onto_grid, time_base
 from steelyard.signals.cutoff import CutoffChoice, automatic_cutoff
 from steelyard.signals.dead_band import leave_out_slow
 from steelyard.signals.derivatives import half_width
 from steelyard.signals.drives import joint_side
 from steelyard.signals.filters import settling_time_s
-from steelyard.signals.kinematics import kinematics, smooth
-from steelyard.signals.matching import match_joints, moving_joints, needed_signals, unwrap
-from steelyard.signals.missing import usable_rows
 from steelyard.signals.motion import Measurements, Motion
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord
-from steelyard.signals.timebase import TimeBase, missing_on_grid, onto_grid, time_base
 
 Array = NDArray[np.float64]
 

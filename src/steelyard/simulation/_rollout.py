@@ -16,7 +16,7 @@ Arguments that recur:
     work    terms of the joints: Ia (nv, nv), V (nv, nv) of friction that is linear in the speed,
             fo (nv,); then of all other friction the directions d (n, nv), parameters p (n,),
             whether it jumps at zero speed (n,), and its law: cubic pieces (n, n_knots - 1, 4)
-            between the knots (n_knots,), see `steelyard.simulation.friction_curves`
+            between the knots (n_knots,), see `steelyard.simulation._friction_curves`
     control kind, Kp (nv,), Kd (nv,), believed phi and believed Ia
     target  q, v and a (nv,) of the reference at a tick
     lanes   (nv + 2, nv) states whose torques one kernel call computes; see `assemble_stage`

@@ -29,7 +29,7 @@ from steelyard.model.model import Model
 from steelyard.model.term_kinds import TermKind
 from steelyard.robot.inertia import violations
 from steelyard.signals.motion import Motion
-from steelyard.simulation.friction_curves import KNOTS, friction_pieces
+from steelyard.simulation._friction_curves import KNOTS, friction_pieces
 from steelyard.simulation.sensors import PerJoint, Sensors, per_joint, positive, record
 
 __all__ = ["Controller", "Sensors", "Trajectory", "forward_dynamics", "simulate"]

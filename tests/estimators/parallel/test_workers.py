@@ -17,15 +17,15 @@ from experiments import chain_experiment
 from project import HELPERS
 
 import steelyard
+from steelyard.estimators._ranges import range_solver
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.feasible import fit_feasible
 from steelyard.estimators.intervals import with_intervals
 from steelyard.estimators.parallel import workers as module
 from steelyard.estimators.parallel._messages import receive, send
-from steelyard.estimators.parallel.packing import packed_blocks, unpacked_blocks
+from steelyard.estimators.parallel._packing import packed_blocks, unpacked_blocks
 from steelyard.estimators.parallel.worker import serve
 from steelyard.estimators.parallel.workers import Workers, job_name, job_named
-from steelyard.estimators.ranges import range_solver
 from steelyard.regression.compress import compress
 from steelyard.regression.regression import Regression
 

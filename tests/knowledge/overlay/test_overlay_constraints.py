@@ -12,7 +12,7 @@ from seeds import every
 
 from steelyard import Model, Robot
 from steelyard.errors import OverlayError, RobotError
-from steelyard.knowledge.collision_boxes import boxes_from_collision
+from steelyard.knowledge._collision_boxes import boxes_from_collision
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import (
     Box,

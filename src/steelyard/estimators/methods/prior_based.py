@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def _drawn_to_prior(task: EstimationTask, metric: Metric) -> tuple[Estimate, ConstrainedFit]:
+    from steelyard.estimators._pull_report import with_pull
     from steelyard.estimators.intervals import with_intervals
     from steelyard.estimators.parallel.workers import Workers
     from steelyard.estimators.prior_fit import fit_with_prior
-    from steelyard.estimators.pull_report import with_pull
 
     with Workers(task.threads) as workers:
         fit = fit_with_prior(

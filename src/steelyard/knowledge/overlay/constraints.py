@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from steelyard.errors import OverlayError, shown
-from steelyard.knowledge.collision_boxes import CollisionBoxes, boxes_from_collision
+from steelyard.knowledge._collision_boxes import CollisionBoxes, boxes_from_collision
 from steelyard.knowledge.constraints import Constraints
 from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.knowledge.regions import Box

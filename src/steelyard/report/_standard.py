@@ -1,4 +1,4 @@
-"""The standard parameters of a report: bodies and joints as tables and figures."""
+"""The standard parameters of a report: bodies and joints as tables and _figures."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from steelyard.estimators.bodies import BodyEstimate, body_estimates, term_estimates
 from steelyard.estimators.estimate import StandardEstimate
-from steelyard.report import figures
+from steelyard.report import _figures
+from steelyard.report._figures import Interval
 from steelyard.report.content import Report
-from steelyard.report.figures import Interval
 from steelyard.report.numbers import significant, with_half_width
 
 
@@ -100,7 +100,7 @@ def mass_figure(report: Report) -> str | None:
                 body.name, mass.value, mass.lower, mass.upper, mass.interval_kind, known
             )
             masses.append(interval)
-    return figures.mass_figure(masses) if masses else None
+    return _figures.mass_figure(masses) if masses else None
 
 
 def term_figure(report: Report) -> str | None:
@@ -116,4 +116,4 @@ def term_figure(report: Report) -> str | None:
     if not panels:
         return None
     listed = [(symbol, unit, intervals) for (symbol, unit), intervals in panels.items()]
-    return figures.term_figure(listed, list(terms))
+    return _figures.term_figure(listed, list(terms))

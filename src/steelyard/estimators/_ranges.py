@@ -25,7 +25,7 @@ from steelyard.conic.problem import ConicProblem, conic_problem
 from steelyard.conic.solver import solve
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.estimate import Spread
-from steelyard.estimators.parallel.packing import packed_blocks, unpacked_blocks
+from steelyard.estimators.parallel._packing import packed_blocks, unpacked_blocks
 from steelyard.estimators.parallel.workers import Shared, Solver, Workers
 from steelyard.model.base_map import BaseMap
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.signals._timebase import TimeBase
 from steelyard.signals.derivatives import differentiate
 from steelyard.signals.filters import low_pass
 from steelyard.signals.processing import Processing
-from steelyard.signals.timebase import TimeBase
 
 Array = NDArray[np.float64]
 

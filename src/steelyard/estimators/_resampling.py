@@ -20,7 +20,7 @@ from steelyard.estimators.cluster import MIN_BLOCKS
 from steelyard.estimators.constrained import ConstrainedFit, fit_problem
 from steelyard.estimators.entropic import drawn_prior_solver
 from steelyard.estimators.estimate import Spread
-from steelyard.estimators.parallel.packing import packed_blocks, unpacked_blocks
+from steelyard.estimators.parallel._packing import packed_blocks, unpacked_blocks
 from steelyard.estimators.parallel.workers import Shared, Solver, Workers
 from steelyard.regression.regression import Regression, triangle
 
