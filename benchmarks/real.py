@@ -93,16 +93,16 @@ def measured(row: Row) -> Figures:
     """Every method on one row, and the default with the terms that the data advise."""
     from steelyard.estimators.parallel.threads import available_threads
     from steelyard.model.kernels import torque
-    from steelyard.model.wider import widest
-    from steelyard.regression.fewer_terms import narrowed
+    from steelyard.model.wider import with_default_terms
+    from steelyard.regression.fewer_terms import with_fewer_terms
     from steelyard.validation.scores import predict_base
 
     name, threads = row.figure, available_threads()
     say(f"{row.title}")
     model = row.model()
-    wide = widest(model)
+    wide = with_default_terms(model)
     data = row.compressed(model, wide, threads)
-    regression = narrowed(data, wide, model)
+    regression = with_fewer_terms(data, wide, model)
     run = row.held_out(model)
     state = (run.motion.q, run.motion.v, run.motion.a)
 

@@ -14,7 +14,6 @@ import io
 import re
 from dataclasses import dataclass, fields
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -138,31 +137,28 @@ def options(parser: argparse.ArgumentParser) -> list[str]:
     return own + [option for child in subcommands(parser).values() for option in options(child)]
 
 
-def test_every_key_of_the_overlay_is_described():
+def test_every_key_of_the_overlay_is_described(generated_pages):
     """The page on overlays names every key and, by the table that it includes, every term."""
     text = (DOCS / "overlay.md").read_text(encoding="utf-8")
     assert "\n```{include} generated/terms.md\n```\n" in text
-    text += generated_pages().terms_table()
+    text += generated_pages.terms_table()
     wanted = [*KEYS, *LIMITS, *TERM_NAMES, *COUPLING_KEYS]
     assert [key for key in wanted if not re.search(rf"`[\w.]*\b{key}\b[^`]*`", text)] == []
 
 
-def test_every_method_is_described():
+def test_every_method_is_described(generated_pages):
     """The page on the choice of a method includes the table of all of them."""
     text = (DOCS / "how-to-choose.md").read_text(encoding="utf-8")
     assert "\n```{include} generated/methods.md\n```\n" in text
-    table = generated_pages().methods_table()
+    table = generated_pages.methods_table()
     assert [name for name in method_names() if f"| `{name}`" not in table] == []
 
 
-def generated_pages() -> Any:
+@pytest.fixture
+def generated_pages(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The module of the documentation that makes pages."""
-    spec = spec_from_file_location("generated_pages", DOCS / "generated_pages.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    monkeypatch.syspath_prepend(DOCS)
+    return import_module("generated_pages")
 
 
 def test_every_field_of_a_result_is_described():

@@ -15,7 +15,7 @@ from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
 from steelyard.knowledge.prior import Prior, checked_prior
 from steelyard.model.model import Model
-from steelyard.model.typical_sizes import frameless_scale, typical_parameters
+from steelyard.model.typical_sizes import prior_scale, typical_parameters
 from steelyard.regression.regression import Regression
 from steelyard.robot.inertia import from_pseudo_inertia, pseudo_inertia
 
@@ -36,7 +36,7 @@ class Fit:
         """The fit as `prior_problem` writes it."""
         return prior_problem(
             self.model.first_column_of_body,
-            frameless_scale(self.model, self.prior.theta, self.prior.trust),
+            prior_scale(self.model, self.prior.theta, self.prior.trust),
             typical_parameters(self.model),
             self.given,
             self.prior.theta,
@@ -102,7 +102,7 @@ def in_cvxpy(fit: Fit, gamma: float, metric: str = "entropic") -> tuple[float, n
     import cvxpy
 
     problem = fit.problem
-    T = np.diag(frameless_scale(fit.model, fit.prior.theta, fit.prior.trust))
+    T = np.diag(prior_scale(fit.model, fit.prior.theta, fit.prior.trust))
     for k, first in enumerate(fit.model.first_column_of_body):
         if fit.prior.trust[k] > 0.0:  # numbers near one: Clarabel needs them at large gamma
             own = slice(first, first + 10)

@@ -15,7 +15,7 @@ from scipy.optimize import least_squares
 from steelyard.cli import main
 from steelyard.errors import EstimationError, LogError
 from steelyard.identification._gain_fit import fit_gains
-from steelyard.identification.drive_gains import compress_motors, identify_gains, with_open_gains
+from steelyard.identification.drive_gains import compress_motors, identify_gains, with_unit_gains
 from steelyard.identification.runs import compress_run
 from steelyard.knowledge.overlay.toml_file import parse_overlay
 from steelyard.knowledge.payload import Payload
@@ -59,7 +59,7 @@ def test_intervals_hold_the_truth():
 def test_noise_does_not_pull_gains_towards_zero():
     """With noise of 30 % the linear form underestimates the gains; Gauss-Newton does not."""
     world = replace(WORLD, noise=0.3)
-    model = Model(with_open_gains(world.robot))
+    model = Model(with_unit_gains(world.robot))
     base = base_map(model)
     ours, linear = [], []
     for seed in range(6):
@@ -88,7 +88,7 @@ def linear_gains(regression):
 def test_the_fit_is_the_least_squares_of_the_samples():
     """On the factors or on all samples with another solver, the gains are the same."""
     truth, empty, loaded = WORLD.drawn(3)
-    model = Model(with_open_gains(WORLD.robot))
+    model = Model(with_unit_gains(WORLD.robot))
     base = base_map(model)
     runs, tables = [], []
     for log, payload in ((empty, None), (loaded, PAYLOAD)):
@@ -257,13 +257,13 @@ def test_bad_payloads_and_runs_are_refused():
         identify_gains(WORLD.robot, empty, loaded, PAYLOAD, level=95.0)
     two = Transmission((Motor("a", (("x", 1.0),)), Motor("b", (("x", 1.0),))))
     with pytest.raises(EstimationError, match="2 motors drive 6 joints"):
-        with_open_gains(replace(WORLD.robot, transmission=two))
+        with_unit_gains(replace(WORLD.robot, transmission=two))
 
 
 def test_missing_torques_are_left_out():
     """NaN in the torque of a joint removes these rows of that joint, and of no other."""
     _, empty, _ = WORLD.drawn(7)
-    model = Model(with_open_gains(WORLD.robot))
+    model = Model(with_unit_gains(WORLD.robot))
     done = prepare(empty, model, RAW)
     tau = np.array(done.measurements.tau)
     tau[10:30, 2] = np.nan
@@ -299,7 +299,7 @@ def test_logs_are_taken_one_at_a_time():
 def test_gains_do_not_depend_on_the_order_of_runs():
     """Runs in any order, or merged in any order, give the same gains and the same spread."""
     _, empty, loaded = WORLD.drawn(10)
-    model = Model(with_open_gains(WORLD.robot))
+    model = Model(with_unit_gains(WORLD.robot))
     base = base_map(model)
     runs = [
         compress_motors(model, base, prepare(log, model, PROCESSING), log.name, payload)
@@ -317,7 +317,7 @@ def test_a_short_run_keeps_its_own_time_blocks():
     """A short run beside a longer one keeps blocks for its own length, unlike when merged."""
     _, empty, _ = replace(WORLD, duration_s=20.0).drawn(11)
     _, _, loaded = WORLD.drawn(11)
-    model = Model(with_open_gains(WORLD.robot))
+    model = Model(with_unit_gains(WORLD.robot))
     base = base_map(model)
     runs = [
         compress_motors(model, base, prepare(log, model, PROCESSING), log.name, payload)
@@ -334,7 +334,7 @@ def test_a_short_run_keeps_its_own_time_blocks():
 def test_a_fit_needs_the_payloads_column():
     """Regressions without the payload column, and an empty list, are refused."""
     _, empty, _ = WORLD.drawn(12)
-    model = Model(with_open_gains(WORLD.robot))
+    model = Model(with_unit_gains(WORLD.robot))
     done = prepare(empty, model, PROCESSING)
     with pytest.raises(EstimationError, match="this regression has none"):
         fit_gains([compress_run(model, base_map(model), done, 1)])

@@ -24,9 +24,9 @@ from steelyard.identification.identify import Identification, identify
 from steelyard.knowledge.overlay.model import model_of
 from steelyard.knowledge.prior import prior_from_robot
 from steelyard.logs.log import Log
-from steelyard.model.wider import widest
+from steelyard.model.wider import with_default_terms
 from steelyard.regression.compress import compress
-from steelyard.regression.fewer_terms import narrowed
+from steelyard.regression.fewer_terms import with_fewer_terms
 from steelyard.signals.processing import Processing
 from steelyard.validation.held_out import validate_logs
 from steelyard.validation.scores import Validation, predict_base, validate
@@ -38,8 +38,8 @@ SKIPPED = 500
 
 @pytest.fixture(scope="module")
 def kuka_data():
-    """Run 1 with the widest set of terms."""
-    wide = widest(model_of(kuka_robot()))
+    """Run 1 with the default set of terms."""
+    wide = with_default_terms(model_of(kuka_robot()))
     return wide, compress(wide, *kuka_run(1, SKIPPED))
 
 
@@ -48,7 +48,7 @@ def test_kuka_run_3_is_predicted(kuka_data, torque):
     """With the torque source stated the error is at most 4.5 %; never as large as the file's."""
     wide, data = kuka_data
     model = model_of(kuka_robot(), torque=torque)
-    regression = narrowed(data, wide, model)
+    regression = with_fewer_terms(data, wide, model)
     options = EstimationOptions(n_resamples=0, ranges=False)
     estimate, _ = estimate_by(options, model, regression, prior=prior_from_robot(model))
     motion, measured = kuka_run(3, SKIPPED)

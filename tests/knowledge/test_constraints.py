@@ -27,7 +27,7 @@ from steelyard.knowledge.constraints import (
     SymmetryPlane,
 )
 from steelyard.model.model import Model
-from steelyard.model.typical_sizes import generous_bound, parameter_scale
+from steelyard.model.typical_sizes import default_bound, parameter_scale
 from steelyard.robot.inertia import from_pseudo_inertia, pseudo_inertia, transform
 from steelyard.testing.random_robots import random_pose, random_robot, random_rotation
 
@@ -556,9 +556,9 @@ def test_the_default_bound_is_generous_and_scales_with_the_robot():
     rng = np.random.default_rng(0)
     model = Model(random_robot(rng, 3, chain=True))
     masses = model.prior_theta()[list(model.first_column_of_body)]
-    assert generous_bound(model)[0] == pytest.approx(90.0 * masses.mean())
+    assert default_bound(model)[0] == pytest.approx(90.0 * masses.mean())
     bare = Robot.from_dh([{}, {"a": 0.4}], convention="modified")
-    assert generous_bound(Model(bare))[0] == 1e4
+    assert default_bound(Model(bare))[0] == 1e4
     theta = model.prior_theta()
     bounds = [block for block in blocks(model, Constraints()) if "second moment" in block.words]
     assert len(bounds) == 3

@@ -17,7 +17,7 @@ from steelyard.model.model import Model
 from steelyard.regression.compress import compress, compress_stream
 from steelyard.regression.extra_columns import ExtraColumns
 from steelyard.regression.factor_file import read_regression, write_regression
-from steelyard.regression.fewer_terms import narrowed
+from steelyard.regression.fewer_terms import with_fewer_terms
 from steelyard.regression.regression import merge
 from steelyard.regression.row_mixing import RowMixing, motor_rows
 from steelyard.robot.transmission import Motor, Transmission
@@ -190,14 +190,14 @@ def test_fewer_terms_keep_extra_columns():
     measurements = world.measured(np.zeros(1))
     narrow = Model(world.model.robot, world.model.terms[:-3])
     whole = compress(world.model, world.motion, measurements, extra=EXTRA)
-    one = narrowed(whole, world.model, narrow)
+    one = with_fewer_terms(whole, world.model, narrow)
     two = compress(narrow, world.motion, measurements, extra=EXTRA)
     assert (one.extra, one.groups) == (two.extra, two.groups)
     for a, b in zip(one.group_factors, two.group_factors, strict=True):
         assert np.abs(a.T @ a - b.T @ b).max() <= 1e-12 * np.abs(b.T @ b).max()
     mixed = compress(world.model, world.motion, measurements, mixing=MIXING)
     with pytest.raises(RegressionError, match="cannot be reduced to fewer terms"):
-        narrowed(mixed, world.model, narrow)
+        with_fewer_terms(mixed, world.model, narrow)
 
 
 def test_motor_rows_are_torques_of_motors():

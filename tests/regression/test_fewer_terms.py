@@ -12,7 +12,7 @@ from steelyard.estimators.least_squares import wls
 from steelyard.model.model import Model
 from steelyard.model.terms import joint_term, joint_terms
 from steelyard.regression.compress import compress
-from steelyard.regression.fewer_terms import narrowed
+from steelyard.regression.fewer_terms import with_fewer_terms
 
 
 @every("seed", range(20))
@@ -25,7 +25,7 @@ def test_the_same_as_compressing_the_samples_anew(seed):
     kept = [term for term in wide.terms if rng.random() < 0.5]
     narrow = Model(wide.robot, tuple(kept))
     measured = case.measured(tau - case.tau)
-    quick = narrowed(compress(wide, case.motion, measured, block_s=1.0), wide, narrow)
+    quick = with_fewer_terms(compress(wide, case.motion, measured, block_s=1.0), wide, narrow)
     slow = compress(narrow, case.motion, measured, block_s=1.0)
     assert quick.model_hash == slow.model_hash == narrow.hash
     assert quick.keys == slow.keys
@@ -42,6 +42,6 @@ def test_what_is_not_narrower_is_refused():
     regression = compress(wide, case.motion, case.measured(np.zeros_like(case.tau)))
     more = Model(case.model.robot, (joint_term("coulomb", case.model.robot.joint_names[0]),))
     with pytest.raises(RegressionError, match="is not a column of the wider one"):
-        narrowed(regression, wide, more)
+        with_fewer_terms(regression, wide, more)
     with pytest.raises(RegressionError, match="does not belong to the wider model"):
-        narrowed(regression, case.model, wide)
+        with_fewer_terms(regression, case.model, wide)

@@ -68,11 +68,11 @@ def prove_infeasible(
     # their value less negative: first without them, then with
     for side_conditions in (False, True):
         search = DualSearch(base, blocks, owner, scale, side_conditions)
-        inside, _ = search.widest(None)
+        inside, _ = search.with_default_terms(None)
         if inside is None:
             continue
         faces = {k: face(blocks[k], inside[k]) for k in sorted(set(owner.values()))}
-        _, room = search.widest(faces)
+        _, room = search.with_default_terms(faces)
         if room <= 0.0:
             continue
         for share in (1e-3, 1e-5, 1e-7, 1e-9, 1e-1):
@@ -143,7 +143,9 @@ class DualSearch:
         """Number of variables."""
         return self.starts[-1] + self.base.rank + 1
 
-    def widest(self, faces: dict[int, list[int]] | None) -> tuple[list[Array] | None, float]:
+    def with_default_terms(
+        self, faces: dict[int, list[int]] | None
+    ) -> tuple[list[Array] | None, float]:
         """Duals as far inside their cones (or faces) as possible, and their distance from the
         boundary. If a dual is forced onto a face, the distance is zero, but an interior-point
         solver still ends in the middle of the face, which shows which face it is.

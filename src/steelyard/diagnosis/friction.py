@@ -19,7 +19,7 @@ SMEARED_SHARE = 0.2
 """Share of smeared torques above which the bias of friction exceeds its error bars."""
 
 
-def smear_findings(model: Model, prepared: Prepared) -> tuple[Finding, ...]:
+def filter_bias_findings(model: Model, prepared: Prepared) -> tuple[Finding, ...]:
     """Warn where filtering the torque biases the estimated friction.
 
     A low-pass filter smears the jump of the torque at a reversal over some time, while sign(v) in

@@ -13,7 +13,7 @@ MOST_TAKEN = 0.8
 """No single step should remove more than this share of a run."""
 
 
-def shortage_findings(regression: Regression) -> tuple[Finding, ...]:
+def sample_warnings(regression: Regression) -> tuple[Finding, ...]:
     """Warnings where few torque values are left, with how many each step removed."""
     findings = []
     few = [

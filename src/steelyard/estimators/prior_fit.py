@@ -48,8 +48,8 @@ from steelyard.knowledge.constraints import Constraints
 from steelyard.knowledge.prior import Prior
 from steelyard.model.model import Model
 from steelyard.model.typical_sizes import (
-    frameless_scale,
     parameter_scale,
+    prior_scale,
     relative_sizes,
     typical_parameters,
 )
@@ -288,7 +288,7 @@ def _sizes(model: Model, regression: Regression, prior: Prior) -> Array:
     A term's size is at least what explains `LEAST_SHOWN` of the torques that it acts on, since
     masses in the robot file may be placeholders and then do not indicate the size of friction.
     """
-    sizes = frameless_scale(model, prior.theta, prior.trust)
+    sizes = prior_scale(model, prior.theta, prior.trust)
     torque, shown = np.zeros(len(sizes)), np.zeros(len(sizes))
     for group, factor in zip(regression.groups, regression.group_factors, strict=True):
         column = np.sum((factor[:, :-1] @ regression.base.K[list(group.columns)]) ** 2, axis=0)

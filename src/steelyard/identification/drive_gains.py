@@ -22,7 +22,7 @@ from steelyard.knowledge.overlay.model import model_of
 from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.knowledge.payload import Payload
 from steelyard.logs.log import Log
-from steelyard.logs.several import refuse_twins, with_unique_names
+from steelyard.logs.several import refuse_duplicates, with_unique_names
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
 from steelyard.model.terms import Term
@@ -126,7 +126,7 @@ def identify_gains(
     check_robot(robot)
     check_level(level)
     stated = model_of(robot, terms=terms, overlay=overlay)
-    model = Model(with_open_gains(stated.robot), stated.terms)
+    model = Model(with_unit_gains(stated.robot), stated.terms)
     base = base_map(model)
     runs: list[Regression] = []
     records: list[GainRun] = []
@@ -136,7 +136,7 @@ def identify_gains(
     for logs, on_robot in ((empty, None), (loaded, payload)):
         n_before = len(runs)
         for log in with_unique_names(logs):
-            refuse_twins(log, seen)
+            refuse_duplicates(log, seen)
             _note_units(stated.robot, model.robot, log, units)
             prepared = prepare(log, model, processing)
             findings.extend(prepared.findings)
@@ -170,7 +170,7 @@ def compress_motors(
     transmission = model.robot.transmission
     if transmission is None:
         raise EstimationError(
-            "a robot without motors has no drive gains: pass it through with_open_gains first"
+            "a robot without motors has no drive gains: pass it through with_unit_gains first"
         )
 
     def payload_torque(motion: Motion) -> Array:
@@ -189,7 +189,7 @@ def compress_motors(
     )
 
 
-def with_open_gains(robot: Robot) -> Robot:
+def with_unit_gains(robot: Robot) -> Robot:
     """The robot with gains of one; currents count as torques if no torque constant is stated."""
     transmission = robot.transmission
     if transmission is None:

@@ -15,7 +15,7 @@ from itertools import chain
 
 from steelyard.certificates.certificate import Certificate, prove
 from steelyard.diagnosis.fit_quality import poor_fit_findings, worse_than_file_findings
-from steelyard.diagnosis.sample_warnings import shortage_findings
+from steelyard.diagnosis.sample_warnings import sample_warnings
 from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.estimate import Estimate
@@ -42,8 +42,8 @@ from steelyard.logs.several import check_logs, checked_logs
 from steelyard.model.model import Model
 from steelyard.model.term_kinds import Side
 from steelyard.model.terms import Term
-from steelyard.model.wider import widest
-from steelyard.regression.fewer_terms import narrowed
+from steelyard.model.wider import with_default_terms
+from steelyard.regression.fewer_terms import with_fewer_terms
 from steelyard.regression.regression import Regression
 from steelyard.robot.physical_links import file_findings
 from steelyard.robot.robot import Robot
@@ -158,11 +158,11 @@ def identify(
                 findings += [Finding("info", "constraints", note) for note in notes]
         processing = processing or Processing()
         compare = compare_terms and "compare_terms" in estimator.options
-        wide = widest(model) if compare else model
+        wide = with_default_terms(model) if compare else model
         data = compressed(model, wide, logs, processing, threads, keep_first=keep_first_run)
         findings += data.findings
         refuse_own_data(known, data.regression)
-        regression = narrowed(data.regression, wide, model)
+        regression = with_fewer_terms(data.regression, wide, model)
         estimate, fit = estimate_by(
             options,
             model,
@@ -177,7 +177,7 @@ def identify(
             estimate = with_term_comparison(
                 estimate, fit, model, wide, data.regression, constraints, threads, progress
             )
-        findings += [*shortage_findings(regression), *file_findings(model.robot)]
+        findings += [*sample_warnings(regression), *file_findings(model.robot)]
         found = Identification(
             model,
             _with_findings(estimate, findings),

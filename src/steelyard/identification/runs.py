@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from steelyard.diagnosis.friction import smear_findings
+from steelyard.diagnosis.friction import filter_bias_findings
 from steelyard.errors import LogError
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
-from steelyard.logs.several import refuse_twins, with_unique_names
+from steelyard.logs.several import refuse_duplicates, with_unique_names
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
 from steelyard.regression.compress import compress
@@ -53,11 +53,11 @@ def compressed(
     seen: dict[str, str] = {}
     first = None
     for log in with_unique_names(logs):
-        refuse_twins(log, seen)
+        refuse_duplicates(log, seen)
         prepared = prepare(log, model, processing)
         if keep_first and not parts:
             first = prepared
-        findings.extend((*prepared.findings, *smear_findings(model, prepared)))
+        findings.extend((*prepared.findings, *filter_bias_findings(model, prepared)))
         parts.append(compress_run(wide, base, prepared, threads))
         del log, prepared  # before the next log is read
     if not parts:

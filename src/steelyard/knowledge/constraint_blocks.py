@@ -33,7 +33,7 @@ from steelyard.knowledge.statements import (
     TotalMass,
 )
 from steelyard.model.model import Model
-from steelyard.model.typical_sizes import generous_bound
+from steelyard.model.typical_sizes import default_bound
 from steelyard.robot.inertia import pseudo_inertia, transform
 
 Array = NDArray[np.float64]
@@ -155,7 +155,7 @@ def _consistency_blocks(
 ) -> Iterable[Block]:
     for name in constraints.second_moments:
         names.body(name, "second_moments")
-    auto, length = generous_bound(names.model)
+    auto, length = default_bound(names.model)
     for name, first in names.first.items():
         columns = range(first, first + 10)
         if name in massless:

@@ -86,7 +86,7 @@ class Constraints:
         the body must be physical. known_links : the same, with the inertials of the robot file.
     nonnegative_terms : whether drive inertia and friction must not be negative.
     second_moment : largest trace of a body's pseudo-inertia (kg + kg m²), for all bodies; "auto"
-        for a bound far above any real link (`steelyard.model.typical_sizes.generous_bound`), which
+        for a bound far above any real link (`steelyard.model.typical_sizes.default_bound`), which
         keeps parameters finite that the data do not determine; None for no bound.
         second_moments : the same for single bodies.
     """

@@ -9,7 +9,7 @@ from steelyard.errors import LogError, described
 from steelyard.logs.log import Log
 
 
-def refuse_twins(log: Log, seen: dict[str, str]) -> None:
+def refuse_duplicates(log: Log, seen: dict[str, str]) -> None:
     """Refuse a log whose content is in ``seen`` (hash -> name and file); add it otherwise."""
     words = f"'{log.name}'" + (f" ({log.source})" if log.source else "")
     if log.content_hash in seen:

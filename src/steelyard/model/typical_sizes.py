@@ -58,7 +58,7 @@ def placing_weights(model: Model) -> Array:
     return np.array([size**-2 for size in relative_sizes(model).tolist()])
 
 
-def frameless_scale(model: Model, prior: Array, trust: Array) -> Array:
+def prior_scale(model: Model, prior: Array, trust: Array) -> Array:
     """Typical size (n_columns,) of each parameter; that of terms from the bodies of a prior.
 
     The sizes of terms use the bodies' mean mass and radius of gyration: they are independent of
@@ -104,7 +104,7 @@ def known_parameters(model: Model) -> Array:
 GENEROUS = 90.0
 
 
-def generous_bound(model: Model) -> tuple[float, float]:
+def default_bound(model: Model) -> tuple[float, float]:
     """A mass (kg) and a length (m) that bound every body: m + trace(Sigma) / length² <= mass.
 
     The mass is ninety times the mean mass that the file states, or 10 t where it states none; the

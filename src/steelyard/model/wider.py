@@ -6,7 +6,7 @@ from steelyard.model.model import Model
 from steelyard.model.terms import joint_terms
 
 
-def widest(model: Model) -> Model:
+def with_default_terms(model: Model) -> Model:
     """The model with its own terms and all default terms of its joints.
 
     A model whose terms act along couplings or motors is returned unchanged: its drives were

@@ -20,7 +20,7 @@ from steelyard.regression.regression import Regression, triangle
 Array = NDArray[np.float64]
 
 
-def narrowed(regression: Regression, wide: Model, narrow: Model) -> Regression:
+def with_fewer_terms(regression: Regression, wide: Model, narrow: Model) -> Regression:
     """The regression of ``narrow``, whose columns are some of those of ``wide``."""
     if regression.model_hash != wide.hash:
         raise RegressionError("the regression does not belong to the wider model")

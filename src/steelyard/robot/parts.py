@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import RobotError, shown
-
-if TYPE_CHECKING:
-    pass
 from steelyard.robot.rotations import frozen_array, rotation_about
 
 Array = NDArray[np.float64]

@@ -71,7 +71,7 @@ def velocity_factors(
     return factors, tuple(findings)
 
 
-def joints_that_should_rest(log: Log, robot: Robot) -> tuple[Finding, ...]:
+def moving_locked_joints(log: Log, robot: Robot) -> tuple[Finding, ...]:
     """A warning for each fixed or locked joint that the log shows moving."""
     fixed = {joint.name for joint in robot.joints if not joint.moves}
     findings = []

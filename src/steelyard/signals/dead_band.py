@@ -25,7 +25,7 @@ SHARE_OF_SPEED = 0.1
 """Automatic dead band of a Coulomb term, as a share of the root mean square of its speed."""
 
 
-def leave_out_slow(
+def without_slow_torques(
     model: Model, motion: Motion, measurements: Measurements, dead_band: DeadBand
 ) -> tuple[Measurements, DeadBandRecord]:
     """Measurements with NaN inside the dead band, and a record of what was left out.

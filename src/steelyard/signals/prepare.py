@@ -16,7 +16,7 @@ from steelyard.robot.robot import Robot
 from steelyard.signals._crosschecks import (
     beyond_limits,
     constant_torques,
-    joints_that_should_rest,
+    moving_locked_joints,
     velocity_factors,
 )
 from steelyard.signals._kinematics import kinematics, smooth
@@ -24,7 +24,7 @@ from steelyard.signals._matching import match_joints, moving_joints, needed_sign
 from steelyard.signals._missing import usable_rows
 from steelyard.signals._timebase import TimeBase, missing_on_grid, onto_grid, time_base
 from steelyard.signals.cutoff import CutoffChoice, automatic_cutoff
-from steelyard.signals.dead_band import leave_out_slow
+from steelyard.signals.dead_band import without_slow_torques
 from steelyard.signals.derivatives import half_width
 from steelyard.signals.drives import joint_side
 from steelyard.signals.filters import settling_time_s
@@ -111,7 +111,7 @@ def prepare(log: Log, model: Model | Robot, processing: Processing | None = None
     tau = np.ascontiguousarray(tau[keep])
     tau.setflags(write=False)
     whole = Measurements(joints, tau)
-    used, dead_band = leave_out_slow(model, motion, whole, processing.dead_band)
+    used, dead_band = without_slow_torques(model, motion, whole, processing.dead_band)
     record = RunRecord(
         log=log.name,
         processing=processing,
@@ -147,7 +147,7 @@ def prepare(log: Log, model: Model | Robot, processing: Processing | None = None
     )
     limits = beyond_limits(robot, {joint: even[joint, "position"] for joint in joints})
     stuck = constant_torques({joint: even[joint, "torque"] for joint in joints})
-    findings = (*doubts, *limits, *stuck, *joints_that_should_rest(log, robot))
+    findings = (*doubts, *limits, *stuck, *moving_locked_joints(log, robot))
     return Prepared(motion, used, whole, record, findings)
 
 
