@@ -57,9 +57,10 @@ class MotionAlong:
     def _along(self, motion: Array) -> Array:
         # entry by entry and not as a matrix product, whose last digits depend on the number of
         # samples: triangular factors must not depend on how samples are cut into chunks
-        total = self.weights[:, 0, None] * motion[self.rows[:, 0]]
+        total = motion.take(self.rows[:, 0], axis=0)
+        total *= self.weights[:, 0, None]
         for k in range(1, self.rows.shape[1]):
-            total += self.weights[:, k, None] * motion[self.rows[:, k]]
+            total += self.weights[:, k, None] * motion.take(self.rows[:, k], axis=0)
         return total
 
     @property
