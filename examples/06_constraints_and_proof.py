@@ -33,4 +33,4 @@ if found.certificate is None:
 else:
     print(found.certificate.words)
     write_certificate("certificate.json", found.certificate.document)
-    print("checked with integers alone:", verify("certificate.json").valid)
+    print("verified in integer arithmetic:", verify("certificate.json").valid)

@@ -118,7 +118,7 @@ def test_rules_for_gamma(capsys, files, rule):
         (("--method", "wls", "--repair-prior", "floor-moments"), "the method 'wls' does not use"),
         (("--method", "cad", "--gamma", "7"), "--gamma is given, but the method 'cad' does not"),
         (("--method", "wls", "--total-mass", "1", "2"), "--total-mass is given, but the method"),
-        (("--consistency", "sousa"), "consistency is 'sousa', but a prior keeps bodies fully"),
+        (("--consistency", "sousa"), "consistency is 'sousa', but a fit with a prior needs 'full'"),
     ],
 )
 def test_bad_input_is_one_line(capsys, files, options, words):

@@ -434,7 +434,7 @@ def test_bodies_on_the_edge():
     assert not any(report.bodies[2].positive_definite)
     with pytest.raises(ModelError, match="zero or negative"):
         consistency_of_bodies(["point"], [point], [0.01])
-    with pytest.raises(ModelError, match="not finite"):
+    with pytest.raises(ModelError, match="finite numbers"):
         consistency_of_bodies(["point"], [np.full(10, np.inf)])
 
 

@@ -293,7 +293,7 @@ def test_contradicting_constraints_are_named():
         ({"gamma": float("inf")}, "gamma is inf"),
         ({"gamma": "best"}, "leave-blocks-out or l-curve"),
         ({"metric": "euclid"}, "no metric 'euclid'"),
-        ({"constraints": Constraints(consistency="sousa")}, "fully consistent"),
+        ({"constraints": Constraints(consistency="sousa")}, "needs .full."),
     ],
 )
 def test_bad_requests_are_refused(change, words):

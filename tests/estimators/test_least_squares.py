@@ -217,6 +217,6 @@ def test_a_joint_that_never_reverses_is_named():
     estimate = ols(compress(world.model, motion, Measurements(world.model.channels, tau)))
     words = [f.words for f in estimate.findings if f.code == "not-excited"]
     assert len(words) == 1
-    assert "1 direction open" in words[0]
+    assert "does not excite 1 direction" in words[0]
     assert "joint_2 moves in one direction only" in words[0]
     assert estimate.condition < 1e6

@@ -24,7 +24,8 @@ from steelyard.estimators.registry import (
 from steelyard.knowledge.prior import Prior, prior_from_robot
 from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
-from steelyard.regression.regression import Regression, compress
+from steelyard.regression.compress import compress
+from steelyard.regression.regression import Regression
 from steelyard.robot.robot import Robot
 from steelyard.signals.prepare import prepare
 from steelyard.testing.estimator_contract import broken_promises

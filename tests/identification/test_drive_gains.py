@@ -293,7 +293,7 @@ def test_logs_are_taken_one_at_a_time():
         WORLD.robot, given(logs[0], 2), given(logs[1], 2), PAYLOAD, processing=PROCESSING
     )
     assert len(alive) == 4
-    assert [record["payload"] for record in found.records] == [False, False, True, True]
+    assert [run.has_payload for run in found.runs] == [False, False, True, True]
 
 
 def test_gains_do_not_depend_on_the_order_of_runs():

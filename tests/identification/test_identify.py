@@ -252,7 +252,7 @@ def test_what_was_done_is_recorded(arm, logs):
 @pytest.mark.parametrize(
     ("changes", "error", "words"),
     [
-        ({"method": "magic"}, EstimationError, "magic.*wls, ols"),
+        ({"method": "magic"}, EstimationError, "magic.*ols, wls"),
         ({"threads": 0}, EstimationError, "threads is 0"),
         (
             {"processing": Processing(dead_band={"knee": 0.1})},

@@ -97,7 +97,7 @@ def test_without_held_out_logs_the_report_shows_the_first_run(folder, monkeypatc
     assert found.first_run is not None
     assert run is not None
     assert (run.name, run.held_out) == ("train", False)
-    used = found.first_run.used.measurements.tau
+    used = found.first_run.measurements.tau
     assert np.isfinite(run.measured).all()
     assert np.isnan(used).any()
     assert np.array_equal(np.isnan(run.predicted), np.isnan(used))

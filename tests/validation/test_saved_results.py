@@ -15,7 +15,7 @@ from steelyard.identification.identify import Identification, identify
 from steelyard.identification.outputs import write_outputs
 from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
-from steelyard.validation.saved_results import recorded_processing, validate_result
+from steelyard.validation.saved_results import validate_result
 
 ARM = Robot.from_urdf_text(URDF)
 PROCESSING = Processing(dead_band=0.05, trim_s=(0.5, 0.25))
@@ -41,11 +41,11 @@ def test_a_saved_result_has_the_errors_it_had(found, result):
 
 def test_the_recorded_processing_is_taken(result):
     """Dead band, trimming and cutoff are those of the estimate."""
-    processing = recorded_processing(result)
+    processing = result.processing_as_used
     assert (processing.dead_band, processing.trim_s) == (0.05, (0.5, 0.25))
     assert processing.cutoff_hz == result.document["record"]["runs"][0]["cutoff_hz"]
     other = validate_result(ARM, result, arm_log(ARM, 2), processing=Processing(cutoff_hz=15.0))
-    assert other.records[0]["cutoff_hz"] == 15.0
+    assert other.records[0].cutoff_hz == 15.0
 
 
 def test_training_data_is_told_from_held_out_data(result):
@@ -57,7 +57,7 @@ def test_training_data_is_told_from_held_out_data(result):
 
 def test_a_result_without_a_record_is_refused(result):
     """A missing record is refused; with processing given, the record is not needed."""
-    bare = replace(result, document={k: v for k, v in result.document.items() if k != "record"})
+    bare = replace(result, runs=())
     with pytest.raises(ResultError, match="does not record how its signals were processed"):
         validate_result(ARM, bare, arm_log(ARM, 2))
     assert validate_result(ARM, bare, arm_log(ARM, 2), processing=PROCESSING).overall.beats_prior

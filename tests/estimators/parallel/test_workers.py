@@ -293,5 +293,5 @@ def test_only_functions_of_the_package_are_jobs():
     """A job is found again by its name, and nothing outside the package is one."""
     assert job_named(job_name(range_solver)) is range_solver
     for name in ("os:system", "steelyardish:run", "subprocess:run"):
-        with pytest.raises(ValueError, match="no job"):
+        with pytest.raises(ValueError, match="is not a job"):
             job_named(name)
