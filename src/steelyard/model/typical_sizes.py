@@ -53,7 +53,7 @@ def relative_sizes(model: Model) -> Array:
 def placing_weights(model: Model) -> Array:
     """Relative weight (n_columns,) with which each parameter is drawn to its known value.
 
-    Terms that are typically small have larger weights: 1 / `relative_sizes`².
+    Terms that are typically small have larger weights: one over the square of their relative size.
     """
     return np.array([size**-2 for size in relative_sizes(model).tolist()])
 
