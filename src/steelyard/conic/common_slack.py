@@ -79,10 +79,11 @@ def common_slack(
     solution = solve(problem, accuracy=accuracy)
     duals: list[Array] = []
     found = iter(solution.duals[:n_own])
-    for count in counts:
+    for block, count in zip(blocks, counts, strict=True):
         dual = next(found)
-        # a relaxed equation is two inequalities, each with its dual
-        duals.append(dual if count == 1 else dual - next(found))
+        if count == 2:  # a relaxed equation is two inequalities, each with its dual
+            dual = dual - next(found)
+        duals.append(dual * typical_entries(block, scale))
     return CommonSlack(
         solution.status,
         solution.said,
@@ -98,11 +99,11 @@ def _relaxed(block: Block, scale: Array, slack: int, relax_equations: bool) -> l
         return [block]
     sizes = typical_entries(block, scale)
     columns = (*block.columns, slack)
-    A, b = block.A / sizes[:, None], block.b / sizes
     if block.kind != "zero":
-        return [Block(block.kind, columns, np.column_stack([A, -inward(block)]), b)]
+        A = np.column_stack([block.A, -inward(block) * sizes])
+        return [Block(block.kind, columns, A, block.b)]
     return [
-        Block("nonnegative", columns, np.column_stack([sign * A, -np.ones(len(b))]), sign * b)
+        Block("nonnegative", columns, np.column_stack([sign * block.A, -sizes]), sign * block.b)
         for sign in (1.0, -1.0)
     ]
 
