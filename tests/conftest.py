@@ -9,7 +9,7 @@ def pytest_report_header() -> list[str]:
     """Say in the first lines which oracles are there: tests that need an absent one skip."""
     from importlib.util import find_spec
 
-    oracles = ("pinocchio", "mujoco", "idyntree", "cvxpy", "example_robot_data", "figaroh")
+    oracles = ("pinocchio", "mujoco", "idyntree", "cvxpy", "figaroh")
     there = [name for name in oracles if find_spec(name) is not None]
     missing = [name for name in oracles if name not in there]
     return [f"oracles: {', '.join(there)}; absent: {', '.join(missing) or 'none'}"]
