@@ -62,12 +62,11 @@ def prove_conflict(blocks: Sequence[Block], scale: Array, amount: float) -> Conf
     if found is None:
         return None
     duals, free = found
-    columns = [*sorted({column for block in blocks for column in block.columns})]
     balance = make_exact(
         blocks,
         [fractions_of(dual, DUAL_DIGITS) for dual in duals],
         {k: np.flatnonzero(kept).tolist() for k, kept in enumerate(free)},
-        columns[-1] + 1,
+        1 + max(column for block in blocks for column in block.columns),
         sizes=[typical_entries(block, scale) for block in blocks],
     )
     if balance is None:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from steelyard.errors import OverlayError, did_you_mean, listed, shown, shown_path
+from steelyard.knowledge.overlay.overlay import LIMITS, Overlay
 from steelyard.robot.parts import Limits, gravity_vector
 from steelyard.robot.robot import Robot
-
-if TYPE_CHECKING:
-    pass
-from steelyard.knowledge.overlay.overlay import LIMITS, Overlay
 
 
 def apply_overlay(robot: Robot, overlay: Overlay) -> Robot:

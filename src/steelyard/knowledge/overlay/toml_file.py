@@ -6,7 +6,6 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from steelyard._files.access import read_capped
 from steelyard.errors import (
@@ -32,9 +31,6 @@ from steelyard.knowledge.overlay._values import (
 from steelyard.knowledge.overlay.overlay import LIMITS, Coupling, Overlay
 from steelyard.model.term_kinds import SIDES, TERM_NAMES, Side
 from steelyard.robot.parts import Limits
-
-if TYPE_CHECKING:
-    pass
 
 MAX_BYTES = 2**20
 KEYS = (
