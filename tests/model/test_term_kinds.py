@@ -31,7 +31,7 @@ KINDS = pytest.mark.parametrize("kind", TERM_KINDS, ids=lambda kind: kind.name)
 def value(kind, speed: float, acceleration: float) -> float:
     """The law of a kind at one speed and acceleration."""
     v, a = np.array([[speed]]), np.array([[acceleration]])
-    motion = MotionAlong(v, a, np.zeros((1, 1), dtype=np.int64), np.ones((1, 1)))
+    motion = MotionAlong(v, a, np.zeros((1, 1), dtype=np.int64), np.ones((1, 1)), np.zeros(1))
     return float(kind.law(motion)[0, 0])
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from steelyard.errors import listed
 from steelyard.estimators.estimate import MOSTLY_PRIOR, Estimate
 from steelyard.estimators.pull import Pull
 from steelyard.findings import Finding
@@ -24,6 +25,16 @@ def with_pull(estimate: Estimate, pull: Pull) -> Estimate:
                 "prior-weight",
                 f"the prior ({pull.prior.source}) has the weight gamma = {pull.gamma:g}, {how}; "
                 f"{n_prior} of {len(share)} base parameters come mostly from it",
+            )
+        )
+    if pull.strained:
+        findings.append(
+            Finding(
+                "warning",
+                "link-differs-from-prior",
+                f"the data move {listed(pull.strained)} further from the prior "
+                f"({pull.prior.source}) than its weight explains: its values look wrong there; "
+                "intervals of the parameters that depend on it are wider for that",
             )
         )
     if pull.choice.at_edge == "smallest":

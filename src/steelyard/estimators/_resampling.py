@@ -49,7 +49,8 @@ def resample(
     if fit.pull is None:
         drawn = workers.run(resample_solver, _shared(regression, fit), tasks, done)
     else:
-        tasks = np.column_stack([np.full(n_resamples, fit.pull.gamma), tasks])
+        weights = np.tile([fit.pull.gamma, fit.pull.choice.terms], (n_resamples, 1))
+        tasks = np.column_stack([weights, tasks])
         drawn = workers.run(drawn_prior_solver, fit.pull.shared, tasks, done)
     drawn = drawn[np.isfinite(drawn).all(axis=1)]
     if len(drawn) < 2:

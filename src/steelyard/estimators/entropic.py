@@ -7,9 +7,9 @@ with residuals in units of their noise, and for the body k with pseudo-inertia J
     entropic   D = tr(J0⁻¹ J) - log det(J0⁻¹ J) - 4          (log-det Bregman divergence)
     pullback   D = ½ tr(J0⁻¹ (J - J0) J0⁻¹ (J - J0))         (its second-order part at J0)
 
-Friction, drive inertia and offsets are drawn to zero with a thousandth of that weight: gamma / 1000
-times half the square, in typical sizes. Both divergences are independent of the body's frame and of
-units. The entropic one goes to infinity at the boundary, so that its bodies are strictly physical.
+Friction, drive inertia and offsets are drawn to zero with a weight of their own, times the square in
+typical sizes; a thousandth of gamma / 2 if nothing else is given. Both divergences are independent
+of the body's frame and of units. The entropic one goes to infinity at the boundary, so that its bodies are strictly physical.
 
 Method: primal-dual interior point on the compressed factors (`steelyard.conic.interior_point`).
 Each body is written in coordinates in which its prior is the unit matrix; the log-determinant then
@@ -90,20 +90,30 @@ class PriorProblem:
     of_terms: NDArray[np.bool_]
     start: Array
 
-    def pulls(self, gamma: float) -> tuple[Array, Array]:
+    def pulls(self, gamma: float, terms: float | None = None) -> tuple[Array, Array]:
         """Rows (n_pulled, n_u) and targets (n_pulled,) that draw terms to zero, and bodies without
         a prior to typical ones.
+
+        terms : weight of the terms; None for the usual share of gamma.
         """
-        root = np.sqrt(np.where(self.of_terms, max(0.5 * gamma * TERM_PULL, LEAST_PULL), PULL))
+        weight = usual_term_weight(gamma) if terms is None else max(terms, LEAST_PULL)
+        root = np.sqrt(np.where(self.of_terms, weight, PULL))
         return root[:, None] * self.anchor, root * self.wish
 
-    def solve(self, F: Array, g: Array, gamma: float, metric: Metric = "entropic") -> Placed:
+    def solve(
+        self,
+        F: Array,
+        g: Array,
+        gamma: float,
+        metric: Metric = "entropic",
+        terms: float | None = None,
+    ) -> Placed:
         """The optimum for residuals g - F theta in units of their noise."""
         if metric not in METRICS:
             raise EstimationError(f"there is no metric '{metric}'; there are {', '.join(METRICS)}")
         if not (np.isfinite(gamma) and gamma >= 0.0):
             raise EstimationError(f"gamma is {gamma:g}; it must be a number that is not negative")
-        anchor, wish = self.pulls(gamma)
+        anchor, wish = self.pulls(gamma, terms)
         rows, targets = [F @ self.turn, anchor], [g - F @ self.origin, wish]
         c = np.zeros(self.turn.shape[1])
         bodies = []
@@ -127,37 +137,56 @@ class PriorProblem:
         theta = self.origin + self.turn @ found.x
         return Placed(theta, self.divergence(theta, metric), found)
 
-    def curvature(self, theta: Array, gamma: float, metric: Metric = "entropic") -> Array:
+    def curvature(
+        self,
+        theta: Array,
+        gamma: float,
+        metric: Metric = "entropic",
+        terms: float | None = None,
+    ) -> Array:
         """Precision (n_u, n_u) that the prior adds to the data's FᵀF.
 
         Half the second derivative, with respect to u, of gamma D and the rows of `pulls`.
         """
-        anchor, _ = self.pulls(gamma)
+        anchor, _ = self.pulls(gamma, terms)
         H = anchor.T @ anchor
-        for k, (body, trust) in enumerate(zip(self.bodies, self.trust, strict=True)):
-            if trust > 0.0:
-                inverse = np.linalg.inv(self.factors[k])
-                own = slice(self.first[k], self.first[k] + 10)
-                S = inverse @ pseudo_inertia(theta[own]) @ inverse.T
-                back = np.eye(4) if metric == "pullback" else np.linalg.inv(S)
-                A = back @ body.A
-                local = 0.5 * gamma * trust * np.einsum("pij,qji->pq", A, A)
-                H[np.ix_(body.columns, body.columns)] += local
+        for k, body in enumerate(self.bodies):
+            if self.trust[k] > 0.0:
+                H[np.ix_(body.columns, body.columns)] += self.body_curvature(
+                    k, theta, gamma, metric
+                )
         return H
+
+    def body_curvature(self, k: int, theta: Array, gamma: float, metric: Metric) -> Array:
+        """The part of `curvature` of body k, on its own columns of u."""
+        A = self.bodies[k].A
+        if metric == "entropic":
+            A = np.linalg.inv(self.relative(k, theta)) @ A
+        return np.asarray(0.5 * gamma * self.trust[k] * np.einsum("pij,qji->pq", A, A))
+
+    def relative(self, k: int, theta: Array) -> Array:
+        """S = J0^-½ J J0^-½ (4, 4) of body k: the unit matrix at its prior."""
+        inverse = np.linalg.inv(self.factors[k])
+        own = slice(self.first[k], self.first[k] + 10)
+        return np.asarray(inverse @ pseudo_inertia(theta[own]) @ inverse.T)
 
     def divergence(self, theta: Array, metric: Metric = "entropic") -> Array:
         """D (n_bodies,) of every body, in the order of the model; NaN without a prior."""
         out = np.full(len(self.first), np.nan)
-        for k, first in enumerate(self.first):
+        for k in range(len(self.first)):
             if self.trust[k] > 0.0:
-                inverse = np.linalg.inv(self.factors[k])
-                S = inverse @ pseudo_inertia(theta[first : first + 10]) @ inverse.T
+                S = self.relative(k, theta)
                 if metric == "pullback":
                     out[k] = 0.5 * np.sum((S - np.eye(4)) ** 2)
                 else:
                     sign, logdet = np.linalg.slogdet(S)
                     out[k] = np.trace(S) - logdet - 4.0 if sign > 0 else np.inf
         return out
+
+
+def usual_term_weight(gamma: float) -> float:
+    """Weight with which terms are drawn to zero if nothing else is given."""
+    return max(0.5 * gamma * TERM_PULL, LEAST_PULL)
 
 
 def prior_problem(
@@ -329,7 +358,9 @@ def _tuple(values: Array | NDArray[np.int64]) -> tuple[int, ...]:
 
 
 def drawn_prior_solver(shared: Shared) -> Solver:
-    """Solver from gamma and counts of drawn blocks (1 + n_blocks,) to base parameters or NaN."""
+    """Solver from gamma, the weight of terms and counts of drawn blocks (2 + n_blocks,) to base
+    parameters or NaN.
+    """
     given: dict[str, NDArray[Any]] = dict(shared)
     small, K, sigma = given["small"], given["K"], float(given["sigma"][0])
     metric: Metric = str(given["metric"][0])  # type: ignore[assignment]
@@ -343,11 +374,11 @@ def drawn_prior_solver(shared: Shared) -> Solver:
     )
 
     def beta(task: Array) -> Array:
-        draw = task[1:]
+        gamma, terms, draw = float(task[0]), float(task[1]), task[2:]
         rows = np.sqrt(draw)[:, None, None] * small
         factor = triangle(rows[draw > 0].reshape(-1, rows.shape[2])) / sigma
         try:
-            placed = problem.solve(factor[:-1, :-1] @ K, factor[:-1, -1], float(task[0]), metric)
+            placed = problem.solve(factor[:-1, :-1] @ K, factor[:-1, -1], gamma, metric, terms)
         except EstimationError:
             return np.full(len(K), np.nan)
         return np.asarray(K @ placed.theta)

@@ -19,6 +19,9 @@ class PriorRecord:
     gamma : its weight. rule : that chose the weight; "given" if the user did, or "no prior" if it
         states no masses. trials : the weights that were tried.
     divergence : from the prior, by body. iterations : steps of the solver.
+    terms : weight with which friction, drive inertia and offsets are drawn to zero.
+    term_trials : the weights of terms that were tried.
+    strained : bodies that the data move further from the prior than its weight explains.
     """
 
     source: str
@@ -28,6 +31,9 @@ class PriorRecord:
     trials: tuple[Trial, ...]
     divergence: Mapping[str, float]
     iterations: int
+    terms: float = 0.0
+    term_trials: tuple[Trial, ...] = ()
+    strained: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
@@ -39,6 +45,9 @@ class PriorRecord:
             "trials": [asdict(trial) for trial in self.trials],
             "divergence": dict(self.divergence),
             "iterations": self.iterations,
+            "terms": self.terms,
+            "term_trials": [asdict(trial) for trial in self.term_trials],
+            "strained": list(self.strained),
         }
 
 

@@ -30,12 +30,16 @@ from steelyard.estimators.entropic import (
     PriorProblem,
     drawn_prior_solver,
     prior_problem,
+    usual_term_weight,
 )
 from steelyard.estimators.parallel._packing import packed_blocks
 from steelyard.estimators.parallel.workers import Shared, Workers
+from steelyard.estimators.prior_influence import ALLOWED, influence
 from steelyard.estimators.prior_weight import (
     GAMMA_RULES,
     GRID,
+    GROUPS,
+    N_PAIRS,
     GammaChoice,
     GammaRule,
     l_curve,
@@ -94,7 +98,7 @@ def fit_with_prior(
         _solve(problem, system, regression, USUAL, metric)
         shared = shared_arrays(regression, system, arrays, metric)
         choice = _choose(regression, system, problem, shared, gamma, metric, workers, progress)
-        placed = _solve(problem, system, regression, choice.gamma, metric)
+        placed = _solve(problem, system, regression, choice.gamma, metric, choice.terms)
         settled = settle(placed.theta, given, scale)
     except EstimationError:
         check_constraints(model, constraints)  # raises if they contradict each other
@@ -102,10 +106,17 @@ def fit_with_prior(
     K = regression.base.K
     plain = fit_problem(system.factor, system.sigma, K, given, scale, 0.0, prior.theta)
     divergence = problem.divergence(settled.theta, metric)
-    covariance, share = _spread(problem, system, K, settled.theta, choice.gamma, metric)
-    dependent = dependence(regression, system)
-    strain, _ = _strain(problem, system, K, settled.theta, choice.gamma, metric, dependent)
-    covariance = covariance * dependent * max(1.0, strain)
+    found = influence(
+        problem,
+        system,
+        K,
+        settled.theta,
+        choice.gamma,
+        choice.terms,
+        metric,
+        dependence(regression, system),
+    )
+    share = found.data_share
     share[~(_depends_on_prior(K, first, prior.trust) | system.free.determined)] = np.nan
     names = {start: body.name for start, body in zip(first, model.mechanism.bodies, strict=True)}
     return ConstrainedFit(
@@ -126,10 +137,17 @@ def fit_with_prior(
                 for start, value in zip(problem.first, divergence, strict=True)
                 if np.isfinite(value)
             },
-            covariance,
+            found.covariance,
             share,
             placed.solution.iterations,
             shared,
+            tuple(
+                names[start]
+                for start, strain, limit in zip(
+                    problem.first, found.strain, found.limit, strict=True
+                )
+                if strain > ALLOWED * limit
+            ),
         ),
     )
 
@@ -160,10 +178,15 @@ def _check(
 
 
 def _solve(
-    problem: PriorProblem, system: System, regression: Regression, gamma: float, metric: Metric
+    problem: PriorProblem,
+    system: System,
+    regression: Regression,
+    gamma: float,
+    metric: Metric,
+    terms: float | None = None,
 ) -> Placed:
     R, z = system.factor[:-1, :-1] / system.sigma, system.factor[:-1, -1] / system.sigma
-    return problem.solve(R @ regression.base.K, z, gamma, metric)
+    return problem.solve(R @ regression.base.K, z, gamma, metric, terms)
 
 
 def _choose(
@@ -177,9 +200,9 @@ def _choose(
     progress: Callable[[int, int], None] | None,
 ) -> GammaChoice:
     if not problem.trust.any():
-        return GammaChoice(0.0, "no prior")
+        return GammaChoice(0.0, "no prior", usual_term_weight(0.0))
     if not isinstance(gamma, str):
-        return GammaChoice(float(gamma), "given")
+        return GammaChoice(float(gamma), "given", usual_term_weight(float(gamma)))
     if gamma == "l-curve":
         found = [_solve(problem, system, regression, value, metric) for value in GRID]
         K, sigma = regression.base.K, system.sigma
@@ -190,42 +213,30 @@ def _choose(
         return l_curve(misfits, [float(np.nansum(one.divergence)) for one in found])
     own = workers or Workers(1)
 
+    before = 0
+
     def solve_all(tasks: Array) -> Array:
+        nonlocal before
+        earlier = before
+
         def done(count: int) -> None:
             if progress is not None:
-                progress(count, len(tasks))
+                progress(min(earlier + count, N_PAIRS * GROUPS), N_PAIRS * GROUPS)
 
+        before += len(tasks)
         return own.run(drawn_prior_solver, shared, tasks, done)
 
     K, dependent = regression.base.K, dependence(regression, system)
 
-    def believable(value: float) -> bool:
-        theta = _solve(problem, system, regression, value, metric).theta
-        strain, limit = _strain(problem, system, K, theta, value, metric, dependent)
-        return strain <= limit
+    def believable(value: float, terms: float) -> bool:
+        theta = _solve(problem, system, regression, value, metric, terms).theta
+        return influence(
+            problem, system, K, theta, value, terms, metric, dependent
+        ).believable
 
     counts = regression.counts.sum(axis=1).astype(float)
     small = np.asarray(shared["small"], dtype=float)
     return leave_blocks_out(small, counts, system.sigma, solve_all, believable)
-
-
-def _spread(
-    problem: PriorProblem, system: System, K: Array, theta: Array, gamma: float, metric: Metric
-) -> tuple[Array, Array]:
-    """Covariance (n_base, n_base) that the prior's own uncertainty adds, and the share (n_base,)
-    of each base parameter's variance that comes from the data.
-
-    With precisions H_d of the data and H_p of the prior, and H their sum,
-    H⁻¹ = H⁻¹ H_d H⁻¹ + H⁻¹ H_p H⁻¹: noise of the data, and error of the prior.
-    """
-    F = system.factor[:-1, :-1] / system.sigma @ K @ problem.turn
-    of_prior = problem.curvature(theta, gamma, metric)
-    H = F.T @ F + of_prior
-    back = np.linalg.solve(H, (K @ problem.turn).T)
-    total = np.einsum("bk,bk->k", (K @ problem.turn).T, back)
-    added = back.T @ of_prior @ back
-    share = 1.0 - np.diag(added) / np.where(total > 0, total, 1.0)
-    return np.asarray(added), np.clip(share, 0.0, 1.0)
 
 
 def _depends_on_prior(K: Array, first: tuple[int, ...], trust: Array) -> NDArray[np.bool_]:
@@ -234,38 +245,6 @@ def _depends_on_prior(K: Array, first: tuple[int, ...], trust: Array) -> NDArray
         start + j for start, own in zip(first, trust, strict=True) if own > 0 for j in range(10)
     ]
     return np.asarray(np.any(K[:, columns] != 0.0, axis=1))
-
-
-def _strain(
-    problem: PriorProblem,
-    system: System,
-    K: Array,
-    theta: Array,
-    gamma: float,
-    metric: Metric,
-    dependent: float,
-) -> tuple[float, float]:
-    """Divergence from the prior, as a multiple of what its weight predicts, and the largest
-    multiple that chance explains (95 %).
-
-    With weight gamma, and residuals whose effective number is 1/dependent of their number, the
-    expected divergence is dependent / gamma for each direction that the data determine; the sum
-    over them is distributed like chi-squared.
-    """
-    if gamma == 0.0:
-        return 0.0, 1.0
-    from scipy.stats import chi2
-
-    F = system.factor[:-1, :-1] / system.sigma @ K @ problem.turn
-    of_data, of_prior = F.T @ F, problem.curvature(theta, gamma, metric)
-    data_share = np.diag(np.linalg.solve(of_data + of_prior, of_data))
-    bodies = sorted(
-        {j for b, t in zip(problem.bodies, problem.trust, strict=True) if t > 0 for j in b.columns}
-    )
-    directions = max(float(data_share[bodies].sum()), 1.0)
-    divergence = problem.divergence(theta, metric)
-    strain = float(np.nansum(divergence)) * gamma / (dependent * directions)
-    return strain, float(chi2.ppf(0.95, directions)) / directions
 
 
 def problem_arrays(

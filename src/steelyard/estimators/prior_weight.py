@@ -1,9 +1,11 @@
 """The weight gamma of a prior, chosen on the training data.
 
 leave-blocks-out   Cross-validation: the time blocks are put into groups of neighbours, and each
-                   group is predicted by the fit to all others. Of all gammas that predict as
-                   well as the best one, the largest is chosen for which the bodies are not
-                   further from the prior than gamma predicts.
+                   group is predicted by the fit to all others. The weight with which friction,
+                   drive inertia and offsets are drawn to zero is chosen first, the largest on a
+                   tie. Then, of all gammas that predict as well as the best one, the largest is
+                   chosen for which the bodies are not much further from the prior than gamma
+                   predicts.
 l-curve            The corner of log misfit against log divergence: the point of largest
                    curvature or, without a corner, the largest gamma that does not raise the
                    misfit.
@@ -19,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError
+from steelyard.estimators.entropic import usual_term_weight
 
 Array = NDArray[np.float64]
 GammaRule = Literal["leave-blocks-out", "l-curve"]
@@ -26,6 +29,14 @@ GAMMA_RULES = get_args(GammaRule)
 
 GRID = tuple(float(f"{10.0**power:.3g}") for power in np.arange(-1.0, 5.01, 0.5))
 """Values of gamma that are tried; gamma = 1 has the weight of two residuals of one sigma."""
+COARSE = GRID[::2]
+"""Values of gamma for which the weight of the terms is chosen."""
+TERM_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+"""Weights of the terms that are tried: of squares in typical sizes."""
+N_PAIRS = len(COARSE) + len(TERM_GRID) + len(GRID)
+"""Pairs of gamma and the weight of terms that are tried."""
+TIE = 0.05
+"""Increase of the squared error that is accepted for a larger weight of the terms."""
 GROUPS = 8
 """Groups of neighbouring blocks that are left out in turn."""
 MIN_GROUPS = 3
@@ -40,7 +51,7 @@ SAME = 0.02
 
 @dataclass(frozen=True)
 class Trial:
-    """One gamma that was tried.
+    """One gamma that was tried, with the weight of the terms.
 
     score : mean squared residual of left-out blocks, in units of the noise; for the l-curve
         the curvature. standard_error : of the difference from the smallest score, over the
@@ -51,15 +62,22 @@ class Trial:
     score: float
     standard_error: float
     as_good: bool = False
+    terms: float | None = None
 
 
 @dataclass(frozen=True)
 class GammaChoice:
-    """The chosen weight, the rule that chose it ("given" if the user did), and the trials."""
+    """The chosen weights, the rule that chose them ("given" if the user did), and the trials.
+
+    gamma : of the bodies. terms : of friction, drive inertia and offsets.
+    term_trials : those among which the weight of the terms was chosen.
+    """
 
     gamma: float
     rule: str
+    terms: float
     trials: tuple[Trial, ...] = ()
+    term_trials: tuple[Trial, ...] = ()
 
     @property
     def at_edge(self) -> Literal["smallest", "largest"] | None:
@@ -71,15 +89,25 @@ class GammaChoice:
         return "largest" if self.gamma == self.trials[-1].gamma else None
 
 
-def groups_of(n_blocks: int) -> list[Array]:
-    """Indices of neighbouring blocks that are left out together."""
-    n = min(GROUPS, n_blocks)
+def parts_of(n_values: Array) -> list[NDArray[np.int64]]:
+    """Indices of neighbouring blocks that are left out together.
+
+    n_values : (n_blocks,) torque values in each block. The parts have about as many each, and
+    none is without: blocks at rest, or wholly inside a dead band, join their neighbours.
+    """
+    counts = np.asarray(n_values, dtype=float)
+    used = int(np.count_nonzero(counts))
+    n = min(GROUPS, used)
     if n < MIN_GROUPS:
         raise EstimationError(
-            f"{n_blocks} time blocks are too few to leave some out: record for longer, or give "
-            "gamma (100 is a usual weight)"
+            f"{used} time blocks with torque values are too few to leave some out: record for "
+            "longer, or give gamma (100 is a usual weight)"
         )
-    return [np.asarray(part) for part in np.array_split(np.arange(n_blocks), n)]
+    # a block belongs to the part in which the middle of its values lies
+    middle = (np.cumsum(counts) - 0.5 * counts) / counts.sum()
+    part = np.minimum((middle * n).astype(np.int64), n - 1)
+    groups = [np.flatnonzero(part == k) for k in range(n)]
+    return [group for group in groups if len(group) and counts[group].sum() > 0]
 
 
 def leave_blocks_out(
@@ -87,34 +115,51 @@ def leave_blocks_out(
     n_values: Array,
     sigma: float,
     solve_all: Callable[[Array], Array],
-    believable: Callable[[float], bool],
+    believable: Callable[[float, float], bool],
 ) -> GammaChoice:
-    """The largest gamma whose fits predict left-out blocks as well as the best one's.
+    """The largest weights whose fits predict left-out blocks as well as the best ones.
 
     rows : (n_blocks, n_base + 1, n_base + 1) weighted factors. n_values : (n_blocks,) torque
-    values in each. solve_all : from rows of (gamma, weight of each block) to rows of base
-    parameters, NaN where a solve failed. believable : whether the bodies of the fit with a gamma
-    are as close to the prior as that gamma predicts; if this holds for no gamma, the one with the
-    best prediction is chosen.
+    values in each. solve_all : from rows of (gamma, weight of terms, weight of each block) to rows
+    of base parameters, NaN where a solve failed. believable : whether the bodies of the fit with
+    these weights are about as close to the prior as gamma predicts; if this holds for no gamma,
+    the one with the best prediction is chosen.
     """
     n_blocks = len(rows)
-    groups = groups_of(n_blocks)
-    tasks = np.ones((len(GRID) * len(groups), 1 + n_blocks))
-    for k, (gamma, group) in enumerate((gamma, group) for gamma in GRID for group in groups):
-        tasks[k, 0] = gamma
-        tasks[k, 1 + group] = 0.0
-    betas = solve_all(tasks).reshape(len(GRID), len(groups), -1)
-    scores = [left_out_scores(rows, n_values, sigma, groups, found) for found in betas]
-    good, errors = as_good_as_the_best(np.array(scores), INDIFFERENT)
-    trials = tuple(
-        Trial(gamma, float(np.mean(score)), float(error), bool(fine))
-        for gamma, score, error, fine in zip(GRID, scores, errors, good, strict=True)
+    groups = parts_of(n_values)
+
+    def scores(pairs: Sequence[tuple[float, float]]) -> Array:
+        """Scores (n_pairs, n_groups) of pairs of gamma and the weight of terms."""
+        tasks = np.ones((len(pairs) * len(groups), 2 + n_blocks))
+        for k, ((gamma, terms), group) in enumerate((p, g) for p in pairs for g in groups):
+            tasks[k, :2] = gamma, terms
+            tasks[k, 2 + group] = 0.0
+        betas = solve_all(tasks).reshape(len(pairs), len(groups), -1)
+        return np.array([left_out_scores(rows, n_values, sigma, groups, one) for one in betas])
+
+    first = scores([(gamma, usual_term_weight(gamma)) for gamma in COARSE])
+    good, _ = as_good_as_the_best(first, INDIFFERENT)
+    centre = COARSE[int(np.flatnonzero(good).max())]
+    of_terms = scores([(centre, terms) for terms in TERM_GRID])
+    means = of_terms.mean(axis=1)
+    near = np.flatnonzero(means <= (1.0 + TIE) * np.nanmin(means))
+    terms = TERM_GRID[int(near.max())] if len(near) else usual_term_weight(centre)
+    term_trials = tuple(
+        Trial(centre, float(mean), float("nan"), k in near, weight)
+        for k, (weight, mean) in enumerate(zip(TERM_GRID, means, strict=True))
     )
+    found = scores([(gamma, terms) for gamma in GRID])
+    good, errors = as_good_as_the_best(found, INDIFFERENT)
+    trials = tuple(
+        Trial(gamma, float(np.mean(score)), float(error), bool(fine), terms)
+        for gamma, score, error, fine in zip(GRID, found, errors, good, strict=True)
+    )
+    chosen = min((t for t in trials if t.as_good), key=lambda t: t.score)
     for trial in reversed(trials):
-        if trial.as_good and believable(trial.gamma):
-            return GammaChoice(trial.gamma, "leave-blocks-out", trials)
-    best = min((t for t in trials if t.as_good), key=lambda t: t.score)
-    return GammaChoice(best.gamma, "leave-blocks-out", trials)
+        if trial.as_good and believable(trial.gamma, terms):
+            chosen = trial
+            break
+    return GammaChoice(chosen.gamma, "leave-blocks-out", terms, trials, term_trials)
 
 
 def left_out_scores(
@@ -161,4 +206,4 @@ def l_curve(misfits: Sequence[float], divergences: Sequence[float]) -> GammaChoi
     if curvature[corner] < NO_CORNER:  # the largest gamma that does not raise the misfit
         cheap = np.asarray(misfits) <= (1.0 + SAME) * min(misfits)
         corner = int(np.flatnonzero(cheap).max())
-    return GammaChoice(GRID[corner], "l-curve", trials)
+    return GammaChoice(GRID[corner], "l-curve", usual_term_weight(GRID[corner]), trials)

@@ -26,6 +26,7 @@ class Pull:
     covariance : (n_base, n_base) that the prior's own uncertainty adds to that of the data.
     data_share : (n_base,) share of each base parameter's variance that comes from the data; NaN
         for those that neither the data nor a body with a prior determine.
+    strained : bodies that the data move further from their prior than its weight explains.
     iterations : steps of the solver. shared : what helper processes need to solve the same
         problem on resampled blocks.
     """
@@ -38,6 +39,7 @@ class Pull:
     data_share: Array
     iterations: int
     shared: Shared
+    strained: tuple[str, ...] = ()
 
     @property
     def gamma(self) -> float:
@@ -53,6 +55,9 @@ class Pull:
             gamma=self.gamma,
             rule=self.choice.rule,
             trials=self.choice.trials,
+            terms=self.choice.terms,
+            term_trials=self.choice.term_trials,
+            strained=self.strained,
             divergence=self.divergence,
             iterations=self.iterations,
         )

@@ -112,6 +112,7 @@ def result_document(
             "columns": [asdict(column) | {"name": column.name} for column in model.columns],
             "terms": [
                 {"kind": term.kind, "owner": term.owner, "direction": dict(term.direction)}
+                | ({"width": term.width} if term.width else {})
                 for term in model.terms
             ],
         },
@@ -199,7 +200,8 @@ def _parse(document: dict[str, Any], path: str) -> Result:
         if entry["kind"] not in TERM_NAMES:
             raise ValueError(f"there is no term '{entry['kind']}'")
         direction = tuple((str(j), float(w)) for j, w in entry["direction"].items())
-        terms.append(Term(entry["kind"], str(entry["owner"]), direction))
+        width = float(entry.get("width", 0.0))
+        terms.append(Term(entry["kind"], str(entry["owner"]), direction, width))
     beta = np.array([float(p["predicts_with"]) for p in estimate["parameters"]])
     if not np.isfinite(beta).all():
         raise ValueError("a parameter is not a finite number")

@@ -23,15 +23,15 @@ from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Block, linear_block
 from steelyard.estimators.constrained import dependence, weighted_system
-from steelyard.estimators.entropic import Metric, drawn_prior_solver
+from steelyard.estimators.entropic import Metric, drawn_prior_solver, usual_term_weight
 from steelyard.estimators.estimate_record import TermComparison, TermTrial
 from steelyard.estimators.parallel.workers import Workers
 from steelyard.estimators.prior_fit import problem_arrays, shared_arrays
 from steelyard.estimators.prior_weight import (
     SAME,
     as_good_as_the_best,
-    groups_of,
     left_out_scores,
+    parts_of,
 )
 from steelyard.findings import Finding
 from steelyard.knowledge.constraint_blocks import blocks
@@ -51,6 +51,7 @@ def compare_terms(
     constraints: Constraints | None = None,
     *,
     gamma: float,
+    term_weight: float | None = None,
     metric: Metric = "entropic",
     stated: Collection[str] | None = None,
     workers: Workers | None = None,
@@ -65,11 +66,12 @@ def compare_terms(
     columns = {c.name: (i, c.kind) for i, c in enumerate(wide.columns) if c.kind != "rigid_body"}
     names = set(columns) if stated is None else set(stated)
     candidates = _candidates(columns, names)
-    groups = groups_of(len(regression.keys))
-    draws = np.ones((len(groups) + 1, 1 + len(regression.keys)))
+    groups = parts_of(regression.counts.sum(axis=1))
+    draws = np.ones((len(groups) + 1, 2 + len(regression.keys)))
     draws[:, 0] = gamma
+    draws[:, 1] = usual_term_weight(gamma) if term_weight is None else term_weight
     for row, group in zip(draws, groups, strict=False):
-        row[1 + group] = 0.0
+        row[2 + group] = 0.0
     own, total = workers or Workers(1), len(candidates) * len(draws)
     counts = regression.counts.sum(axis=1).astype(float)
     scores, squares = [], []

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Literal
 
 import numpy as np
 
-from steelyard.errors import EstimationError, RobotError, described
+from steelyard.errors import EstimationError, RobotError, described, listed
 from steelyard.estimators.estimator import Estimator
 from steelyard.estimators.registry import refuse_needless_prior
 from steelyard.knowledge.prior import Prior, RepairRule, prior_from_robot
@@ -75,3 +76,28 @@ def refuse_own_data(prior: Prior | None, data: Regression) -> None:
                 "given again: the same data twice would make the intervals too narrow; give "
                 "other logs, or another prior"
             )
+
+
+def friction_widths(
+    model: Model, given: float | Mapping[str, float] | Literal["auto"]
+) -> dict[str, float] | Literal["auto"]:
+    """Widths (rad/s or m/s) by owner of the Coulomb terms, or "auto"."""
+    owners = [term.owner for term in model.terms if term.term_kind.jumps_at_zero_speed]
+    if isinstance(given, str):
+        if given != "auto":
+            raise EstimationError(f"friction_width is {given!r}; it must be a speed or 'auto'")
+        return given
+    if isinstance(given, Mapping):
+        unknown = [name for name in given if name not in owners]
+        if unknown:
+            raise EstimationError(
+                f"a friction width is given for {listed(unknown)}, but Coulomb friction acts on "
+                f"{listed(owners) or 'nothing'}"
+            )
+        widths = {name: float(width) for name, width in given.items()}
+    else:
+        widths = dict.fromkeys(owners, float(given))
+    for name, width in widths.items():
+        if not (np.isfinite(width) and width >= 0.0):
+            raise EstimationError(f"the friction width of '{name}' is {width!r}; it must be >= 0")
+    return widths

@@ -42,6 +42,7 @@ def with_term_comparison(
             replace(prior, theta=theta),
             constraints,
             gamma=fit.pull.gamma,
+            term_weight=fit.pull.choice.terms,
             metric=fit.pull.metric,
             stated=[term.name for term in model.terms],
             workers=workers,

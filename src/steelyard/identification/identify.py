@@ -1,22 +1,23 @@
 """From a robot and its logs to parameters with error bars, validation and certificate, in one call.
 
-It calls one function per step: prepare each log, compress, merge, estimate, validate, certify.
-For intermediate results, call these functions directly.
-
-The dead band is on by default (``Processing.dead_band`` is "auto");
-:mod:`steelyard.signals.dead_band` says why.
+It calls one function per step: choose filters and friction widths on the first log, prepare each
+log, compress, merge, estimate, validate, certify. For intermediate results, call these functions
+directly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
+from typing import Literal
 
 from steelyard.certificates.certificate import Certificate, prove
 from steelyard.diagnosis.fit_quality import poor_fit_findings, worse_than_file_findings
 from steelyard.diagnosis.sample_warnings import sample_warnings
-from steelyard.errors import EstimationError
+from steelyard.diagnosis.signal_choice import SignalChoice, choose_signals, signal_findings
+from steelyard.errors import EstimationError, LogError
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.estimate import Estimate
 from steelyard.estimators.estimator import DEFAULT_METHOD, EstimationOptions
@@ -27,6 +28,7 @@ from steelyard.findings import Finding
 from steelyard.identification._arguments import (
     check_level,
     check_robot,
+    friction_widths,
     prior_for_method,
     refuse_own_data,
 )
@@ -63,6 +65,7 @@ class Identification:
     validation : errors on the held-out logs; None if there were none.
     certificate : proof that the estimate meets its constraints; None for methods without
         constraints, and if nothing could be proven, which a finding reports.
+    signals : the filters and friction widths that were chosen, and how.
     first_run : the first run that was used, for the report; None if it was not kept.
     level : of the intervals in the files that :func:`steelyard.write_outputs` writes.
     """
@@ -73,6 +76,7 @@ class Identification:
     fit: ConstrainedFit | None = None
     validation: HeldOut | None = None
     certificate: Certificate | None = None
+    signals: SignalChoice | None = None
     first_run: Prepared | None = None
     level: float = 0.95
 
@@ -102,6 +106,7 @@ def identify(
     level: float = 0.95,
     keep_first_run: bool = True,
     processing: Processing | None = None,
+    friction_width: float | Mapping[str, float] | Literal["auto"] = "auto",
     threads: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Identification:
@@ -132,7 +137,11 @@ def identify(
     level : of the intervals in the files that :func:`steelyard.write_outputs` writes.
     keep_first_run : whether the first run stays in memory, for the report to show if no log is
         held out.
-    processing : how logs become motion and torques, dead band included; the same for all.
+    processing : how logs become motion and torques, dead band included; the same for all. What it
+        leaves open ("auto") is chosen on the first log; see
+        :mod:`steelyard.diagnosis.signal_choice`.
+    friction_width : speed (rad/s or m/s) within which a straight line replaces the jump of Coulomb
+        friction, for all or by joint; 0 for sign(v); "auto" chooses it on the first log.
     threads : by default as many as the machine offers; the result does not depend on it.
     progress : called with the name of the step, the number of problems solved, and their total.
     """
@@ -159,7 +168,21 @@ def identify(
         processing = processing or Processing()
         compare = compare_terms and "compare_terms" in estimator.options
         wide = with_default_terms(model) if compare else model
-        data = compressed(model, wide, logs, processing, threads, keep_first=keep_first_run)
+        first, logs = _first_and_all(logs)
+        signals = choose_signals(
+            model,
+            first,
+            processing,
+            widths=friction_widths(model, friction_width),
+            threads=threads,
+            progress=None if progress is None else partial(progress, "signals"),
+        )
+        del first
+        findings += signal_findings(signals)
+        model, wide = model.with_widths(signals.widths), wide.with_widths(signals.widths)
+        data = compressed(
+            model, wide, logs, signals.processing, threads, keep_first=keep_first_run
+        )
         findings += data.findings
         refuse_own_data(known, data.regression)
         regression = with_fewer_terms(data.regression, wide, model)
@@ -183,6 +206,7 @@ def identify(
             _with_findings(estimate, findings),
             regression,
             fit,
+            signals=signals,
             first_run=data.first,
             level=level,
         )
@@ -228,6 +252,15 @@ def with_certificate(
 
 def _with_findings(estimate: Estimate, findings: Iterable[Finding]) -> Estimate:
     return replace(estimate, findings=(*estimate.findings, *findings))
+
+
+def _first_and_all(logs: Log | Iterable[Log]) -> tuple[Log, Iterator[Log]]:
+    """The first log, and an iterator over all of them that starts with it."""
+    rest = checked_logs(logs)
+    first = next(rest, None)
+    if first is None:
+        raise LogError("there is no log to identify from; give at least one")
+    return first, chain((first,), rest)
 
 
 def _first_taken(logs: Log | Iterable[Log]) -> Iterator[Log] | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from steelyard.diagnosis.friction import filter_bias_findings
 from steelyard.errors import LogError
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
@@ -57,7 +56,7 @@ def compressed(
         prepared = prepare(log, model, processing)
         if keep_first and not parts:
             first = prepared
-        findings.extend((*prepared.findings, *filter_bias_findings(model, prepared)))
+        findings.extend(prepared.findings)
         parts.append(compress_run(wide, base, prepared, threads))
         del log, prepared  # before the next log is read
     if not parts:

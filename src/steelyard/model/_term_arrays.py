@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.model.term_kinds import TERM_KINDS, MotionAlong, TermKind
+from steelyard.model.term_signals import TermSignals
 from steelyard.model.terms import Term
 
 Array = NDArray[np.float64]
@@ -19,42 +20,49 @@ IntArray = NDArray[np.int64]
 class TermGroup:
     """The terms of one kind.
 
-    members : (n,) indices of the terms. rows, weights : (n, width) their directions, padded
-    with weights of zero.
+    members : (n,) indices of the terms. rows, weights : (n, n_entries) their directions, padded
+    with weights of zero. widths : (n,) of their jumps, rad/s or m/s.
     """
 
     kind: TermKind
     members: IntArray
     rows: IntArray
     weights: Array
+    widths: Array
 
 
 @dataclass(frozen=True, eq=False)
 class TermArrays:
     """The terms as the kernels read them.
 
-    column : (n_terms,) index of each term's parameter in theta.
+    names : of the terms. column : (n_terms,) index of each term's parameter in theta.
     start : (n_terms + 1,), row, weight : (n_entries,) sparse directions: those of term k are
         entries start[k] to start[k + 1].
     groups : the terms by kind.
     """
 
+    names: tuple[str, ...]
     column: IntArray
     start: IntArray
     row: IntArray
     weight: Array
     groups: tuple[TermGroup, ...]
 
-    def values(self, v: Array, a: Array) -> Array:
+    def values(self, v: Array, a: Array, given: TermSignals | None = None) -> Array:
         """Factor of each term's parameter, (n_terms, n_samples).
 
-        v, a : (n_samples, nv) joint speeds and accelerations.
+        v, a : (n_samples, nv) joint speeds and accelerations. given : the factors of some terms,
+        which are not computed.
         """
         out = np.empty((len(self.column), len(v)))
         speeds, accelerations = np.ascontiguousarray(v.T), np.ascontiguousarray(a.T)
         for group in self.groups:
-            motion = MotionAlong(speeds, accelerations, group.rows, group.weights)
+            motion = MotionAlong(speeds, accelerations, group.rows, group.weights, group.widths)
             out[group.members] = group.kind.law(motion)
+        if given is not None:
+            for name, values in zip(given.names, given.values.T, strict=True):
+                if name in self.names:
+                    out[self.names.index(name)] = values
         return out
 
 
@@ -70,9 +78,9 @@ def term_arrays(
         members = [k for k, term in enumerate(terms) if term.kind == kind.name]
         if not members:
             continue
-        width = max(len(entries[k]) for k in members)
+        longest = max(len(entries[k]) for k in members)
         filled = [
-            entries[k] + [(entries[k][0][0], 0.0)] * (width - len(entries[k])) for k in members
+            entries[k] + [(entries[k][0][0], 0.0)] * (longest - len(entries[k])) for k in members
         ]
         groups.append(
             TermGroup(
@@ -80,9 +88,11 @@ def term_arrays(
                 np.array(members, dtype=np.int64),
                 np.array([[row for row, _ in term] for term in filled], dtype=np.int64),
                 np.array([[weight for _, weight in term] for term in filled], dtype=float),
+                np.array([terms[k].width for k in members]),
             )
         )
     return TermArrays(
+        names=tuple(term.name for term in terms),
         column=np.array(columns, dtype=np.int64),
         start=np.cumsum([0] + [len(term) for term in entries], dtype=np.int64),
         row=np.array([row for row, _ in flat], dtype=np.int64),

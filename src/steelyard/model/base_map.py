@@ -132,7 +132,9 @@ def base_map(model: Model, order: ColumnOrder | Sequence[int] = "sousa") -> Base
 
 @lru_cache(maxsize=64)
 def _cached_base_map(model: Model, sequence: tuple[int, ...]) -> BaseMap:
-    W, scale = unit_columns(model, sampled_regressor(model, seed=0))
+    # widths of friction have no effect on what is identifiable, but random states might all lie
+    # within a large one, where friction looks viscous
+    W, scale = unit_columns(model, sampled_regressor(model.with_widths({}), seed=0))
     independent = independent_columns(W, sequence)
     K = np.zeros((len(independent), W.shape[1]))
     dependent = np.setdiff1d(np.arange(W.shape[1]), independent)

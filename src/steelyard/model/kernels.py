@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.errors import ModelError
 from steelyard.model.mechanism import Mechanism
 from steelyard.model.model import Model
+from steelyard.model.term_signals import TermSignals
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -35,12 +36,22 @@ def torque_regressor(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> 
     return out.reshape(len(q), model.nv, n_columns)
 
 
-def torque(model: Model, theta: ArrayLike, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-    """tau (n_samples, nv) in N m or N of the parameters theta (n_columns,)."""
+def torque(
+    model: Model,
+    theta: ArrayLike,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    given: TermSignals | None = None,
+) -> Array:
+    """tau (n_samples, nv) in N m or N of the parameters theta (n_columns,).
+
+    given : the factors of some terms, which replace their laws.
+    """
     theta = parameter_array(model, theta)
     q, v, a = state_arrays(model, q, v, a)
     return rigid_torque(model, theta, q, v, a, model.mechanism.gravity) + term_torque(
-        model, theta, v, a
+        model, theta, v, a, given
     )
 
 
@@ -69,13 +80,15 @@ def bias_torque(model: Model, theta: ArrayLike, q: ArrayLike, v: ArrayLike) -> A
     return torque(model, theta, q, v, np.zeros(np.shape(np.atleast_2d(np.asarray(v)))))
 
 
-def term_torque(model: Model, theta: Array, v: Array, a: Array) -> Array:
+def term_torque(
+    model: Model, theta: Array, v: Array, a: Array, given: TermSignals | None = None
+) -> Array:
     """Torque (n_samples, nv) of the terms: drive inertia, friction, offsets."""
     tau = np.zeros((len(v), model.nv))
     terms = model.term_arrays
     if not theta[terms.column].any():
         return tau
-    values = terms.values(v, a)
+    values = terms.values(v, a, given)
     for k, column in enumerate(terms.column):
         value = theta[column]
         if value == 0.0:
@@ -118,6 +131,7 @@ def fill_regressor(
     slot_stride: int,
     sample_stride: int,
     out: Array,
+    given: TermSignals | None = None,
 ) -> None:
     """Add chosen entries of the regressor to a flat buffer; see `_loops.fill_regressor`."""
     from steelyard.model import _loops
@@ -127,7 +141,7 @@ def fill_regressor(
         *mechanism_arguments(model.mechanism),
         np.array(model.first_column_of_body, dtype=np.int64),
         terms.column,
-        terms.values(v, a),
+        terms.values(v, a, given),
         terms.start,
         terms.row,
         terms.weight,

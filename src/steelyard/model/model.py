@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -182,6 +182,19 @@ class Model:
             theta[index[name]] = value
         return theta
 
+    def with_widths(self, widths: Mapping[str, float]) -> Model:
+        """The model with other widths (rad/s or m/s) of the terms that jump at zero speed.
+
+        widths : by the term's owner; those that are not named have none.
+        """
+        changed = tuple(
+            replace(term, width=float(widths.get(term.owner, 0.0)))
+            if term.term_kind.jumps_at_zero_speed
+            else term
+            for term in self.terms
+        )
+        return self if changed == self.terms else Model(self.robot, changed)
+
     @cached_property
     def hash(self) -> str:
         """SHA-256 of the geometry, gravity and columns: equal hashes mean equal regressors.
@@ -194,6 +207,7 @@ class Model:
             "coordinates": mechanism.coordinates,
             "columns": [(c.name, c.unit) for c in self.columns],
             "directions": [(t.name, t.direction) for t in self.terms],
+            **({"widths": widths} if any(widths := [t.width for t in self.terms]) else {}),
         }
         digest = hashlib.sha256(json.dumps(geometry, sort_keys=True).encode())
         for array in (

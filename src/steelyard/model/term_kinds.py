@@ -35,14 +35,16 @@ class MotionAlong:
     """Motion along the directions of some terms; speed and acceleration are computed on access.
 
     v, a : (nv, n_samples) joint speeds and accelerations.
-    rows, weights : (n_terms, width) the rows that a direction involves, and their weights; a
+    rows, weights : (n_terms, n_entries) the rows that a direction involves, and their weights; a
         direction with fewer entries than others is padded with weights of zero.
+    widths : (n_terms,) rad/s or m/s, see :attr:`steelyard.model.terms.Term.width`.
     """
 
     v: Array
     a: Array
     rows: IntArray
     weights: Array
+    widths: Array
 
     @property
     def speed(self) -> Array:
@@ -53,6 +55,15 @@ class MotionAlong:
     def acceleration(self) -> Array:
         """d·a (n_terms, n_samples), rad/s² or m/s²."""
         return self._along(self.a)
+
+    @property
+    def sign(self) -> Array:
+        """sign(s) (n_terms, n_samples), or clip(s / width, -1, 1) of a term with a width."""
+        speed = self.speed
+        out = np.sign(speed)
+        for k in np.flatnonzero(self.widths):
+            out[k] = np.clip(speed[k] / self.widths[k], -1.0, 1.0)
+        return out
 
     def _along(self, motion: Array) -> Array:
         # entry by entry and not as a matrix product, whose last digits depend on the number of
@@ -80,8 +91,9 @@ class TermKind:
     response : how the torque depends on the motion, for simulation and the mass matrix:
         "inertia" (proportional to the acceleration), "linear" (to the speed), "constant", or
         "curve" (any other function of the speed alone).
-    jumps_at_zero_speed : whether its sign is undefined at rest, so that torques near standstill
-        are left out (the dead band). A "curve" that jumps is an odd function of the speed.
+    jumps_at_zero_speed : whether its sign is undefined at rest. Such a term may have a width,
+        within which a straight line replaces the jump; and a dead band leaves torques near
+        standstill out. A "curve" that jumps is an odd function of the speed.
     may_be_negative : whether physics allows a negative parameter.
     default_sides : sides of the gears where a joint has this term if nothing else is stated.
     relative_size : its typical size, as a share of that of friction; where a motion cannot
@@ -110,11 +122,12 @@ class TermKind:
         """Whether it depends on the speed."""
         return self.response in ("linear", "curve")
 
-    def law_at_speed(self, speed: Array) -> Array:
+    def law_at_speed(self, speed: Array, width: float = 0.0) -> Array:
         """The law (n,) at these speeds (n,), without acceleration."""
         v = np.asarray(speed, dtype=float)[None]
         rows, weights = np.zeros((1, 1), dtype=np.int64), np.ones((1, 1))
-        return np.asarray(self.law(MotionAlong(v, np.zeros_like(v), rows, weights))[0])
+        motion = MotionAlong(v, np.zeros_like(v), rows, weights, np.array([width]))
+        return np.asarray(self.law(motion)[0])
 
     def unit(self, *, slides: bool) -> str:
         """Unit of the parameter, for prismatic (``slides``) or revolute joints."""
@@ -153,9 +166,9 @@ TERM_KINDS = (
         name="coulomb",
         symbol="fc",
         description="Coulomb friction",
-        formula=r"f_c\,\mathrm{sign}(s)",
+        formula=r"f_c\,\mathrm{sign}(s)\ \text{or}\ f_c\,\mathrm{clip}(s / w, -1, 1)",
         units=("N m", "N"),
-        law=lambda motion: np.sign(motion.speed),
+        law=lambda motion: motion.sign,
         response="curve",
         jumps_at_zero_speed=True,
         default_sides=("motor", "link"),

@@ -26,11 +26,14 @@ class Term:
 
     direction : (joint name, weight) pairs with non-zero weights.
     owner : the joint, motor or coupling that the column is named after.
+    width : speed (rad/s or m/s) within which a straight line replaces the jump of a term that
+        jumps at zero speed: its law is then clip(s / width, -1, 1); 0 for sign(s).
     """
 
     kind: str
     owner: str
     direction: tuple[tuple[str, float], ...]
+    width: float = 0.0
 
     def __post_init__(self) -> None:
         if self.kind not in TERM_NAMES:
@@ -40,6 +43,13 @@ class Term:
             )
         if not self.direction or any(weight == 0.0 for _, weight in self.direction):
             raise ModelError(f"term '{self.name}' needs a direction with non-zero weights")
+        if not 0.0 <= self.width < float("inf"):
+            raise ModelError(f"term '{self.name}' has the width {self.width!r}; it must be >= 0")
+        if self.width and not self.term_kind.jumps_at_zero_speed:
+            raise ModelError(
+                f"term '{self.name}' has a width, but {self.term_kind.description} does not jump "
+                "at zero speed"
+            )
         for joint, weight in self.direction:
             if not 1e-9 <= abs(weight) <= 1e9:
                 raise ModelError(

@@ -17,10 +17,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import RegressionError
+from steelyard.errors import RegressionError, listed
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.kernels import fill_regressor, state_arrays
 from steelyard.model.model import Model, check_joint_names
+from steelyard.model.term_signals import TermSignals
 from steelyard.regression._lapack import PANEL, absorb_rows
 from steelyard.regression.extra_columns import ExtraColumns
 from steelyard.regression.regression import (
@@ -140,7 +141,8 @@ def row_groups(model: Model, base: BaseMap) -> tuple[RowGroup, ...]:
 class _Block:
     """A block being filled: its factors so far, and samples that are not yet absorbed.
 
-    waiting : q, v, a, tau and the extra columns (n_samples, nv, n_extra) of these samples.
+    waiting : q, v, a, tau, the extra columns (n_samples, nv, n_extra) and the filtered friction
+        (n_samples, n_filtered) of these samples.
     """
 
     factors: list[Array]
@@ -172,6 +174,7 @@ class Accumulator:
         self.groups = self.channels if mixing is None else mixing.groups(self.channels)
         self.fixed_grid = block_s is not None
         self.block_s = 2.0**-6 if block_s is None else float(block_s)
+        self.filtered: tuple[str, ...] | None = None  # terms whose friction comes filtered
         self.blocks: dict[tuple[str, int], _Block] = {}
         self.last_time: dict[str, float] = {}
         # where the kernel puts the entry of row r and column c: one channel after the other,
@@ -268,7 +271,8 @@ class Accumulator:
 
     def _extend(self, block: _Block, motion: Motion, tau: Array) -> None:
         extra = np.empty((*tau.shape, 0)) if self.extra is None else self.extra.of(motion)
-        block.waiting.append((motion.q, motion.v, motion.a, tau, extra))
+        friction = np.empty((len(tau), 0)) if motion.friction is None else motion.friction.values
+        block.waiting.append((motion.q, motion.v, motion.a, tau, extra, friction))
         self._absorb_waiting(block, everything=False)
 
     def _absorb_waiting(self, block: _Block, *, everything: bool) -> None:
@@ -289,11 +293,12 @@ class Accumulator:
         block.waiting = [left] if stop < n else []
 
     def _absorb(self, block: _Block, samples: Samples, buffer: Array) -> None:
-        q, v, a, tau, extra = samples
+        q, v, a, tau, extra, friction = samples
         n = len(q)
         table = buffer[: self.n_slots * n]
         table[:] = 0.0
-        fill_regressor(self.model, q, v, a, self.slot, n, 1, table)
+        given = TermSignals(self.filtered, friction) if self.filtered else None
+        fill_regressor(self.model, q, v, a, self.slot, n, 1, table, given)
         columns = table.reshape(self.n_slots, n)
         of_channel = []
         for row, channel in enumerate(self.channels):
@@ -355,4 +360,19 @@ class Accumulator:
                 f"run '{motion.run}': the torque of '{model.channels[column]}' is infinite at "
                 f"sample {row}"
             )
-        return Motion(time, q, v, a, motion.run), tau
+        return Motion(time, q, v, a, motion.run, self._friction(motion)), tau
+
+    def _friction(self, motion: Motion) -> TermSignals | None:
+        """The filtered friction, checked; all chunks have that of the same terms, or none."""
+        given = motion.friction
+        names = () if given is None else given.names
+        if self.filtered is None:
+            self.filtered = names
+        if names != self.filtered:
+            raise RegressionError(
+                f"run '{motion.run}': the friction of {listed(names)} comes filtered, but in "
+                f"earlier chunks that of {listed(self.filtered)}: filter the torques of all alike"
+            )
+        if given is not None and not np.isfinite(given.values).all():
+            raise RegressionError(f"run '{motion.run}': the filtered friction is not a number")
+        return given

@@ -90,18 +90,18 @@ def unwrap(q: Array) -> tuple[Array, int]:
 
 
 def moving_joints(
-    log: Log, robot: Robot, even: Mapping[tuple[str, str], Array], processing: Processing
+    log: Log, robot: Robot, positions: Mapping[str, Array], processing: Processing
 ) -> Mask:
     """Which joints move (n_joints,); refuses a log in which one does not, unless it is kept."""
     moving = []
     for joint in robot.free_joints:
         least, unit = STILL[joint.kind]
-        span = float(np.ptp(even[joint.name, "position"]))
+        span = float(np.ptp(positions[joint.name]))
         if span < least and processing.still_joints == "refuse":
             raise SignalError(
                 f"log '{log.name}': joint '{joint.name}' never moves: its position stays within "
                 f"{span:.3g} {unit} (at least {least:g} {unit} is needed); lock it at "
-                f"{even[joint.name, 'position'][0]:.6g} {unit}, record a motion that moves it, or "
+                f"{positions[joint.name][0]:.6g} {unit}, record a motion that moves it, or "
                 "keep it with still_joints='keep' where the log serves for prediction only"
             )
         moving.append(span >= least)

@@ -20,9 +20,8 @@ MAX_SAMPLES = 10_000_000
 """Most samples of a uniform grid: an hour at 2.7 kHz."""
 
 HOLE_PERIODS = 3.0
-"""Stamps further apart than this many periods leave a hole, in which torque is not used."""
-LONGEST_HOLE_PERIODS = 20.0
-"""A hole longer than this many periods (and than ``max_gap_s``) is an error."""
+"""Stamps further apart than this many periods leave a hole, in which torque is not used. The log
+is cut at a hole longer than ``max_gap_s``."""
 
 
 @dataclass(frozen=True)
@@ -99,15 +98,7 @@ def is_uniform(time: Array) -> bool:
 
 def time_base(time: Array, processing: Processing, name: str) -> TimeBase:
     """The grid for these stamps (n_samples,): the stamps themselves where they are uniform."""
-    step = np.diff(time)
-    period = float(np.median(step))
-    longest = int(np.argmax(step))
-    if step[longest] > max(LONGEST_HOLE_PERIODS * period, processing.max_gap_s):
-        raise SignalError(
-            f"log '{name}': nothing was recorded for {step[longest]:g} s between rows "
-            f"{longest + 1} and {longest + 2} (time {time[longest]:g} s), with samples every "
-            f"{period:g} s; cut the log into two runs there, or allow it with max_gap_s"
-        )
+    period = float(np.median(np.diff(time)))
     uniform = is_uniform(time)
     recorded_rate = 1.0 / period
     if uniform:

@@ -31,7 +31,7 @@ def without_slow_torques(
     """Measurements with NaN inside the dead band, and a record of what was left out.
 
     The dead band applies to the Coulomb terms of the model, which may act along a coupling;
-    ``"auto"`` is a tenth of the root mean square of each term's speed.
+    ``"tenth"`` is a tenth of the root mean square of each term's speed.
     """
     bands = dead_bands(model, motion, dead_band)
     used = apply_dead_band(model, motion, measurements, bands)
@@ -40,13 +40,23 @@ def without_slow_torques(
     return used, DeadBandRecord(dead_band, bands, left_out)
 
 
+def error_band(
+    model: Model, motion: Motion, measurements: Measurements, used: DeadBandRecord
+) -> tuple[Measurements, dict[str, float]]:
+    """Measurements outside the dead band, and its speeds; a tenth of the rms speed where there is none."""
+    bands = dict(used.speeds) if any(used.speeds.values()) else dead_bands(model, motion, "tenth")
+    return apply_dead_band(model, motion, measurements, bands), bands
+
+
 def dead_bands(model: Model, motion: Motion, dead_band: DeadBand) -> dict[str, float]:
     """Dead band (rad/s or m/s) of each joint or coupling with Coulomb friction."""
     coulomb = [term for term in model.terms if term.term_kind.jumps_at_zero_speed]
     if isinstance(dead_band, Mapping):
         return {name: float(band) for name, band in dead_band.items()}
-    if dead_band != "auto":
-        return {term.owner: float(dead_band or 0.0) for term in coulomb}
+    if dead_band in (None, "auto"):
+        return {term.owner: 0.0 for term in coulomb}
+    if dead_band != "tenth":
+        return {term.owner: float(dead_band) for term in coulomb}
     rows = {name: row for row, name in enumerate(model.channels)}
     bands = {}
     for term in coulomb:

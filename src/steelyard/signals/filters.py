@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,18 @@ def samples_needed(cutoff_hz: float, order: int, rate_hz: float) -> int:
     return max(math.ceil(settling_time_s(cutoff_hz, order) * rate_hz), 3 * (order + 1)) + 1
 
 
+def check_length(n: int, cutoff_hz: float, order: int, rate_hz: float, name: str) -> int:
+    """The fewest samples that the filter can work on; refuses fewer."""
+    needed = samples_needed(cutoff_hz, order, rate_hz)
+    if n < needed:
+        raise SignalError(
+            f"log '{name}': {n} samples at {rate_hz:g} Hz are too few for a filter at "
+            f"{cutoff_hz:g} Hz, which needs {needed} ({needed / rate_hz:g} s); choose a higher "
+            "cutoff_hz, or None for no filter"
+        )
+    return needed
+
+
 def low_pass(x: Array, cutoff_hz: float, order: int, rate_hz: float, name: str = "log") -> Array:
     """Butterworth low-pass run forward and backward: no delay, gain 1/2 at the cutoff.
 
@@ -48,21 +61,22 @@ def low_pass(x: Array, cutoff_hz: float, order: int, rate_hz: float, name: str =
     steady trend passes unchanged.
     ``name`` says in errors which log it is.
     """
-    from scipy.signal import butter, sosfiltfilt
+    from scipy.signal import sosfiltfilt
 
     if cutoff_hz >= rate_hz / 2:
         raise SignalError(
             f"log '{name}': the cutoff of {cutoff_hz:g} Hz is not below {rate_hz / 2:g} Hz, half "
             f"the sample rate of {rate_hz:g} Hz; choose a lower cutoff_hz, or None for no filter"
         )
-    needed = samples_needed(cutoff_hz, order, rate_hz)
-    if len(x) < needed:
-        raise SignalError(
-            f"log '{name}': {len(x)} samples at {rate_hz:g} Hz are too few for a filter at "
-            f"{cutoff_hz:g} Hz, which needs {needed} ({needed / rate_hz:g} s); choose a higher "
-            "cutoff_hz, or None for no filter"
-        )
-    sections = butter(order, cutoff_hz, fs=rate_hz, output="sos")
+    needed = check_length(len(x), cutoff_hz, order, rate_hz, name)
+    sections = _sections(order, cutoff_hz, rate_hz)
     reflected = min(3 * needed, len(x) - 1)
     filtered = sosfiltfilt(sections, x, axis=0, padtype="odd", padlen=reflected)
     return np.asarray(filtered, dtype=float)
+
+
+@lru_cache(maxsize=64)
+def _sections(order: int, cutoff_hz: float, rate_hz: float) -> Array:
+    from scipy.signal import butter
+
+    return np.asarray(butter(order, cutoff_hz, fs=rate_hz, output="sos"), dtype=float)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import SignalError
+from steelyard.model.term_signals import TermSignals
 
 Array = NDArray[np.float64]
 
@@ -23,6 +24,8 @@ class Motion:
         columns are the base's linear (m/s) and angular (rad/s) velocity in the base
         frame, as in Pinocchio, and ``a`` is their componentwise derivative.
     run : name of the recording, so that several can be merged.
+    friction : terms that jump at zero speed, filtered as the measured torque was; None where it
+        was not filtered.
     """
 
     time: Array
@@ -30,6 +33,7 @@ class Motion:
     v: Array
     a: Array
     run: str = "run"
+    friction: TermSignals | None = None
 
     def __post_init__(self) -> None:
         n = len(self.time)
@@ -39,6 +43,11 @@ class Motion:
                 raise SignalError(
                     f"motion '{self.run}': {name} has shape {array.shape}, but time has {n} samples"
                 )
+        if self.friction is not None and len(self.friction.values) != n:
+            raise SignalError(
+                f"motion '{self.run}': the filtered friction has {len(self.friction.values)} "
+                f"samples, but time has {n}"
+            )
         if self.v.shape != self.a.shape:
             raise SignalError(
                 f"motion '{self.run}': v has shape {self.v.shape} and a {self.a.shape}"
@@ -48,7 +57,8 @@ class Motion:
         return len(self.time)
 
     def __getitem__(self, rows: slice) -> Motion:
-        return Motion(self.time[rows], self.q[rows], self.v[rows], self.a[rows], self.run)
+        friction = None if self.friction is None else self.friction[rows]
+        return Motion(self.time[rows], self.q[rows], self.v[rows], self.a[rows], self.run, friction)
 
 
 @dataclass(frozen=True, eq=False)

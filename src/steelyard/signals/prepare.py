@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import RobotError, SignalError, described
+from steelyard.errors import RobotError, described, listed
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
@@ -19,23 +19,17 @@ from steelyard.signals._crosschecks import (
     moving_locked_joints,
     velocity_factors,
 )
-from steelyard.signals._kinematics import kinematics, smooth
 from steelyard.signals._matching import match_joints, moving_joints, needed_signals, unwrap
-from steelyard.signals._missing import usable_rows
-from steelyard.signals._timebase import TimeBase, missing_on_grid, onto_grid, time_base
+from steelyard.signals._pieces import Piece, pieces_of
+from steelyard.signals._samples import decimation, joined, long_enough, samples_of
 from steelyard.signals.cutoff import CutoffChoice, automatic_cutoff
-from steelyard.signals.dead_band import without_slow_torques
-from steelyard.signals.derivatives import half_width
+from steelyard.signals.dead_band import error_band, without_slow_torques
 from steelyard.signals.drives import joint_side
-from steelyard.signals.filters import settling_time_s
 from steelyard.signals.motion import Measurements, Motion
 from steelyard.signals.processing import Processing
-from steelyard.signals.run_record import RunRecord
+from steelyard.signals.run_record import RunRecord, TimeBaseRecord
 
 Array = NDArray[np.float64]
-
-RATE_PER_CUTOFF = 10.0
-"""Automatic decimation keeps this many samples per cutoff period."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +37,10 @@ class Prepared:
     """Motion and torques on one time base, joints in the order of ``Robot.joint_names``.
 
     measurements : the torques to use, NaN where they are missing or inside the dead band.
-    all_measurements : the same with the torques inside the dead band, for plots.
+    all_measurements : the same with the torques inside the dead band.
+    outside_band : without torques near standstill, for the first of the errors that are reported;
+        near is inside the dead band, or below a tenth of the joint's speed (rms) without one.
+    unfiltered : all torques as they were measured, on the same time base.
     record : what was found in the log and done to it.
     findings : what the user should know about the log.
     """
@@ -51,19 +48,26 @@ class Prepared:
     motion: Motion
     measurements: Measurements
     all_measurements: Measurements
+    outside_band: Measurements
+    unfiltered: Measurements
     record: RunRecord
     findings: tuple[Finding, ...] = ()
 
+    @property
+    def unfiltered_motion(self) -> Motion:
+        """The motion with friction as it is, for the unfiltered torque."""
+        return replace(self.motion, friction=None)
+
 
 def prepare(log: Log, model: Model | Robot, processing: Processing | None = None) -> Prepared:
-    """Clean, filter and differentiate a log, and leave out torques inside the dead band.
+    """Clean, filter and differentiate a log.
 
-    model : its Coulomb terms say to which speeds the dead band applies; a robot means
-        ``Model(robot)``, with the default terms.
+    model : its Coulomb terms are filtered as the torque is, and say to which speeds a dead band
+        applies; a robot means ``Model(robot)``, with the default terms.
 
     In this order: motors to joints, where the robot has a transmission; match joints and units;
-    unwrap; bridge short gaps and bring the stamps to a uniform grid; low-pass; differentiate;
-    trim; decimate; drop torque in the dead band.
+    unwrap; cut at holes. Then for each piece: bridge short gaps and bring the stamps to a uniform
+    grid; low-pass; differentiate; trim; decimate. Last, drop torque in the dead band.
     """
     processing = processing or Processing()
     robot = _robot_of(model)
@@ -81,37 +85,28 @@ def prepare(log: Log, model: Model | Robot, processing: Processing | None = None
             if count:
                 jumps[joint] = count
     factors, doubts = velocity_factors(log, joints, needed, processing)
-    named = {
-        f"{joint}.{quantity}{_in_words(computed.get(f'{joint}.{quantity}'))}": values
-        for (joint, quantity), values in needed.items()
+    names = {
+        (joint, quantity): f"{joint}.{quantity}{_in_words(computed.get(f'{joint}.{quantity}'))}"
+        for joint, quantity in needed
     }
-    rows = usable_rows(log, named, processing.max_gap_s)
-    base = time_base(log.time[rows], processing, log.name)
-    missing = {key: ~np.isfinite(values[rows]) for key, values in needed.items()}
-    even = {
-        key: onto_grid(base, values[rows], missing[key], processing, log.name)
-        for key, values in needed.items()
+    pieces = pieces_of(log, needed, names, processing)
+    positions = {
+        joint: np.concatenate([piece.even[joint, "position"] for piece in pieces])
+        for joint in joints
     }
-    moving = moving_joints(log, robot, even, processing)
-    raw = {
-        quantity: np.column_stack([even[joint, quantity] for joint in joints])
-        for quantity in ("position", "torque")
-    }
-    cutoff, choice = _choose_cutoff(raw["position"][:, moving], base, processing, log.name)
-    moved = kinematics(joints, even, base, cutoff, processing, log.name)
-    tau = raw["torque"]
-    if processing.torque_filter == "same":
-        tau = smooth(tau, base, cutoff, processing, log.name)
-    for column, joint in enumerate(joints):
-        tau[missing_on_grid(base, missing[joint, "torque"]) | base.in_hole, column] = np.nan
-    first, end = _trim(base, cutoff, processing, log.name)
-    factor = _decimation(base, cutoff, processing)
-    keep = slice(first, end, factor)
-    motion = Motion(base.grid[keep], moved.q[keep], moved.v[keep], moved.a[keep], log.name)
-    tau = np.ascontiguousarray(tau[keep])
-    tau.setflags(write=False)
-    whole = Measurements(joints, tau)
-    used, dead_band = without_slow_torques(model, motion, whole, processing.dead_band)
+    moving = moving_joints(log, robot, positions, processing)
+    longest = max(pieces, key=len)
+    cutoff, choice = _choose_cutoff(
+        longest.columns(joints, "position")[:, moving], longest.base.rate_hz, processing, log.name
+    )
+    used = long_enough(pieces, cutoff, processing, log.name)
+    factor = decimation(longest.base.rate_hz, cutoff, processing)
+    parts = [samples_of(piece, model, joints, cutoff, factor, processing, log.name) for piece in used]
+    samples = joined(parts)
+    motion = samples.motion(log.name)
+    whole = Measurements(joints, samples.tau)
+    kept, dead_band = without_slow_torques(model, motion, whole, processing.dead_band)
+    outside, band = error_band(model, motion, whole, dead_band)
     record = RunRecord(
         log=log.name,
         processing=processing,
@@ -123,32 +118,41 @@ def prepare(log: Log, model: Model | Robot, processing: Processing | None = None
         ignored_joints=extra,
         computed_from_motors=computed,
         motors=None if robot.transmission is None else robot.transmission.motors,
-        time=base.record,
-        rows_cut_at_ends=(rows.start, len(log) - rows.stop),
-        samples_bridged={
-            f"{joint}.{quantity}": int(mask.sum())
-            for (joint, quantity), mask in missing.items()
-            if mask.any()
-        },
+        time=_time_record(pieces, used, longest),
+        rows_cut_at_ends=(pieces[0].rows.start, len(log) - pieces[-1].rows.stop),
+        samples_bridged=_bridged(pieces),
         unwrapped_jumps=jumps,
         cutoff_hz=cutoff,
         cutoff_choice=choice,
-        velocity_from=moved.velocity_from,
-        acceleration_from=moved.acceleration_from,
+        velocity_from=samples.velocity_from,
+        acceleration_from=samples.acceleration_from,
         velocity_factors=factors,
-        trimmed_s=(first / base.rate_hz, (len(base.grid) - end) / base.rate_hz),
+        trimmed_s=(parts[0].trimmed_s[0], parts[-1].trimmed_s[1]),
         decimation=factor,
-        rate_out_hz=base.rate_hz / factor,
+        rate_out_hz=longest.base.rate_hz / factor,
         samples_out=len(motion),
         dead_band=dead_band,
+        error_band=band,
         torque_samples_missing={
-            joint: int(count) for joint, count in zip(joints, np.isnan(used.tau).sum(axis=0))
+            joint: int(count) for joint, count in zip(joints, np.isnan(kept.tau).sum(axis=0))
         },
     )
-    limits = beyond_limits(robot, {joint: even[joint, "position"] for joint in joints})
-    stuck = constant_torques({joint: even[joint, "torque"] for joint in joints})
-    findings = (*doubts, *limits, *stuck, *moving_locked_joints(log, robot))
-    return Prepared(motion, used, whole, record, findings)
+    limits = beyond_limits(robot, positions)
+    stuck = constant_torques(
+        {
+            joint: np.concatenate([piece.even[joint, "torque"] for piece in pieces])
+            for joint in joints
+        }
+    )
+    findings = (
+        *doubts,
+        *limits,
+        *stuck,
+        *moving_locked_joints(log, robot),
+        *_hole_findings(log, pieces, used),
+    )
+    unfiltered = Measurements(joints, samples.unfiltered)
+    return Prepared(motion, kept, whole, outside, unfiltered, record, findings)
 
 
 def _robot_of(model: object) -> Robot:
@@ -161,46 +165,64 @@ def _robot_of(model: object) -> Robot:
 
 
 def _choose_cutoff(
-    q: Array, base: TimeBase, processing: Processing, name: str
+    q: Array, rate_hz: float, processing: Processing, name: str
 ) -> tuple[float | None, CutoffChoice | None]:
     if processing.cutoff_hz is None:
         return None, None
     if processing.cutoff_hz == "auto":
-        choice = automatic_cutoff(q, base.rate_hz, processing.filter_order, name)
+        choice = automatic_cutoff(q, rate_hz, processing.filter_order, name)
         return choice.cutoff_hz, choice
     return float(processing.cutoff_hz), None
 
 
-def _trim(
-    base: TimeBase, cutoff: float | None, processing: Processing, name: str
-) -> tuple[int, int]:
-    """Indices of the first sample that is kept, and one past the last."""
-    n, least = len(base.grid), half_width(processing)
-    if processing.trim_s == "auto":
-        settle = 0.0 if cutoff is None else settling_time_s(cutoff, processing.filter_order)
-        trims = (settle, settle)
-    else:
-        trims = processing.trim_s
-    # counted in samples, with a margin for rounding of the rate
-    first, last = (max(math.ceil(trim * base.rate_hz - 1e-6), least) for trim in trims)
-    if n - first - last < 2:
-        raise SignalError(
-            f"log '{name}': cutting {first} and {last} samples ({first / base.rate_hz:g} s and "
-            f"{last / base.rate_hz:g} s) at the ends leaves fewer than two of {n}; at least "
-            f"{first + last + 2} samples are needed: record longer, raise cutoff_hz, or set trim_s"
-        )
-    return first, n - last
+def _time_record(
+    pieces: Sequence[Piece], used: Sequence[Piece], longest: Piece
+) -> TimeBaseRecord:
+    """The time base of the longest piece, with the holes of all."""
+    records = [piece.base.record for piece in pieces]
+    return replace(
+        longest.base.record,
+        resampled=any(record.resampled for record in records),
+        holes=sum(record.holes for record in records) + len(pieces) - 1,
+        samples_in_holes=sum(record.samples_in_holes for record in records),
+        starts_s=tuple(float(piece.base.grid[0]) for piece in used),
+        ends_s=tuple(float(piece.base.grid[-1]) for piece in used),
+    )
 
 
-def _decimation(base: TimeBase, cutoff: float | None, processing: Processing) -> int:
-    if processing.decimate != "auto":
-        return processing.decimate
-    # every sample of an unfiltered torque carries information
-    if cutoff is None or processing.torque_filter == "none":
-        return 1
-    return max(1, math.floor(base.rate_hz / (RATE_PER_CUTOFF * cutoff) + 1e-6))
+def _bridged(pieces: Sequence[Piece]) -> dict[str, int]:
+    """Missing samples that were interpolated, by "joint.quantity"."""
+    counts = {
+        f"{joint}.{quantity}": sum(int(piece.missing[joint, quantity].sum()) for piece in pieces)
+        for joint, quantity in pieces[0].missing
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def _hole_findings(
+    log: Log, pieces: Sequence[Piece], used: Sequence[Piece]
+) -> tuple[Finding, ...]:
+    """Where the log was cut, and which pieces were too short to use."""
+    if len(pieces) == 1:
+        return ()
+    holes = [
+        f"{before.base.recorded[-1]:.6g} to {after.base.recorded[0]:.6g} s"
+        for before, after in zip(pieces, pieces[1:], strict=False)
+    ]
+    lost = len(pieces) - len(used)
+    too_short = f"; {lost} of them are too short for the filter and not used" if lost else ""
+    return (
+        Finding(
+            "info",
+            "log-cut",
+            f"log '{log.name}' was cut into {len(pieces)} pieces where nothing was recorded: "
+            f"{listed(holes)}{too_short}; max_gap_s sets up to which length gaps are interpolated",
+        ),
+    )
 
 
 def _in_words(source: str | None) -> str:
     """How a computed signal was computed, to be shown after its name."""
     return "" if source is None else f" (= {source})"
+
+

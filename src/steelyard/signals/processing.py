@@ -10,14 +10,14 @@ from steelyard.errors import SignalError
 
 Derivative = Literal["central3", "central5", "savgol"]
 Source = Literal["differentiate", "measured"]
-DeadBand = float | Mapping[str, float] | Literal["auto"] | None
+DeadBand = float | Mapping[str, float] | Literal["auto", "tenth"] | None
 
 CHOICES = {
     "interpolation": ("linear", "cubic"),
     "derivative": ("central3", "central5", "savgol"),
     "velocity": ("differentiate", "measured"),
     "acceleration": ("differentiate", "measured"),
-    "torque_filter": ("same", "none"),
+    "torque_filter": ("auto", "same", "none"),
     "still_joints": ("refuse", "keep"),
 }
 MAX_ORDER = 12
@@ -33,12 +33,15 @@ class Processing:
         behaved where two stamps nearly coincide; ``"cubic"`` (a spline) is closer for
         clean positions that are sampled slowly.
     max_gap_s : missing samples (NaN) between two good ones are interpolated if these are at
-        most this far apart; longer gaps are an error. 0 refuses every missing sample.
+        most this far apart; the log is cut at longer gaps, and each piece filtered,
+        differentiated and trimmed on its own.
     unwrap : undo jumps by 2 pi in the positions of revolute and continuous joints.
     cutoff_hz : zero-phase Butterworth low-pass on positions; ``"auto"`` chooses it (see
         :func:`steelyard.signals.automatic_cutoff`), None does not filter.
     filter_order : order of the Butterworth filter, which runs forward and backward.
-    torque_filter : ``"same"`` filters the torques like the positions, ``"none"`` not at all.
+    torque_filter : ``"same"`` filters the torques like the positions, and Coulomb friction in
+        the model alike; ``"none"`` does not. With ``"auto"`` :func:`steelyard.identify` chooses
+        what predicts left-out parts of the logs best; :func:`prepare` itself does not filter.
     derivative : ``"central5"``, ``"central3"``, or ``"savgol"``, a polynomial of degree
         ``savgol_order`` fitted to ``savgol_window`` samples.
     velocity, acceleration : ``"differentiate"`` the positions, or take the ``"measured"``
@@ -48,19 +51,20 @@ class Processing:
     decimate : keep every n-th sample; ``"auto"`` keeps about ten samples per cutoff period.
     dead_band : a torque is not used while a Coulomb term that acts on it has a speed (rad/s or
         m/s) below this; one number, or one per name of a joint or coupling with Coulomb friction.
-        ``"auto"`` is a tenth of the root mean square of each term's speed. None or 0 uses every
-        torque.
+        ``"tenth"`` is a tenth of the root mean square of each term's speed. None or 0 uses every
+        torque. With ``"auto"`` :func:`steelyard.identify` chooses between these two by what
+        predicts left-out parts of the logs best; :func:`prepare` itself uses every torque.
     still_joints : ``"refuse"`` a log in which a joint never moves, or ``"keep"`` it, which
         suits logs that serve for prediction only.
     """
 
     sample_rate_hz: float | None = None
     interpolation: Literal["linear", "cubic"] = "linear"
-    max_gap_s: float = 0.0
+    max_gap_s: float = 0.05
     unwrap: bool = True
     cutoff_hz: float | Literal["auto"] | None = "auto"
     filter_order: int = 4
-    torque_filter: Literal["same", "none"] = "same"
+    torque_filter: Literal["auto", "same", "none"] = "auto"
     derivative: Derivative = "central5"
     savgol_window: int = 11
     savgol_order: int = 4
@@ -111,8 +115,13 @@ class Processing:
             for joint, value in self.dead_band.items():
                 _check_number(f"dead_band of joint '{joint}'", value)
             object.__setattr__(self, "dead_band", dict(self.dead_band))
-        elif self.dead_band is not None and self.dead_band != "auto":
+        elif self.dead_band not in (None, "auto", "tenth"):
             _check_number("dead_band", self.dead_band)
+
+    @property
+    def filters_torque(self) -> bool:
+        """Whether torques are filtered like the positions."""
+        return self.torque_filter == "same"
 
     @staticmethod
     def sousa2014() -> Processing:

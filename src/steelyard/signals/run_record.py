@@ -36,6 +36,7 @@ class TimeBaseRecord:
     largest_deviation_periods : of a stamp from the even grid that fits best.
     resampled : whether the grid differs from the stamps. rate_hz : of the grid.
     holes : places where stamps are far apart. samples_in_holes : of the grid.
+    starts_s, ends_s : of each piece between holes at which the log was cut.
     """
 
     recorded_rate_hz: float
@@ -46,6 +47,8 @@ class TimeBaseRecord:
     rate_hz: float
     holes: int
     samples_in_holes: int
+    starts_s: tuple[float, ...] = ()
+    ends_s: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,8 @@ class RunRecord:
     velocity_from, acceleration_from : how those of each joint were obtained, as text.
     velocity_factors : measured velocity over the derivative of the position, by joint.
     decimation : n, where every n-th sample is kept.
+    error_band : speeds (rad/s or m/s), by the joint or coupling with Coulomb friction, below which
+        torques are left out of the first of the reported errors.
     torque_samples_missing : by channel, those left out by the dead band included.
     """
 
@@ -118,6 +123,7 @@ class RunRecord:
     rate_out_hz: float = math.nan
     samples_out: int = 0
     dead_band: DeadBandRecord = field(default_factory=DeadBandRecord)
+    error_band: Mapping[str, float] = field(default_factory=dict)
     torque_samples_missing: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -133,13 +139,13 @@ class RunRecord:
     @property
     def torque_is_low_passed(self) -> bool:
         """Whether the torque went through the low-pass filter."""
-        return self.processing.torque_filter == "same" and self.cutoff_hz is not None
+        return self.processing.filters_torque and self.cutoff_hz is not None
 
     @property
     def torque_is_filtered(self) -> bool:
         """Whether the torque went through the low-pass or the Savitzky-Golay filter."""
         chosen = self.processing
-        smoothed = chosen.torque_filter == "same" and chosen.derivative == "savgol"
+        smoothed = chosen.filters_torque and chosen.derivative == "savgol"
         return self.torque_is_low_passed or smoothed
 
     @property
@@ -186,6 +192,7 @@ class RunRecord:
             "rate_out_hz": self.rate_out_hz,
             "samples_out": self.samples_out,
             "dead_band": self.dead_band.as_json(),
+            "error_band": self.error_band,
             "torque_samples_missing": self.torque_samples_missing,
         }
         return finite(entries)  # type: ignore[no-any-return]
@@ -228,6 +235,7 @@ class RunRecord:
             rate_out_hz=given.number("rate_out_hz"),
             samples_out=given.count("samples_out"),
             dead_band=_dead_band(given.child("dead_band")),
+            error_band=given.numbers_by_name("error_band"),
             torque_samples_missing=given.counts_by_name("torque_samples_missing"),
         )
 
@@ -306,6 +314,8 @@ def _time_base(given: JsonObject | None) -> TimeBaseRecord | None:
         rate_hz=given.number("rate_hz"),
         holes=given.count("holes"),
         samples_in_holes=given.count("samples_in_holes"),
+        starts_s=given.numbers("starts_s"),
+        ends_s=given.numbers("ends_s"),
     )
 
 

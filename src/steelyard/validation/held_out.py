@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from steelyard.signals.motion import Measurements, Motion
 from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord
-from steelyard.validation.scores import Validation, predict_base, validate
+from steelyard.validation.scores import Score, Validation, predict_base, validate
 
 Array = NDArray[np.float64]
 
@@ -87,25 +87,62 @@ def validate_logs(
     prepared = [prepare(log, model, keeping) for log in with_unique_names(logs)]
     if not prepared:
         raise LogError("there is no log to validate on; give at least one")
-    predicted = [predict_base(model, base, beta, run.motion) for run in prepared]
+    predicted = [_predict(model, base, beta, run) for run in prepared]
     runs = tuple(
-        validate(model, torques, run.motion, run.measurements)
+        validate_runs(model, [run], [torques])
         for run, torques in zip(prepared, predicted, strict=True)
     )
-    overall = runs[0]
-    if len(runs) > 1:
-        motion, measurements = one_run(prepared)
-        overall = validate(model, np.concatenate(predicted), motion, measurements)
+    overall = runs[0] if len(runs) == 1 else validate_runs(model, prepared, predicted)
     seen = tuple(run.motion.run for run in prepared if run.record.content_sha256 in used)
     return HeldOut(
         runs,
         overall,
         prepared[0],
-        where_used(prepared[0], predicted[0]),
+        where_used(prepared[0], predicted[0].filtered),
         tuple(run.record for run in prepared),
         seen,
         (*(_used_finding(name) for name in seen), *(f for run in prepared for f in run.findings)),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class PredictedTorques:
+    """Torques (n_samples, nv) predicted for a run: filtered as the measured one, and unfiltered."""
+
+    filtered: Array
+    unfiltered: Array
+
+
+def _predict(model: Model, base: BaseMap, beta: ArrayLike, run: Prepared) -> PredictedTorques:
+    filtered = predict_base(model, base, beta, run.motion)
+    if run.motion.friction is None:
+        return PredictedTorques(filtered, filtered)
+    return PredictedTorques(filtered, predict_base(model, base, beta, run.unfiltered_motion))
+
+
+def validate_runs(
+    model: Model, runs: Sequence[Prepared], predicted: Sequence[PredictedTorques]
+) -> Validation:
+    """Errors on several runs together: without torques near standstill, on all samples, and on
+    all samples with unfiltered torque.
+    """
+    filtered = np.concatenate([torques.filtered for torques in predicted])
+    unfiltered = np.concatenate([torques.unfiltered for torques in predicted])
+    outside = validate(model, filtered, *one_run(runs, [run.outside_band for run in runs]))
+    further = [
+        validate(model, torques, *one_run(runs, measurements))
+        for torques, measurements in (
+            (filtered, [run.all_measurements for run in runs]),
+            (unfiltered, [run.unfiltered for run in runs]),
+        )
+    ]
+
+    def with_all(name: Literal["prediction", "prior", "zero"]) -> Score:
+        every, raw = (getattr(other, name).relative_error for other in further)
+        score: Score = getattr(outside, name)
+        return replace(score, relative_error_all=every, relative_error_unfiltered=raw)
+
+    return Validation(outside.run, with_all("prediction"), with_all("prior"), with_all("zero"))
 
 
 def _used_finding(name: str) -> Finding:
@@ -121,13 +158,15 @@ def where_used(run: Prepared, predicted: Array) -> Array:
     return np.where(np.isnan(run.measurements.tau), np.nan, predicted)
 
 
-def one_run(prepared: Sequence[Prepared]) -> tuple[Motion, Measurements]:
+def one_run(
+    prepared: Sequence[Prepared], measurements: Sequence[Measurements]
+) -> tuple[Motion, Measurements]:
     """The samples of several runs, concatenated; time starts again at each run."""
     motions = [run.motion for run in prepared]
     time, q, v, a = (
         np.concatenate([getattr(motion, name) for motion in motions])
         for name in ("time", "q", "v", "a")
     )
-    tau = np.concatenate([run.measurements.tau for run in prepared])
+    tau = np.concatenate([one.tau for one in measurements])
     name = ", ".join(motion.run for motion in motions)
     return Motion(time, q, v, a, name), Measurements(prepared[0].measurements.channels, tau)

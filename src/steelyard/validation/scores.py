@@ -46,13 +46,32 @@ class ChannelScore:
 
 @dataclass(frozen=True)
 class Score:
-    """The errors of one predictor; ``relative_error`` is over all channels together."""
+    """The errors of one predictor.
+
+    relative_error : over all channels together, without torques near standstill, as the channels'.
+    relative_error_all : on all samples. relative_error_unfiltered : on all samples, compared with
+        the torque as it was measured. NaN where they are not known.
+    """
 
     predictor: str
     channels: tuple[ChannelScore, ...]
     n_rows: int
     rms: float
     relative_error: float
+    relative_error_all: float = math.nan
+    relative_error_unfiltered: float = math.nan
+
+    @property
+    def words(self) -> str:
+        """The three errors in words, those that are known."""
+        further = (
+            (self.relative_error_all, "on all samples"),
+            (self.relative_error_unfiltered, "on all with unfiltered torque"),
+        )
+        known = [f"{error:.2%} {where}" for error, where in further if not math.isnan(error)]
+        if not known:
+            return f"{self.relative_error:.2%}"
+        return ", ".join([f"{self.relative_error:.2%} outside the dead band", *known])
 
 
 @dataclass(frozen=True)
@@ -83,8 +102,7 @@ class Validation:
     @property
     def verdict(self) -> str:
         """The comparison in one sentence."""
-        own, prior = self.prediction.relative_error, self.prior.relative_error
-        errors = f"relative error {own:.2%} against {prior:.2%}"
+        errors = f"relative error {self.prediction.words}, against {self.prior.words}"
         if not self.beats_prior:
             return f"does not beat the baseline ({BASELINE}): {errors}"
         exceptions = f", except in {', '.join(self.worse_channels)}" if self.worse_channels else ""
@@ -103,6 +121,8 @@ class Validation:
                     "n_rows": score.n_rows,
                     "rms": _plain(score.rms),
                     "relative_error": _plain(score.relative_error),
+                    "relative_error_all": _plain(score.relative_error_all),
+                    "relative_error_unfiltered": _plain(score.relative_error_unfiltered),
                     "channels": [
                         {key: _plain(value) for key, value in vars(channel).items()}
                         for channel in score.channels
@@ -173,7 +193,7 @@ def predict_base(model: Model, base: BaseMap, beta: ArrayLike, motion: Motion) -
         raise ResultError(f"beta has shape {beta.shape}, but there are {base.rank} base parameters")
     theta = np.zeros(len(model.columns))
     theta[list(base.independent)] = beta
-    return torque(model, theta, motion.q, motion.v, motion.a)
+    return torque(model, theta, motion.q, motion.v, motion.a, motion.friction)
 
 
 def score(predictor: str, names: tuple[str, ...], tau: Array, predicted: Array) -> Score:

@@ -1,0 +1,85 @@
+"""The width of Coulomb friction: one share of the speed for all joints, or one for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.diagnosis.left_out import Parts, best_of, left_out_squares, scores
+from steelyard.diagnosis.signal_ways import Way, Ways
+from steelyard.model.model import Model
+
+Array = NDArray[np.float64]
+
+SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)
+"""Widths that are tried, as shares of the rms speed."""
+
+
+def rms_speeds(model: Model, v: Array) -> dict[str, float]:
+    """Root mean square speed (rad/s or m/s) of each term that jumps at zero speed, by owner."""
+    rows = {name: row for row, name in enumerate(model.channels)}
+    out = {}
+    for term in model.terms:
+        if term.term_kind.jumps_at_zero_speed:
+            along = sum(weight * v[:, rows[joint]] for joint, weight in term.direction)
+            out[term.owner] = float(np.sqrt(np.mean(np.square(along))))
+    return out
+
+
+def shares_by_term(ways: Ways, way: Way) -> dict[str, float]:
+    """A share for each term, by owner; the one of ``way`` for all unless several predict better.
+
+    A channel's factors depend only on the widths of the terms that act on it, so those of
+    different shares can be combined channel by channel.
+    """
+    all_ways = [replace(way, share=share) for share in SHARES]
+    squares = [ways.squares(one)[0] for one in all_ways]
+    predicted = [ways.parts(replace(one, torque_filter="none")) for one in all_ways]
+    counts, shared = predicted[0].counts, SHARES.index(way.share)
+    best = np.full(len(ways.model.channels), shared)
+    own = dict.fromkeys(ways.speeds, way.share)
+    for owners, channels in terms_that_share_channels(ways.model):
+        choice = best_of([scores(one, counts, channels) for one in squares], shared)
+        best[channels] = choice
+        own.update(dict.fromkeys(owners, SHARES[choice]))
+    if len(set(own.values())) > 1:
+        mixed = _mixed([ways.parts(one) for one in all_ways], best)
+        several = left_out_squares(mixed, _mixed(predicted, best), ways.pull)
+        gain = scores(squares[shared], counts) - scores(several, counts)
+        if float(gain.mean()) > float(np.std(gain, ddof=1)) / np.sqrt(len(gain)):
+            return own
+    return dict.fromkeys(ways.speeds, way.share)
+
+
+def terms_that_share_channels(model: Model) -> list[tuple[list[str], list[int]]]:
+    """Owners of terms that jump at zero speed, with their channels; together if they share one."""
+    rows = {name: row for row, name in enumerate(model.channels)}
+    sets: list[tuple[list[str], set[int]]] = []
+    for term in model.terms:
+        if not term.term_kind.jumps_at_zero_speed:
+            continue
+        own = {rows[joint] for joint, _ in term.direction}
+        touching = [one for one in sets if one[1] & own]
+        sets = [one for one in sets if not one[1] & own]
+        owners = [*(owner for one in touching for owner in one[0]), term.owner]
+        sets.append((owners, own.union(*(one[1] for one in touching))))
+    return [(owners, sorted(channels)) for owners, channels in sets]
+
+
+def _mixed(ways: Sequence[Parts], chosen: NDArray[np.int64]) -> Parts:
+    """Parts whose channels are prepared in different ways."""
+    first = ways[0]
+    channels = tuple(ways[int(k)].channels[c] for c, k in enumerate(chosen))
+    n = first.whole.shape[2]
+    whole = []
+    for part in range(len(first.whole)):
+        rows = []
+        for factors, columns in zip(channels, first.columns, strict=True):
+            spread = np.zeros((len(factors[part]), n))
+            spread[:, [*columns, n - 1]] = factors[part]
+            rows.append(spread)
+        whole.append(np.vstack(rows))
+    return Parts(np.array(whole), channels, first.columns, first.counts)

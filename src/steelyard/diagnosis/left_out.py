@@ -1,0 +1,117 @@
+"""How well parts of a log are predicted from the rest of it.
+
+A log is split into parts of neighbouring time blocks with about as many torque values each. Each
+part is predicted by a fit to all others: weighted least squares, with a slight pull to the robot
+file's inertials that keeps undetermined parameters small. What is fitted and what is predicted may
+be prepared in different ways: filters are compared by how well they predict unfiltered torque.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import EstimationError
+from steelyard.estimators.prior_weight import SAME, as_good_as_the_best, parts_of
+from steelyard.model.model import Model
+from steelyard.model.typical_sizes import known_parameters, parameter_scale
+from steelyard.regression.regression import Regression, triangle
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """One way to prepare a log, as factors of its parts.
+
+    whole : (n_parts, n_base + 1, n_base + 1) of [W tau], channels weighted by their noise.
+    channels : per channel (n_parts, n + 1, n + 1), n the number of its columns, weighted alike.
+    columns : of each channel, as indices of base parameters.
+    counts : (n_parts, n_channels) torque values.
+    """
+
+    whole: Array
+    channels: tuple[Array, ...]
+    columns: tuple[tuple[int, ...], ...]
+    counts: Array
+
+
+def part_edges(regression: Regression) -> NDArray[np.int64]:
+    """Numbers (n_parts - 1,) of the time blocks at which a new part of this run starts."""
+    groups = parts_of(regression.counts.sum(axis=1))
+    return np.array([regression.keys[group[0]][1] for group in groups[1:]], dtype=np.int64)
+
+
+def parts_from(regression: Regression, sigma: Array, edges: NDArray[np.int64]) -> Parts:
+    """The parts of a regression of one run, between these `part_edges`.
+
+    sigma : (n_channels,) noise of each channel, N m or N.
+    """
+    weights = 1.0 / sigma
+    part = np.searchsorted(edges, [number for _, number in regression.keys], side="right")
+    groups = [np.flatnonzero(part == k) for k in range(len(edges) + 1)]
+    if not all(len(group) for group in groups):
+        raise EstimationError("a part of the log has no torque values after this processing")
+    whole = [
+        triangle(np.vstack([triangle(regression.block_rows(int(b), weights)) for b in group]))
+        for group in groups
+    ]
+    channels = tuple(
+        np.array([triangle(weight * blocks[group].reshape(-1, blocks.shape[2])) for group in groups])
+        for blocks, weight in zip(regression.factors, weights, strict=True)
+    )
+    counts = np.array([regression.counts[group].sum(axis=0) for group in groups], dtype=float)
+    columns = tuple(group.columns for group in regression.groups)
+    return Parts(np.array(whole), channels, columns, counts)
+
+
+def pull_rows(model: Model, K: Array) -> Array:
+    """Rows (n_base, n_base + 1) that draw base parameters to those of the robot file.
+
+    A parameter that differs by its typical size counts as much as one torque that differs by its
+    noise.
+    """
+    size = np.sqrt(K**2 @ parameter_scale(model) ** 2)
+    size = np.where(size > 0.0, size, 1.0)
+    return np.column_stack([np.diag(1.0 / size), K @ known_parameters(model) / size])
+
+
+def left_out_squares(fitted: Parts, predicted: Parts, pull: Array) -> Array:
+    """Sums (n_parts, n_channels) of squared errors of each part, in units of the noise."""
+    n_parts = len(fitted.whole)
+    out = np.zeros((n_parts, len(predicted.channels)))
+    for k in range(n_parts):
+        rows = np.vstack([*(fitted.whole[j] for j in range(n_parts) if j != k), pull])
+        R = triangle(rows)
+        beta = np.linalg.lstsq(R[:-1, :-1], R[:-1, -1], rcond=None)[0]
+        for c, (factors, columns) in enumerate(
+            zip(predicted.channels, predicted.columns, strict=True)
+        ):
+            error = factors[k] @ np.append(beta[list(columns)], -1.0)
+            out[k, c] = error @ error
+    return out
+
+
+def scores(squares: Array, counts: Array, channels: Sequence[int] | None = None) -> Array:
+    """Mean squared error (n_parts,) of each part, over all or some channels."""
+    chosen = list(range(squares.shape[1])) if channels is None else list(channels)
+    return np.asarray(
+        squares[:, chosen].sum(axis=1) / np.maximum(counts[:, chosen].sum(axis=1), 1.0)
+    )
+
+
+def best_of(trials: Sequence[Array], preferred: int, *, strict: bool = False) -> int:
+    """The trial (n_parts,) with the smallest mean; ``preferred`` if it is as good.
+
+    As good: worse by at most 2 % of the best or, unless ``strict``, by one standard error of the
+    difference.
+    """
+    given = np.array(trials)
+    means = given.mean(axis=1)
+    good, _ = as_good_as_the_best(given, SAME)
+    if strict:
+        good = means <= (1.0 + SAME) * np.nanmin(means)
+    return preferred if good[preferred] else int(np.nanargmin(means))

@@ -1,0 +1,265 @@
+"""Filters and friction widths, chosen by how well left-out parts of a log are predicted.
+
+Three choices, made on one log:
+
+cutoff          of the low-pass filter on positions. `automatic_cutoff` proposes one from the
+                spectrum of the positions; it is doubled or halved as long as that predicts better,
+                but not below four bandwidths of the motion.
+torque filter   the same filter on the torque and on Coulomb friction in the model, or none.
+width           of Coulomb friction: sign(s), or clip(s / width, -1, 1) with a width of 2 to 40 % of
+                the joint's speed (rms); one share for all joints, or one for each.
+
+Each way is fitted to all parts of the log but one, and predicts the unfiltered torque of all
+samples of that part. The usual choice is kept where it predicts as well as the best: the proposed
+cutoff, a filtered torque, sign(s).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.diagnosis.friction_width import SHARES, rms_speeds, shares_by_term
+from steelyard.diagnosis.left_out import best_of, scores
+from steelyard.diagnosis.signal_ways import TorqueFilter, Way, Ways
+from steelyard.errors import EstimationError
+from steelyard.findings import Finding
+from steelyard.logs.log import Log
+from steelyard.model.model import Model
+from steelyard.signals.filters import settling_time_s
+from steelyard.signals.prepare import prepare
+from steelyard.signals.processing import Processing
+from steelyard.signals.run_record import RunRecord
+
+Array = NDArray[np.float64]
+
+BANDWIDTHS = 4.0
+"""Cutoffs below this many bandwidths of the motion are not tried."""
+HIGHEST = 0.4
+"""Highest cutoff that is tried, as a share of the sample rate."""
+MOST_STEPS = 5
+"""How often the proposed cutoff may be doubled or halved."""
+CLEARLY_BETTER = 0.98
+"""Squared error below which a measured velocity is proposed, over that of differentiation."""
+
+
+@dataclass(frozen=True)
+class SignalTrial:
+    """A way to prepare the log, and the mean squared error of left-out parts with it, in units of
+    the noise."""
+
+    way: Way
+    score: float
+
+
+@dataclass(frozen=True)
+class SignalChoice:
+    """The processing and the widths of friction that were chosen.
+
+    widths : rad/s or m/s by owner of the Coulomb term. shares : the same, as shares of its rms
+    speed. chosen : the trial that was chosen, before each term got a share of its own; None where
+    nothing was compared. trials : all that were compared. reason : why nothing was.
+    """
+
+    processing: Processing
+    widths: Mapping[str, float]
+    shares: Mapping[str, float] | None = None
+    chosen: SignalTrial | None = None
+    trials: tuple[SignalTrial, ...] = ()
+    reason: str = ""
+
+
+def choose_signals(
+    model: Model,
+    log: Log,
+    processing: Processing,
+    *,
+    widths: Mapping[str, float] | Literal["auto"] = "auto",
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> SignalChoice:
+    """What is "auto" in ``processing`` and ``widths``, chosen on one log.
+
+    A dead band leaves out the torques for which the width of friction matters: with one, Coulomb
+    friction keeps its sign.
+    """
+    record, v = _proposed(model, log, processing)
+    open_widths = widths == "auto" and not any(record.dead_band.speeds.values())
+    fixed = {} if widths == "auto" else dict(widths)
+    filters: tuple[TorqueFilter, ...] = ("same", "none")
+    if processing.torque_filter != "auto":
+        filters = (processing.torque_filter,)
+    elif record.cutoff_hz is None and processing.derivative != "savgol":
+        filters = ("none",)
+    usual = replace(processing, cutoff_hz=record.cutoff_hz, torque_filter=filters[0])
+    lowest, highest = _limits(record, log)
+    if lowest == highest and len(filters) == 1 and not open_widths:
+        return SignalChoice(usual, fixed)
+    speeds = rms_speeds(model, v)
+    ways = Ways(model, log, processing, lowest, speeds, None if open_widths else fixed, threads)
+    try:
+        return _Search(ways, usual, progress).run(lowest, highest, filters)
+    except EstimationError as failure:
+        return SignalChoice(usual, fixed, reason=str(failure))
+
+
+def _proposed(model: Model, log: Log, processing: Processing) -> tuple[RunRecord, Array]:
+    """How the log is prepared by its spectrum alone, and its joint speeds."""
+    prepared = prepare(log, model, replace(processing, torque_filter="none"))
+    return prepared.record, prepared.motion.v
+
+
+def _limits(record: RunRecord, log: Log) -> tuple[float | None, float | None]:
+    """The lowest and the highest cutoff to try."""
+    proposed, choice = record.cutoff_hz, record.cutoff_choice
+    if proposed is None or choice is None:
+        return proposed, proposed
+    rate = 1.0 if record.time is None else record.time.rate_hz
+    settling = settling_time_s(1.0, record.processing.filter_order)
+    lowest = max(BANDWIDTHS * choice.bandwidth_hz, 4.0 * settling / log.duration_s)
+    return min(lowest, proposed), max(HIGHEST * rate, proposed)
+
+
+class _Search:
+    """The search over ways, which counts and keeps what was tried."""
+
+    def __init__(
+        self, ways: Ways, usual: Processing, progress: Callable[[int, int], None] | None
+    ) -> None:
+        self.ways, self.usual, self.progress = ways, usual, progress
+        self.tried: dict[Way, Array] = {}
+
+    def score(self, way: Way) -> Array:
+        """Mean squared error (n_parts,) of each part."""
+        if way not in self.tried:
+            squares, counts = self.ways.squares(way)
+            self.tried[way] = scores(squares, counts)
+            if self.progress is not None:
+                self.progress(len(self.tried), 2 * len(SHARES) + MOST_STEPS)
+        return self.tried[way]
+
+    def run(
+        self,
+        lowest: float | None,
+        highest: float | None,
+        filters: tuple[TorqueFilter, ...],
+    ) -> SignalChoice:
+        proposed = self.usual.cutoff_hz
+        assert proposed != "auto"
+        way = self._best_share(Way(proposed, filters[0], 0.0, self.usual.velocity))
+        if proposed is not None and lowest is not None and highest is not None:
+            way = self._best_cutoff(way, proposed, lowest, highest)
+        others = [replace(way, torque_filter=one) for one in filters]
+        way = others[best_of([self.score(one) for one in others], 0)]
+        way = self._best_share(way)
+        ways = self.ways
+        shares = None if ways.fixed is not None else shares_by_term(ways, way)
+        if self.usual.dead_band == "auto":
+            both = [replace(way, dead_band=one) for one in (True, False)]
+            way = both[best_of([self.score(one) for one in both], 0, strict=True)]
+        self._measured_velocity(way)
+        trials = tuple(
+            SignalTrial(one, float(score.mean())) for one, score in self.tried.items()
+        )
+        return SignalChoice(
+            replace(
+                self.usual,
+                cutoff_hz=way.cutoff_hz,
+                torque_filter=way.torque_filter,
+                dead_band="tenth" if way.dead_band else self.usual.dead_band,
+            ),
+            dict(ways.fixed or {})
+            if shares is None
+            else {name: share * ways.speeds[name] for name, share in shares.items()},
+            shares,
+            SignalTrial(way, float(self.tried[way].mean())),
+            trials,
+        )
+
+    def _best_share(self, way: Way) -> Way:
+        if self.ways.fixed is not None:
+            self.score(way)
+            return way
+        options = [replace(way, share=share) for share in SHARES]
+        return options[best_of([self.score(one) for one in options], 0)]
+
+    def _best_cutoff(self, way: Way, proposed: float, lowest: float, highest: float) -> Way:
+        """Double or halve the cutoff while that predicts better; the proposed one on a tie."""
+        best = way
+        for factor in (2.0, 0.5):
+            for _ in range(MOST_STEPS):
+                assert best.cutoff_hz is not None
+                cutoff = factor * best.cutoff_hz
+                if not lowest <= cutoff <= highest:
+                    break
+                other = replace(best, cutoff_hz=cutoff)
+                if not self.score(other).mean() < self.score(best).mean():
+                    break
+                best = other
+            if best != way:
+                break
+        return (way, best)[best_of([self.score(way), self.score(best)], 0)]
+
+    def _measured_velocity(self, way: Way) -> None:
+        """Try measured velocities where there are some and they are not used."""
+        differentiated = (self.usual.velocity, self.usual.acceleration) == (
+            "differentiate",
+            "differentiate",
+        )
+        recorded = all((joint, "velocity") in self.ways.log.signals
+                       for joint in self.ways.model.channels)  # fmt: skip
+        if differentiated and recorded:
+            self.score(replace(way, velocity="measured"))
+
+
+def signal_findings(choice: SignalChoice) -> tuple[Finding, ...]:
+    """What was chosen, and that a measured velocity predicts better, if it does."""
+    chosen = choice.chosen
+    if chosen is None:
+        if not choice.reason:
+            return ()
+        return (
+            Finding(
+                "info",
+                "signals-not-compared",
+                "filters and friction widths were not compared on left-out parts of the log: "
+                f"{choice.reason}",
+            ),
+        )
+    worst = max(trial.score for trial in choice.trials)
+    findings = [
+        Finding(
+            "info",
+            "signals-chosen",
+            f"{_in_words(choice, chosen.way)}: of {len(choice.trials)} ways this predicts left-out "
+            f"parts of the log best, or as well as the best (mean squared error {chosen.score:.3g} "
+            f"times that of the noise; worst way {worst:.3g})",
+        )
+    ]
+    measured = [t.score for t in choice.trials if t.way.velocity != chosen.way.velocity]
+    if measured and measured[0] < CLEARLY_BETTER * chosen.score:
+        findings.append(
+            Finding(
+                "info",
+                "measured-velocity-better",
+                "with the measured velocity the squared error on left-out parts of the log is "
+                f"{measured[0] / chosen.score:.2f} times as large as with differentiated "
+                "positions; try --velocity measured (velocity='measured')",
+            )
+        )
+    return tuple(findings)
+
+
+def _in_words(choice: SignalChoice, way: Way) -> str:
+    cutoff = "no filter" if way.cutoff_hz is None else f"a cutoff of {way.cutoff_hz:.3g} Hz"
+    torque = "torque and friction filtered" if way.torque_filter == "same" else "torque unfiltered"
+    shares = sorted({100.0 * share for share in (choice.shares or {}).values()})
+    friction = "sign(v) for friction"
+    if any(shares):
+        span = f"{shares[0]:g}" + (f" to {shares[-1]:g}" if len(shares) > 1 else "")
+        friction = f"friction that saturates at {span} % of each joint's speed (rms)"
+    return f"{cutoff}, {torque}, {friction}"

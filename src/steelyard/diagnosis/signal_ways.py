@@ -1,0 +1,124 @@
+"""Ways to prepare a log, compared by how well left-out parts of it are predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.diagnosis.left_out import (
+    Parts,
+    left_out_squares,
+    part_edges,
+    parts_from,
+    pull_rows,
+)
+from steelyard.estimators.least_squares import joint_noise
+from steelyard.logs.log import Log
+from steelyard.model.base_map import base_map
+from steelyard.model.model import Model
+from steelyard.regression.compress import block_length, compress
+from steelyard.regression.regression import Regression
+from steelyard.signals.filters import settling_time_s
+from steelyard.signals.prepare import prepare
+from steelyard.signals.processing import Processing, Source
+
+Array = NDArray[np.float64]
+TorqueFilter = Literal["same", "none"]
+
+MOST_SAMPLES = 20_000
+"""A log with more samples is thinned out for the comparison."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to prepare a log.
+
+    share : width of Coulomb friction as a share of the rms speed of its term.
+    dead_band : whether torques below a tenth of the rms speed are left out of the fit.
+    """
+
+    cutoff_hz: float | None
+    torque_filter: TorqueFilter
+    share: float
+    velocity: Source = "differentiate"
+    dead_band: bool = False
+
+
+class Ways:
+    """The ways to prepare one log; each is prepared and compressed when it is first needed.
+
+    lowest_hz : the lowest cutoff of any way. speeds : rms speed (rad/s or m/s) of each Coulomb
+    term, by owner. fixed : widths (rad/s or m/s) by owner where they are given; shares then have
+    no effect.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        log: Log,
+        processing: Processing,
+        lowest_hz: float | None,
+        speeds: Mapping[str, float],
+        fixed: Mapping[str, float] | None = None,
+        threads: int = 1,
+    ) -> None:
+        self.model, self.log, self.speeds, self.fixed = model, log, speeds, fixed
+        self.threads = threads
+        # all ways on the same samples: the ends are cut as the lowest cutoff needs it
+        settling = 0.0
+        if lowest_hz is not None:
+            settling = settling_time_s(lowest_hz, processing.filter_order)
+        trim = (settling, settling) if processing.trim_s == "auto" else processing.trim_s
+        self.processing = replace(processing, trim_s=trim)
+        self.block_s = block_length(log.duration_s, 0.0 if lowest_hz is None else 1.5 / lowest_hz)
+        self.thinning = max(1, len(log) // MOST_SAMPLES)
+        self.base = base_map(model)
+        self.pull = pull_rows(model, self.base.K)
+        self.sigma: Array | None = None
+        self.edges: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.parts = cache(self._parts)
+
+    def with_share(self, share: float) -> Model:
+        """The model with widths of this share of the speeds, or the given widths."""
+        if self.fixed is not None:
+            return self.model.with_widths(self.fixed)
+        return self.model.with_widths({name: share * v for name, v in self.speeds.items()})
+
+    def squares(self, way: Way) -> tuple[Array, Array]:
+        """Squared errors and counts (n_parts, n_channels) on unfiltered torque."""
+        predicted = self.parts(replace(way, torque_filter="none", dead_band=False))
+        return left_out_squares(self.parts(way), predicted, self.pull), predicted.counts
+
+    def _parts(self, way: Way) -> Parts:
+        regression = self._compressed(way)
+        if self.sigma is None:  # of the first way that is tried
+            self.sigma, self.edges = joint_noise(regression), part_edges(regression)
+        return parts_from(regression, self.sigma, self.edges)
+
+    def _compressed(self, way: Way) -> Regression:
+        model = self.with_share(way.share)
+        decimate = self.processing.decimate
+        if way.torque_filter == "none" and decimate == "auto":
+            decimate = self.thinning
+        processing = replace(
+            self.processing,
+            cutoff_hz=way.cutoff_hz,
+            torque_filter=way.torque_filter,
+            decimate=decimate,
+            velocity=way.velocity,
+            dead_band="tenth" if way.dead_band else self.processing.dead_band,
+        )
+        prepared = prepare(self.log, model, processing)
+        return compress(
+            model,
+            prepared.motion,
+            prepared.measurements,
+            base=replace(self.base, model_hash=model.hash),
+            block_s=self.block_s,
+            threads=self.threads,
+        )

@@ -1,0 +1,195 @@
+"""The samples of one piece of a log: filtered, differentiated, trimmed and decimated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import SignalError
+from steelyard.model.model import Model
+from steelyard.model.term_signals import TermSignals
+from steelyard.signals._kinematics import kinematics, smooth
+from steelyard.signals._pieces import Piece
+from steelyard.signals._timebase import missing_on_grid
+from steelyard.signals.derivatives import half_width
+from steelyard.signals.filters import check_length, samples_needed, settling_time_s
+from steelyard.signals.motion import Motion
+from steelyard.signals.processing import Processing
+
+Array = NDArray[np.float64]
+
+RATE_PER_CUTOFF = 10.0
+"""Automatic decimation keeps this many samples per cutoff period."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Motion and torques of one piece, or of several in the order of time.
+
+    tau, unfiltered : (n_samples, n_joints) torque as it is used, and as it was measured; NaN where
+        it is missing. friction : see `Motion`.
+    velocity_from, acceleration_from : how those of each joint were obtained, as text.
+    trimmed_s : cut at start and end.
+    """
+
+    time: Array
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    unfiltered: Array
+    friction: TermSignals | None
+    velocity_from: Mapping[str, str]
+    acceleration_from: Mapping[str, str]
+    trimmed_s: tuple[float, float]
+
+    def motion(self, run: str) -> Motion:
+        """The motion, named after its log."""
+        return Motion(self.time, self.q, self.v, self.a, run, self.friction)
+
+
+def samples_of(
+    piece: Piece,
+    model: Model,
+    joints: tuple[str, ...],
+    cutoff: float | None,
+    factor: int,
+    processing: Processing,
+    name: str,
+) -> Samples:
+    """The samples of one piece, every ``factor``-th of them."""
+    base = piece.base
+    moved = kinematics(joints, piece.even, base, cutoff, processing, name)
+    unfiltered = piece.columns(joints, "torque")
+    tau, friction = unfiltered.copy(), None
+    if processing.filters_torque:
+        tau = smooth(tau, base, cutoff, processing, name)
+        if cutoff is not None or processing.derivative == "savgol":
+            law = jumping_terms(model, moved.v)
+            friction = TermSignals(law.names, smooth(law.values, base, cutoff, processing, name))
+    for column, joint in enumerate(joints):
+        gone = missing_on_grid(base, piece.missing[joint, "torque"]) | base.in_hole
+        tau[gone, column] = unfiltered[gone, column] = np.nan
+    first, end = trim(len(piece), base.rate_hz, cutoff, processing, name)
+    keep = slice(first, end, factor)
+    return Samples(
+        base.grid[keep],
+        moved.q[keep],
+        moved.v[keep],
+        moved.a[keep],
+        _frozen(tau[keep]),
+        _frozen(unfiltered[keep]),
+        None if friction is None else friction[keep],
+        moved.velocity_from,
+        moved.acceleration_from,
+        (first / base.rate_hz, (len(piece) - end) / base.rate_hz),
+    )
+
+
+def jumping_terms(model: Model, v: Array) -> TermSignals:
+    """The law of every term that jumps at zero speed; v (n_samples, n_joints) rad/s or m/s.
+
+    Speeds that are missing at the ends, where the derivative does not reach, are those next to
+    them.
+    """
+    known = np.flatnonzero(np.isfinite(v).all(axis=1))
+    v = v[np.clip(np.arange(len(v)), known[0], known[-1])]
+    rows = {name: row for row, name in enumerate(model.channels)}
+    terms = [term for term in model.terms if term.term_kind.jumps_at_zero_speed]
+    values = [
+        term.term_kind.law_at_speed(
+            sum((weight * v[:, rows[joint]] for joint, weight in term.direction), np.zeros(len(v))),
+            term.width,
+        )
+        for term in terms
+    ]
+    return TermSignals(
+        tuple(term.name for term in terms),
+        np.column_stack(values) if values else np.empty((len(v), 0)),
+    )
+
+
+def joined(parts: Sequence[Samples]) -> Samples:
+    """The samples of several pieces, one after the other."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    friction = None
+    if first.friction is not None:
+        values = [part.friction.values for part in parts if part.friction is not None]
+        friction = TermSignals(first.friction.names, np.concatenate(values))
+    arrays = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("time", "q", "v", "a", "tau", "unfiltered")
+    )
+    return Samples(
+        *arrays, friction, first.velocity_from, first.acceleration_from, first.trimmed_s
+    )
+
+
+def long_enough(
+    pieces: Sequence[Piece], cutoff: float | None, processing: Processing, name: str
+) -> list[Piece]:
+    """The pieces that a filter can work on; refuses a log without any."""
+    used = []
+    for piece in pieces:
+        rate, n = piece.base.rate_hz, len(piece)
+        first, last = _cut(rate, cutoff, processing)
+        needed = 0 if cutoff is None else samples_needed(cutoff, processing.filter_order, rate)
+        if n >= needed and n - first - last >= 2:
+            used.append(piece)
+    if not used:
+        longest = max(pieces, key=len)
+        if cutoff is not None:
+            check_length(
+                len(longest), cutoff, processing.filter_order, longest.base.rate_hz, name
+            )
+        trim(len(longest), longest.base.rate_hz, cutoff, processing, name)
+    return used
+
+
+def trim(
+    n: int, rate_hz: float, cutoff: float | None, processing: Processing, name: str
+) -> tuple[int, int]:
+    """Indices of the first sample that is kept, and one past the last."""
+    first, last = _cut(rate_hz, cutoff, processing)
+    if n - first - last < 2:
+        raise SignalError(
+            f"log '{name}': cutting {first} and {last} samples ({first / rate_hz:g} s and "
+            f"{last / rate_hz:g} s) at the ends leaves fewer than two of {n}; at least "
+            f"{first + last + 2} samples are needed: record longer, raise cutoff_hz, or set trim_s"
+        )
+    return first, n - last
+
+
+def _cut(rate_hz: float, cutoff: float | None, processing: Processing) -> tuple[int, int]:
+    """Samples to cut at the start and at the end."""
+    if processing.trim_s == "auto":
+        settle = 0.0 if cutoff is None else settling_time_s(cutoff, processing.filter_order)
+        trims = (settle, settle)
+    else:
+        trims = processing.trim_s
+    # counted in samples, with a margin for rounding of the rate
+    least = half_width(processing)
+    first, last = (max(math.ceil(one * rate_hz - 1e-6), least) for one in trims)
+    return first, last
+
+
+def decimation(rate_hz: float, cutoff: float | None, processing: Processing) -> int:
+    """Every how many samples one is kept."""
+    if processing.decimate != "auto":
+        return processing.decimate
+    # every sample of an unfiltered torque carries information
+    if cutoff is None or not processing.filters_torque:
+        return 1
+    return max(1, math.floor(rate_hz / (RATE_PER_CUTOFF * cutoff) + 1e-6))
+
+
+def _frozen(values: Array) -> Array:
+    values = np.ascontiguousarray(values)
+    values.setflags(write=False)
+    return values
