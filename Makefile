@@ -28,7 +28,7 @@ demo: $(VENV)/.have-runtime
 	$(BIN)/steelyard demo -o $(DEMO_OUT)
 
 test: $(VENV)/.have-test
-	$(ONE_THREAD) $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_ARGS)
 
 lint: $(VENV)/.have-dev
 	$(BIN)/ruff check .
