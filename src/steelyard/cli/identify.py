@@ -169,7 +169,7 @@ def checked_prior(arguments: argparse.Namespace) -> Callable[[Model], Prior] | N
             raise EstimationError(
                 f"{option} is given, but the method '{estimator.name}' does not use it"
             )
-    if estimator.prior == "bodies" or arguments.prior or arguments.repair_prior:
+    if estimator.prior == "bodies" or arguments.prior or arguments.repair_prior == "floor-moments":
         return prior_from(arguments)
     return None
 

@@ -37,7 +37,10 @@ def prior_for_method(
     prior: Prior | Callable[[Model], Prior] | None,
     repair: RepairRule | None,
 ) -> Prior | None:
-    """The prior of an estimator that takes one, by default the robot file's inertials."""
+    """The prior of an estimator that takes one, by default the robot file's inertials.
+
+    repair : None if it is not stated: where bodies must be physical, 'floor-moments'.
+    """
     if repair is not None and (prior is not None or not estimator.takes_prior):
         why = "a prior is given too: repair it when you make it"
         raise EstimationError(
@@ -49,8 +52,8 @@ def prior_for_method(
         return None
     if prior is not None:
         return _made(prior, model)
-    if estimator.prior == "bodies" or repair is not None:
-        return prior_from_robot(model, repair=repair)
+    if estimator.prior == "bodies" or repair == "floor-moments":
+        return prior_from_robot(model, repair=repair or "floor-moments")
     theta = model.prior_theta()
     return Prior(theta, np.ones(len(model.first_column_of_body)), "the robot file")
 

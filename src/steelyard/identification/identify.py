@@ -121,7 +121,8 @@ def identify(
     prior : for the methods that take one; or a function that makes it for the model, such as
         ``functools.partial(prior_from_mass, total_mass=18)``. By default the robot file's
         inertials. repair_prior : rule for a file that is not physical, see
-        :mod:`steelyard.knowledge.prior`; without a rule such a file is refused.
+        :mod:`steelyard.knowledge.prior`; "floor-moments" if not given, and a warning says what
+        it changed. With "none" such a file is refused.
     gamma : weight of the prior, or "leave-blocks-out" or "l-curve" to choose it from the data.
     constraints : knowledge besides physics, for the constrained methods; replaces that of the
         overlay.
