@@ -76,7 +76,7 @@ class Row:
     dataset: str
     title: str
     torque: Side | None = None
-    repair: RepairRule | None = None
+    repair: RepairRule = "none"
 
     def model(self) -> Model:
         """The robot with the terms that the default gives it."""

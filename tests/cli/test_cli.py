@@ -507,15 +507,22 @@ def test_a_test_is_the_same_in_both_commands(capsys, files):
     assert json.loads(run(capsys, *argv)[1]) == within
 
 
-def test_a_result_with_a_locked_joint_needs_its_overlay(capsys, tmp_path, files):
-    """Without the overlay that locked a joint, the message says to give it."""
+def test_a_result_states_the_joints_that_its_overlay_locked(capsys, tmp_path, files):
+    """validate locks them without the overlay; for a result without the record it is needed."""
     overlay = tmp_path / "arm.toml"
     overlay.write_text("[locked]\nelbow = 0.5\n", encoding="utf-8")
     argv = ("identify", files["robot"], files["train"], "--overlay", overlay, "-o", tmp_path)
     code, out, _ = run(capsys, *argv)
     assert code == 0
     assert "warning: log 'train': joint 'elbow' is locked or fixed" in out
-    message = refusal(capsys, "validate", files["robot"], tmp_path / "result.json", files["test"])
+    result = tmp_path / "result.json"
+    code, out, _ = run(capsys, "validate", files["robot"], result, files["test"])
+    assert code in (0, 1)
+    assert "elbow at 0.5" in out
+    document = json.loads(result.read_text(encoding="utf-8"))
+    del document["robot"]["locked"], document["robot"]["turned"]  # as before these were recorded
+    result.write_text(json.dumps(document), encoding="utf-8")
+    message = refusal(capsys, "validate", files["robot"], result, files["test"])
     assert "is for joints shoulder, but" in message
     assert "give the same robot file and --overlay" in message
 

@@ -129,15 +129,15 @@ def test_bad_input_is_one_line(capsys, files, options, words):
     assert err.count("\n") == 1
 
 
-def test_a_file_that_is_not_physical_needs_its_repair_asked_for(capsys, files, tmp_path):
-    """An unphysical prior is refused by body, rule and option; with the option it is repaired."""
+def test_a_file_that_is_not_physical_is_repaired_unless_told_otherwise(capsys, files, tmp_path):
+    """An unphysical prior is repaired; with 'none' it is refused by body, rule and option."""
     text = files["robot"].read_text().replace('izz="0.025"', 'izz="0.9"', 1)
     bad = {**files, "robot": write_arm(tmp_path, text)}
-    code, _, err = identified(capsys, bad)
+    code, _, err = identified(capsys, bad, "--repair-prior", "none")
     assert code == 2
     assert "'upper' breaks the triangle inequality" in err
     assert "--repair-prior" in err
-    code, document, _ = identified(capsys, bad, "--repair-prior", "floor-moments")
+    code, document, _ = identified(capsys, bad)
     assert code == 0
     assert "prior-repaired" in [finding["code"] for finding in document["findings"]]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
@@ -20,7 +21,9 @@ from steelyard.export._digits import exactly_physical, file_decimal, physical_te
 from steelyard.export._xml_source import SetAttribute, apply_edits, read_document
 from steelyard.export.physical import NearestUrdf, nearest_urdf, unphysical_links
 from steelyard.export.urdf import WrittenBody, rewrite_inertials, write_inertials
+from steelyard.model.right_angles import with_right_angles
 from steelyard.robot.inertia import from_com, is_physical, to_com, transform
+from steelyard.robot.parts import TurnedJoint
 from steelyard.robot.physical_links import check_links
 from steelyard.robot.robot import Robot
 
@@ -493,3 +496,31 @@ def test_digits():
         physical_texts("1", np.diag([1.0, 1.0, 2.0 + 1e-6]), None, 0.0, "plate")
     with pytest.raises(ModelError, match=r"link 'plate'.*not physical"):
         physical_texts("-1", np.zeros((3, 3)), None, 0.0, "plate")
+
+
+def test_turned_angles_are_written_and_listed():
+    """With a turned robot, its angles are written with all digits, and nothing else changes."""
+    (path,) = [path for path in example_urdfs() if path.stem == "xarm7"]
+    robot = with_right_angles(Robot.from_urdf(path))
+    assert robot.turned
+    written = rewrite_inertials(path, {}, turned=robot.turned)
+    again = Robot.from_urdf_text(written.data)
+    for joint, wanted in zip(again.joints, robot.joints, strict=True):
+        assert joint.placement.tobytes() == wanted.placement.tobytes()
+    assert [change.joint for change in written.changes] == [t.joint for t in robot.turned]
+    assert {(change.link, change.what) for change in written.changes} == {(None, "origin rpy")}
+    old, new = path.read_text().splitlines(), written.data.decode().splitlines()
+    differing = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
+    assert len(differing) == len(robot.turned)
+    for (a, b), change in zip(differing, written.changes, strict=True):
+        assert a.replace(change.before, change.after) == b
+        assert "1.5707963267948966" in change.after
+    assert write_inertials(path, {}) == path.read_bytes()
+
+
+def test_turned_angles_belong_to_their_file():
+    """Angles that the file does not have are refused."""
+    turned = [TurnedJoint("elbow", (1.5708, 0.0, 0.0), (np.pi / 2, 0.0, 0.0))]
+    for name in ("elbow", "knee"):
+        with pytest.raises(RobotError, match=rf"joint '{name}' does not have the angles 1.5708"):
+            write_inertials(URDF.encode(), {}, turned=[replace(turned[0], joint=name)])

@@ -13,8 +13,12 @@ from small_arm import write_arm
 
 from steelyard._files.json_data import RESULT_SCHEMA
 from steelyard.errors import PriorError, RobotError, SteelyardError
+from steelyard.estimators.estimator import DEFAULT_METHOD
+from steelyard.estimators.registry import estimator_named
+from steelyard.identification._arguments import prior_for_method
 from steelyard.knowledge.prior import (
     REPAIR_FLOOR,
+    body_spacing,
     checked_prior,
     floor_moments,
     prior_from_file,
@@ -173,30 +177,37 @@ def test_a_file_that_is_not_there(model, tmp_path):
 
 
 @pytest.mark.parametrize("words", BROKEN)
-def test_a_prior_that_is_not_physical_is_refused(model, words):
-    """With the body, what is wrong, and the repair by name."""
+def test_a_prior_that_is_not_physical_is_repaired_or_refused(model, words):
+    """By default repaired, with the body, what is wrong and by how much it moved."""
     values = table(model, fore=BROKEN[words])
     with pytest.raises(PriorError, match=r"'fore'.*repair 'floor-moments'") as refusal:
-        prior_from_values(model, values)
+        prior_from_values(model, values, repair="none")
     assert "'upper'" not in str(refusal.value)
-    prior = prior_from_values(model, values, repair="floor-moments")
-    assert [finding.code for finding in prior.findings] == ["prior-repaired"]
-    assert "'fore'" in prior.findings[0].words
+    prior = prior_from_values(model, values)
+    (finding,) = prior.findings
+    assert (finding.level, finding.code) == ("warning", "prior-repaired")
+    assert "'fore'" in finding.words
     first = model.first_column_of_body[1]
+    inertias = [to_com(phi)[2] for phi in (BROKEN[words], prior.theta[first : first + 10])]
+    moved = np.linalg.norm(inertias[1] - inertias[0])
+    assert f"its inertia was moved by {moved:.3g} kg m²" in finding.words
     assert strictly_physical(prior.theta[first : first + 10], 0.3)
     # what was right stays to the last bit
     assert np.array_equal(prior.theta[:10], model.prior_theta()[:10])
     assert prior.trust.tolist() == [1.0, 1.0]
 
 
-def test_many_broken_bodies_are_counted():
-    """Four are named, the rest counted."""
+def test_many_broken_bodies():
+    """A refusal names four and counts the rest; a repair names each."""
     model = Model(random_robot(np.random.default_rng(0), 7, chain=True, fixed=0.0))
     theta = model.prior_theta()
     for first in model.first_column_of_body:
         theta[first : first + 10] = ROD
     with pytest.raises(PriorError, match="and 3 more"):
-        checked_prior(model, theta, "a drawing", repair=None)
+        checked_prior(model, theta, "a drawing", repair="none")
+    (finding,) = checked_prior(model, theta, "a drawing", repair="floor-moments").findings
+    assert all(f"'{body.name}'" in finding.words for body in model.mechanism.bodies)
+    assert finding.words.count("its inertia was moved by") == 7
 
 
 @pytest.mark.parametrize("mass", [-1.0, 0.0])
@@ -206,8 +217,8 @@ def test_a_body_without_mass_but_with_inertia_cannot_be_repaired(model, mass):
     phi[0] = mass
     values = table(model, fore=phi)
     with pytest.raises(PriorError, match="'fore'"):
-        prior_from_values(model, values)
-    prior = prior_from_values(model, values, repair="floor-moments")
+        prior_from_values(model, values, repair="none")
+    prior = prior_from_values(model, values)
     assert prior.trust.tolist() == [1.0, 0.0]
     assert "no prior is left for fore" in prior.findings[0].words
     first = model.first_column_of_body[1]
@@ -222,9 +233,31 @@ def test_a_massless_body_is_open(model):
 
 
 def test_an_unknown_repair_is_refused(model):
-    """With the one there is."""
+    """With those that there are."""
     with pytest.raises(PriorError, match="floor-moments"):
         prior_from_robot(model, repair="polish")
+    with pytest.raises(PriorError, match="none"):
+        prior_from_robot(model, repair=None)
+
+
+@pytest.mark.parametrize(
+    ("folder", "file", "bodies"),
+    [
+        ("kinova_gen3_chiha", "gen3.urdf", 2),
+        ("staubli_tx40_figaroh", "tx40_mdh_modified.urdf", 1),
+    ],
+)
+def test_real_files_that_are_not_physical_are_accepted(folder, file, bodies):
+    """Two robot files of recorded data serve as priors without options, with a warning."""
+    model = Model(Robot.from_urdf(dataset(folder) / file))
+    prior = prior_for_method(model, estimator_named(DEFAULT_METHOD), None, None)
+    (finding,) = [f for f in prior.findings if f.code == "prior-repaired"]
+    assert finding.words.count("its inertia was moved by") == bodies
+    length = body_spacing(model, prior.theta)
+    for first in model.first_column_of_body:
+        assert strictly_physical(prior.theta[first : first + 10], length)
+    with pytest.raises(PriorError, match="floor-moments"):
+        prior_for_method(model, estimator_named(DEFAULT_METHOD), None, "none")
 
 
 @pytest.mark.parametrize("words", BROKEN)
@@ -431,10 +464,10 @@ def test_the_gen3_of_the_recordings():
     """Two bodies of its published URDF are not physical; both are named and repaired."""
     model = Model(Robot.from_urdf(dataset("kinova_gen3_chiha") / "gen3.urdf"))
     with pytest.raises(PriorError) as refusal:
-        prior_from_robot(model)
+        prior_from_robot(model, repair="none")
     for name in ("shoulder_link", "spherical_wrist_1_link"):
         assert name in str(refusal.value)
-    prior = prior_from_robot(model, repair="floor-moments")
+    prior = prior_from_robot(model)
     changed = np.any(prior.theta != model.prior_theta())
     assert changed
     assert np.allclose(

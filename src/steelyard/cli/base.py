@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from steelyard.cli.output import Output, progress
-from steelyard.cli.processing import add_robot_arguments
+from steelyard.cli.robot import add_robot_arguments, robot_from
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,23 +87,23 @@ def _problem(
     from steelyard.knowledge.base_values import is_result, read_base_values
     from steelyard.knowledge.constraint_blocks import blocks
     from steelyard.knowledge.overlay.constraints import constraints_from_overlay
-    from steelyard.knowledge.overlay.read_robot import read_robot
-    from steelyard.knowledge.overlay.terms import terms_from_overlay
-    from steelyard.knowledge.overlay.toml_file import read_overlay
+    from steelyard.knowledge.overlay.terms import terms_to_identify
     from steelyard.model.base_map import base_map
     from steelyard.model.model import Model
+    from steelyard.robot.file_changes import change_findings
 
-    overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
-    robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
-    if is_result(arguments.file):
+    from_result = is_result(arguments.file)
+    robot, overlay = robot_from(arguments, for_result=from_result)
+    if from_result:
         model = read_result(arguments.file).model_for(robot)
     else:
-        model = Model(robot, terms_from_overlay(robot, overlay))
+        model = Model(robot, terms_to_identify(robot, overlay))
     base = base_map(model)
     beta = read_base_values(arguments.file, base)
     constraints, notes = constraints_from_overlay(model, overlay)
     if arguments.consistency is not None:
         constraints = replace(constraints, consistency=arguments.consistency)
+    notes = (*(finding.words for finding in change_findings(model.robot)), *notes)
     return model, base, beta, blocks(model, constraints), notes
 
 

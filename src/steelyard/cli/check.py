@@ -60,8 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     documents: list[dict[str, Any]] = []
     for path in arguments.files:
         try:
-            # mimic joints do not matter here, and some files state them wrongly
-            robot = read_robot(path, mimics=False)
+            # neither mimic joints, which some files state wrongly, nor angles matter here
+            robot = read_robot(path, mimics=False, keep_angles=True)
         except SteelyardError as error:
             print(f"steelyard: error: {one_line(str(error))}", file=sys.stderr)
             documents.append({"path": path, "error": str(error)})

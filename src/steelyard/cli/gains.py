@@ -6,11 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from steelyard.cli.output import Output, progress
-from steelyard.cli.processing import (
-    add_processing_arguments,
-    add_robot_arguments,
-    processing_from,
-)
+from steelyard.cli.processing import add_processing_arguments, processing_from
+from steelyard.cli.robot import add_robot_arguments, robot_for_logs
 
 if TYPE_CHECKING:
     from steelyard.identification.drive_gains import DriveGains
@@ -51,9 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Estimate the gains and print them; exit code 1 if one cannot be estimated."""
     from steelyard.cli import results
     from steelyard.identification.drive_gains import identify_gains
-    from steelyard.knowledge.overlay.read_robot import read_robot
-    from steelyard.knowledge.overlay.terms import terms_from_overlay
-    from steelyard.knowledge.overlay.toml_file import read_overlay
+    from steelyard.knowledge.overlay.terms import terms_to_identify
     from steelyard.knowledge.payload import Payload
     from steelyard.robot.conventions import from_vech
     from steelyard.signals.processing import Processing
@@ -66,15 +61,15 @@ def run(arguments: argparse.Namespace) -> int:
         from_vech(arguments.inertia),
         arguments.mass_sigma,
     )
-    overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
-    robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
     with progress() as shown:
+        empty = results.read_logs(arguments.empty, shown)
+        robot, overlay, empty = robot_for_logs(arguments, empty)
         found = identify_gains(
             robot,
-            results.read_logs(arguments.empty, shown),
+            empty,
             results.read_logs(arguments.loaded, shown),
             payload,
-            terms=terms_from_overlay(robot, overlay),
+            terms=terms_to_identify(robot, overlay),
             processing=processing,
             level=arguments.level,
         )

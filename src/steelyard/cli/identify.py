@@ -11,11 +11,8 @@ from steelyard._files.access import refuse_overwriting
 from steelyard.cli.constraints import add_constraint_arguments, constraints_from
 from steelyard.cli.output import Output, output_folder, progress
 from steelyard.cli.prior import add_prior_arguments, gamma_from, prior_from
-from steelyard.cli.processing import (
-    add_processing_arguments,
-    add_robot_arguments,
-    processing_from,
-)
+from steelyard.cli.processing import add_processing_arguments, processing_from
+from steelyard.cli.robot import add_robot_arguments, robot_for_logs
 from steelyard.errors import EstimationError, ResultError
 from steelyard.estimators.estimator import DEFAULT_METHOD
 from steelyard.estimators.registry import all_estimators, estimator_named, method_names
@@ -97,39 +94,38 @@ def run(arguments: argparse.Namespace) -> int:
     Exit code 1 if the robot file's inertials predict the held-out logs better.
     """
     from steelyard.cli import results
-    from steelyard.identification.identify import identify
+    from steelyard.identification.identify import identify, with_findings
     from steelyard.identification.outputs import FILES, document_of, leftovers, write_outputs
     from steelyard.knowledge.overlay.constraints import constraints_from_overlay
     from steelyard.knowledge.overlay.model import model_of
-    from steelyard.knowledge.overlay.read_robot import read_robot
-    from steelyard.knowledge.overlay.terms import terms_from_overlay
-    from steelyard.knowledge.overlay.toml_file import read_overlay
+    from steelyard.knowledge.overlay.terms import terms_from_overlay, terms_to_identify
+    from steelyard.model.weight_offsets import left_out_findings
     from steelyard.signals.processing import Processing
 
     level = checked_level(arguments.level)
     processing = processing_from(arguments, Processing())
-    overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
-    robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
-    folder = None if arguments.out is None else output_folder(arguments.out)
-    if folder is not None:
-        inputs = [arguments.robot, *arguments.logs, *arguments.validate_on]
-        inputs += [path for path in (arguments.prior, arguments.overlay) if path is not None]
-        refuse_overwriting([folder / name for name in FILES.values()], inputs, ResultError)
-    terms = terms_from_overlay(robot, overlay, torque=arguments.torque)
-    stated, notes = constraints_from_overlay(model_of(robot, terms=terms), overlay)
-    constraints = constraints_from(arguments, stated)
     files: dict[str, Path] = {}
     with progress() as shown:
+        logs = results.read_logs(arguments.logs, shown)
+        robot, overlay, logs = robot_for_logs(arguments, logs)
+        folder = None if arguments.out is None else output_folder(arguments.out)
+        if folder is not None:
+            inputs = [arguments.robot, *arguments.logs, *arguments.validate_on]
+            inputs += [path for path in (arguments.prior, arguments.overlay) if path is not None]
+            refuse_overwriting([folder / name for name in FILES.values()], inputs, ResultError)
+        terms = terms_to_identify(robot, overlay, torque=arguments.torque)
+        stated, notes = constraints_from_overlay(model_of(robot, terms=terms), overlay)
         found = identify(
             robot,
-            results.read_logs(arguments.logs, shown),
+            logs,
             validate_on=results.read_logs(arguments.validate_on, shown),
             terms=terms,
+            keep_angles=True,  # turned already, unless they are to be kept
             method=arguments.method,
             prior=checked_prior(arguments),
             gamma=gamma_from(arguments),
             compare_terms=not arguments.no_term_comparison,
-            constraints=constraints,
+            constraints=constraints_from(arguments, stated),
             n_resamples=checked_resamples(arguments.resamples),
             ranges=not arguments.no_ranges,
             level=level,
@@ -138,6 +134,8 @@ def run(arguments: argparse.Namespace) -> int:
             processing=processing,
             threads=arguments.threads,
         )
+        default = terms_from_overlay(robot, overlay, torque=arguments.torque)
+        found = with_findings(found, left_out_findings(default, terms))
         if folder is not None:
             shown.step("writing the report")
             files = write_outputs(found, folder)
@@ -169,7 +167,7 @@ def checked_prior(arguments: argparse.Namespace) -> Callable[[Model], Prior] | N
             raise EstimationError(
                 f"{option} is given, but the method '{estimator.name}' does not use it"
             )
-    if estimator.prior == "bodies" or arguments.prior or arguments.repair_prior:
+    if estimator.prior == "bodies" or arguments.prior or arguments.repair_prior == "floor-moments":
         return prior_from(arguments)
     return None
 

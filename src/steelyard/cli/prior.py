@@ -11,7 +11,7 @@ from steelyard.errors import PriorError, shown
 
 if TYPE_CHECKING:
     from steelyard.estimators.prior_weight import GammaRule
-    from steelyard.knowledge.prior import Prior
+    from steelyard.knowledge.prior import Prior, RepairRule
     from steelyard.model.model import Model
 
 
@@ -27,8 +27,9 @@ def add_prior_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--repair-prior",
-        choices=("floor-moments",),
-        help="repair a prior that is not physical by this rule, instead of refusing it",
+        choices=("floor-moments", "none"),
+        help="how a prior that is not physical is repaired (default: floor-moments); with none "
+        "it is refused",
     )
     parser.add_argument(
         "--gamma",
@@ -47,7 +48,7 @@ def prior_from(arguments: argparse.Namespace) -> Callable[[Model], Prior]:
         prior_from_robot,
     )
 
-    repair = arguments.repair_prior
+    repair: RepairRule = arguments.repair_prior or "floor-moments"
     if arguments.prior in (None, "robot"):
         return partial(prior_from_robot, repair=repair)
     kind, equals, number = arguments.prior.partition("=")

@@ -1,4 +1,4 @@
-"""Options for the robot and for signal processing, shared by several commands."""
+"""Options for signal processing, shared by several commands."""
 
 from __future__ import annotations
 
@@ -12,21 +12,6 @@ if TYPE_CHECKING:
     from steelyard.signals.processing import DeadBand, Processing
 
 PRESETS = ("sousa2014",)
-
-
-def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
-    """The robot, its overlay and gravity."""
-    parser.add_argument("robot", metavar="ROBOT", help="URDF or MJCF file")
-    parser.add_argument(
-        "--overlay", metavar="FILE", help="TOML file with facts that the robot file cannot state"
-    )
-    parser.add_argument(
-        "--gravity",
-        nargs=3,
-        type=float,
-        metavar=("X", "Y", "Z"),
-        help="gravity in the frame of the root link, m/s² (default: the file's, or 0 0 -9.81)",
-    )
 
 
 def add_processing_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard._files.access import refuse_overwriting
 from steelyard.cli.output import Output, progress
-from steelyard.cli.processing import add_robot_arguments
+from steelyard.cli.robot import add_robot_arguments, robot_from
 from steelyard.errors import LogError, ModelError
 
 if TYPE_CHECKING:
+    from steelyard.logs.log import Log
     from steelyard.model.model import Model
     from steelyard.simulation.simulate import Trajectory
 
@@ -66,23 +67,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Simulate and write the log."""
     from steelyard.knowledge.overlay.model import model_of
-    from steelyard.knowledge.overlay.read_robot import read_robot
     from steelyard.knowledge.overlay.terms import terms_from_overlay
-    from steelyard.knowledge.overlay.toml_file import read_overlay
+    from steelyard.logs.reading import read_log
     from steelyard.logs.writer_csv import write_csv
+    from steelyard.robot.file_changes import change_findings
     from steelyard.simulation.simulate import Controller, Sensors, simulate
 
     if not arguments.out.lower().endswith((".csv", ".csv.gz")):
         raise LogError(f"'{arguments.out}': a log is written as .csv or .csv.gz")
     inputs = [path for path in (arguments.robot, arguments.motion) if path is not None]
     refuse_overwriting([arguments.out], inputs, LogError)
-    overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
-    robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
+    motion = None if arguments.motion is None else read_log(arguments.motion)
+    robot, overlay = robot_from(arguments, motion)
     model = model_of(robot, terms=terms_from_overlay(robot, overlay))
     theta = model.theta(parameter_values(model, arguments))
     with progress() as shown:
         shown.step(f"simulating {robot.name}")
-        trajectory, duration_s = motion_of(model, arguments)
+        trajectory, duration_s = motion_of(model, motion, arguments)
         log = simulate(
             model,
             theta,
@@ -106,6 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
         f"wrote {arguments.out}: {len(log)} samples, {log.duration_s:g} s of {len(log.joints)} "
         "joints"
     )
+    for finding in change_findings(robot):
+        output.line(f"note: {finding.words}")
     output.document(
         {
             "log": arguments.out,
@@ -121,13 +124,14 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def motion_of(model: Model, arguments: argparse.Namespace) -> tuple[Trajectory, float]:
-    """The motion of the file, or a sum of sines; and its duration (s)."""
+def motion_of(
+    model: Model, motion: Log | None, arguments: argparse.Namespace
+) -> tuple[Trajectory, float]:
+    """The motion of the log, or a sum of sines; and its duration (s)."""
     from steelyard.excitation.fourier import multisine
     from steelyard.excitation.sampled import trajectory_from_log
-    from steelyard.logs.reading import read_log
 
-    if arguments.motion is None:
+    if motion is None:
         sines = multisine(
             model.robot,
             period_s=arguments.period_s,
@@ -136,7 +140,7 @@ def motion_of(model: Model, arguments: argparse.Namespace) -> tuple[Trajectory, 
             seed=arguments.seed,
         )
         return sines, DURATION_S if arguments.duration_s is None else arguments.duration_s
-    sampled = trajectory_from_log(read_log(arguments.motion))
+    sampled = trajectory_from_log(motion)
     return sampled, sampled.duration_s if arguments.duration_s is None else arguments.duration_s
 
 

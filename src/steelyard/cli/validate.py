@@ -5,11 +5,8 @@ from __future__ import annotations
 import argparse
 
 from steelyard.cli.output import Output, progress
-from steelyard.cli.processing import (
-    add_processing_arguments,
-    add_robot_arguments,
-    processing_from,
-)
+from steelyard.cli.processing import add_processing_arguments, processing_from
+from steelyard.cli.robot import add_robot_arguments, robot_from
 
 NAME = "validate"
 HELP = "errors of a result on held-out logs"
@@ -27,12 +24,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare; exit code 1 if the robot file's inertials predict better."""
     from steelyard.cli import results
     from steelyard.estimators.result_file import read_result
-    from steelyard.knowledge.overlay.read_robot import read_robot
-    from steelyard.knowledge.overlay.toml_file import read_overlay
     from steelyard.validation.saved_results import validate_result
 
-    overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
-    robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
+    robot, _ = robot_from(arguments, for_result=True)
     result = read_result(arguments.result)
     processing = processing_from(arguments, result.processing_as_used)
     with progress() as shown:

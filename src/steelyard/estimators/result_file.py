@@ -7,9 +7,10 @@ value of a parameter that the data do not determine) are null.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from steelyard.estimators.estimate import Estimate
 from steelyard.model.model import Model
 from steelyard.model.term_kinds import TERM_NAMES
 from steelyard.model.terms import Term
+from steelyard.robot.parts import TurnedJoint
+from steelyard.robot.right_angles import turn_joints
 from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import (
@@ -40,6 +43,8 @@ class Result:
 
     beta : (n_base,) values of the base parameters named ``names``.
     runs : what was done to the log of each run that it was made from.
+    turned, locked : joint frames that were turned, and joints that were locked (rad or m); see
+        :class:`steelyard.Robot`.
     """
 
     method: str
@@ -50,6 +55,8 @@ class Result:
     beta: Array
     runs: tuple[RunRecord, ...]
     document: Mapping[str, Any]
+    turned: tuple[TurnedJoint, ...] = ()
+    locked: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def log_hashes(self) -> frozenset[str]:
@@ -66,11 +73,16 @@ class Result:
         return self.runs[0].processing_as_used
 
     def model_for(self, robot: Robot) -> Model:
-        """The model of this result for ``robot``; raises ResultError for another robot."""
+        """The model of this result for ``robot``; raises ResultError for another robot.
+
+        Joints are turned and locked as they were for the result, if they are not already.
+        """
+        robot = self._as_identified(robot)
         if robot.joint_names != self.joints:
             raise ResultError(
                 f"the result is for joints {', '.join(self.joints)}, but robot '{robot.name}' "
-                f"has {', '.join(robot.joint_names)}; give the same robot file and --overlay"
+                f"has {', '.join(robot.joint_names)}; give the same robot file and --overlay, "
+                "and lock no other joints"
             )
         model = Model(robot, self.terms)
         if model.hash != self.model_hash:
@@ -79,6 +91,20 @@ class Result:
                 f"'{robot.name}' has; use the same robot file and overlay"
             )
         return model
+
+    def _as_identified(self, robot: Robot) -> Robot:
+        for name, position in robot.locked.items():
+            then = self.locked.get(name, position)
+            if abs(then - position) > 1e-12:
+                raise ResultError(
+                    f"joint '{name}' is locked at {position:g}, but the result was obtained with "
+                    f"it locked at {then:g}; leave out its lock: the result states it"
+                )
+        moving = {joint.name for joint in robot.free_joints}
+        missing = {name: q for name, q in self.locked.items() if name in moving}
+        # turned before, a joint that is locked has the same position to the last digits
+        robot = turn_joints(robot, self.turned)
+        return robot.lock(missing) if missing else robot
 
 
 def result_document(
@@ -106,6 +132,8 @@ def result_document(
             "joints": list(robot.joint_names),
             "gravity": robot.gravity.tolist(),
             "floating_base": robot.floating_base,
+            "turned": [asdict(joint) for joint in robot.turned],
+            "locked": dict(robot.locked),
         },
         "model": {
             "hash": model.hash,
@@ -205,16 +233,29 @@ def _parse(document: dict[str, Any], path: str) -> Result:
     beta = np.array([float(p["predicts_with"]) for p in estimate["parameters"]])
     if not np.isfinite(beta).all():
         raise ValueError("a parameter is not a finite number")
+    robot = document["robot"]
     return Result(
         method=str(estimate["method"]),
         model_hash=str(model["hash"]),
-        joints=tuple(str(name) for name in document["robot"]["joints"]),
+        joints=tuple(str(name) for name in robot["joints"]),
         terms=tuple(terms),
         names=tuple(str(p["name"]) for p in estimate["parameters"]),
         beta=beta,
         runs=runs_from_json(document["record"], f"'{path}': its record", ResultError),
         document=document,
+        turned=tuple(
+            TurnedJoint(str(joint["joint"]), _angles(joint["before"]), _angles(joint["after"]))
+            for joint in robot.get("turned", ())
+        ),
+        locked={str(joint): float(q) for joint, q in robot.get("locked", {}).items()},
     )
+
+
+def _angles(values: Sequence[Any]) -> tuple[float, float, float]:
+    roll, pitch, yaw = (float(value) for value in values)
+    if not np.isfinite([roll, pitch, yaw]).all():
+        raise ValueError("an angle is not a finite number")
+    return roll, pitch, yaw
 
 
 def read_schema() -> dict[str, Any]:

@@ -32,6 +32,7 @@ from steelyard.export._xml_source import (
 from steelyard.robot.formats._urdf_elements import INERTIA_ENTRIES
 from steelyard.robot.formats.urdf import parse_urdf
 from steelyard.robot.inertia import to_com, violations, violations_about_com
+from steelyard.robot.parts import TurnedJoint
 from steelyard.robot.rotations import rotation_rpy
 
 Array = NDArray[np.float64]
@@ -53,16 +54,18 @@ class WrittenBody:
 
 @dataclass(frozen=True)
 class Change:
-    """One number, or triple, of a link whose text changed.
+    """One number, or triple, of a link or joint whose text changed.
 
-    what : as in the file, "mass value", "origin xyz", "inertia ixx" or, for a new element, its
-        name. before : None if nothing was stated.
+    link : None for a change of a joint. what : as in the file, "mass value", "origin xyz",
+        "inertia ixx" or, for a new element, its name. before : None if nothing was stated.
+    joint : None for a change of a link.
     """
 
-    link: str
+    link: str | None
     what: str
     before: str | None
     after: str
+    joint: str | None = None
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,10 @@ def write_inertials(
     inertials: Mapping[str, ArrayLike | WrittenBody],
     *,
     add_missing: bool = False,
+    turned: Sequence[TurnedJoint] = (),
 ) -> bytes:
     """The URDF with the inertials of these links set; see :func:`rewrite_inertials`."""
-    return rewrite_inertials(source, inertials, add_missing=add_missing).data
+    return rewrite_inertials(source, inertials, add_missing=add_missing, turned=turned).data
 
 
 def rewrite_inertials(
@@ -93,6 +97,7 @@ def rewrite_inertials(
     inertials: Mapping[str, ArrayLike | WrittenBody],
     *,
     add_missing: bool = False,
+    turned: Sequence[TurnedJoint] = (),
 ) -> Rewritten:
     """The URDF with the inertials of these links set, and the changes.
 
@@ -101,6 +106,8 @@ def rewrite_inertials(
         Links that are not named keep theirs. Ten zeros make a link massless.
     add_missing : whether a link without an <inertial> gets one; otherwise it is refused, unless
         the given body is massless.
+    turned : joint frames that belong to these inertials, as in ``Robot.turned``: their angles
+        are written, with all digits.
 
     Raises ModelError for a body that is not physical by more than rounding.
     """
@@ -133,6 +140,9 @@ def rewrite_inertials(
             element, moved[name] = _inertial_element(body, noise, name)
             edits.append(InsertFirst(links[name], element))
             changes.append(Change(name, "inertial", None, _summary(element)))
+    for edit, change in turned_edits(document, turned):
+        edits.append(edit)
+        changes.append(change)
     return Rewritten(apply_edits(document, edits), tuple(changes), moved)
 
 
@@ -201,7 +211,37 @@ def _xyz(document: XmlDocument, origin: XmlElement, com: Array) -> str:
     stated = origin.attributes.get("xyz", "0 0 0")
     noise = ROUNDING * float(np.abs(com).max())
     texts = [kept_or_decimal(old, x, noise) for old, x in zip(stated.split(), com, strict=True)]
-    raw = document.raw_value(origin, "xyz")
+    return _spaced(document, origin, "xyz", texts)
+
+
+def turned_edits(
+    document: XmlDocument, turned: Sequence[TurnedJoint]
+) -> list[tuple[SetAttribute, Change]]:
+    """The edits that write the angles of turned joints; refuses angles that are not the file's."""
+    joints = {element.attributes["name"]: element for element in document.root.all("joint")}
+    found = []
+    for joint in turned:
+        origin = joints[joint.joint].first("origin") if joint.joint in joints else None
+        before = None if origin is None else origin.attributes.get("rpy")
+        if origin is None or before is None or tuple(map(float, before.split())) != joint.before:
+            raise RobotError(
+                f"{document.where}: joint {shown(joint.joint)} does not have the angles "
+                f"{' '.join(map(repr, joint.before))} that were turned; give the file that the "
+                "robot was read from"
+            )
+        texts = [
+            text if was == is_now else repr(is_now)
+            for text, was, is_now in zip(before.split(), joint.before, joint.after, strict=True)
+        ]
+        after = _spaced(document, origin, "rpy", texts)
+        change = Change(None, "origin rpy", before, after, joint.joint)
+        found.append((SetAttribute(origin, "rpy", after), change))
+    return found
+
+
+def _spaced(document: XmlDocument, element: XmlElement, attribute: str, texts: list[str]) -> str:
+    """Numbers as the text of an attribute, with the stated spacing if it has no references."""
+    raw = document.raw_value(element, attribute)
     if raw is None or "&" in raw:
         return " ".join(texts)
     following = iter(texts)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 import numpy as np
 
-from steelyard.errors import EstimationError, RobotError, described, listed
+from steelyard.errors import EstimationError, LogError, RobotError, described, listed, shown
 from steelyard.estimators.estimator import Estimator
 from steelyard.estimators.registry import refuse_needless_prior
+from steelyard.knowledge.overlay.apply import apply_overlay
+from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.knowledge.prior import Prior, RepairRule, prior_from_robot
+from steelyard.logs.log import Log
+from steelyard.logs.several import with_first_taken
 from steelyard.model.model import Model
+from steelyard.model.right_angles import with_right_angles
 from steelyard.regression.regression import Regression
 from steelyard.robot.robot import Robot
+from steelyard.signals.unrecorded import lock_unrecorded
 
 
 def check_robot(robot: object) -> None:
@@ -24,6 +30,34 @@ def check_robot(robot: object) -> None:
         raise RobotError(
             f"a robot is needed, not {described(robot)}; Robot.from_urdf(path) reads one"
         )
+
+
+def robot_as_used(
+    robot: Robot,
+    logs: Log | Iterable[Log],
+    overlay: Overlay | None,
+    lock: Mapping[str, float] | Literal["unrecorded"] | None,
+    keep_angles: bool,
+) -> tuple[Robot, Log | Iterable[Log]]:
+    """The robot with overlay, locked joints and right angles, and the logs to read after that.
+
+    Only for lock="unrecorded" the first log is taken from the logs, and put before the rest.
+    """
+    if overlay is not None:
+        robot = apply_overlay(robot, overlay)
+    if isinstance(lock, str):
+        if lock != "unrecorded":
+            raise RobotError(
+                f"lock is {shown(lock)}; it must be positions by joint, or 'unrecorded'"
+            )
+        taken = with_first_taken(logs)
+        if taken is None:
+            raise LogError("lock is 'unrecorded', but there is no log to look at; give one")
+        first, logs = taken
+        robot = lock_unrecorded(robot, first)
+    elif lock:
+        robot = robot.lock(lock)
+    return robot if keep_angles else with_right_angles(robot), logs
 
 
 def check_level(level: float) -> None:
@@ -38,7 +72,10 @@ def prior_for_method(
     prior: Prior | Callable[[Model], Prior] | None,
     repair: RepairRule | None,
 ) -> Prior | None:
-    """The prior of an estimator that takes one, by default the robot file's inertials."""
+    """The prior of an estimator that takes one, by default the robot file's inertials.
+
+    repair : None if it is not stated: where bodies must be physical, 'floor-moments'.
+    """
     if repair is not None and (prior is not None or not estimator.takes_prior):
         why = "a prior is given too: repair it when you make it"
         raise EstimationError(
@@ -50,8 +87,8 @@ def prior_for_method(
         return None
     if prior is not None:
         return _made(prior, model)
-    if estimator.prior == "bodies" or repair is not None:
-        return prior_from_robot(model, repair=repair)
+    if estimator.prior == "bodies" or repair == "floor-moments":
+        return prior_from_robot(model, repair=repair or "floor-moments")
     theta = model.prior_theta()
     return Prior(theta, np.ones(len(model.first_column_of_body)), "the robot file")
 

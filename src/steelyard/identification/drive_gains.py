@@ -29,6 +29,7 @@ from steelyard.model.terms import Term
 from steelyard.regression.extra_columns import ExtraColumns
 from steelyard.regression.regression import Regression
 from steelyard.regression.row_mixing import motor_rows
+from steelyard.robot.file_changes import change_findings
 from steelyard.robot.robot import Robot
 from steelyard.robot.transmission import Motor, Transmission
 from steelyard.signals.motion import Motion
@@ -132,7 +133,7 @@ def identify_gains(
     records: list[GainRun] = []
     units: dict[str, str] = {}
     seen: dict[str, str] = {}
-    findings: list[Finding] = []
+    findings: list[Finding] = [*change_findings(stated.robot)]
     for logs, on_robot in ((empty, None), (loaded, payload)):
         n_before = len(runs)
         for log in with_unique_names(logs):

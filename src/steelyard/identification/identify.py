@@ -7,10 +7,9 @@ directly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import Literal
 
 from steelyard.certificates.certificate import Certificate, prove
@@ -31,22 +30,26 @@ from steelyard.identification._arguments import (
     friction_widths,
     prior_for_method,
     refuse_own_data,
+    robot_as_used,
 )
 from steelyard.identification._term_comparison import with_term_comparison
 from steelyard.identification.runs import compressed
 from steelyard.knowledge.constraints import Constraints
 from steelyard.knowledge.overlay.constraints import constraints_from_overlay
-from steelyard.knowledge.overlay.model import model_of
+from steelyard.knowledge.overlay.model import model_with_terms, refuse_contradictions
 from steelyard.knowledge.overlay.overlay import Overlay
+from steelyard.knowledge.overlay.terms import terms_from_overlay
 from steelyard.knowledge.prior import Prior, RepairRule
 from steelyard.logs.log import Log
-from steelyard.logs.several import check_logs, checked_logs
+from steelyard.logs.several import check_logs, with_first_taken
 from steelyard.model.model import Model
 from steelyard.model.term_kinds import Side
 from steelyard.model.terms import Term
+from steelyard.model.weight_offsets import left_out_findings
 from steelyard.model.wider import with_default_terms
 from steelyard.regression.fewer_terms import with_fewer_terms
 from steelyard.regression.regression import Regression
+from steelyard.robot.file_changes import change_findings
 from steelyard.robot.physical_links import file_findings
 from steelyard.robot.robot import Robot
 from steelyard.signals.prepare import Prepared
@@ -94,6 +97,8 @@ def identify(
     terms: Iterable[Term] | None = None,
     overlay: Overlay | None = None,
     torque: Side | None = None,
+    lock: Mapping[str, float] | Literal["unrecorded"] | None = None,
+    keep_angles: bool = False,
     method: str = DEFAULT_METHOD,
     prior: Prior | Callable[[Model], Prior] | None = None,
     repair_prior: RepairRule | None = None,
@@ -115,18 +120,24 @@ def identify(
     logs : one or several; each is read once, and only one at a time is kept in memory.
     validate_on : held-out logs: not used for the estimate but to validate it, and read after it.
     terms : contributions to the joint torque besides the rigid bodies; by default drive inertia,
-        viscous and Coulomb friction and an offset for each joint.
+        viscous and Coulomb friction and an offset for each joint, but no offset for a slide
+        along which weight is constant; see :mod:`steelyard.model.weight_offsets`.
     overlay : changes the robot, names its terms and states constraints; see
         :mod:`steelyard.knowledge.overlay.overlay`.
     torque : where torque is measured, "motor" or "link", which decides the default terms; see
         :func:`steelyard.default_terms`. It overrides what the overlay states for all joints.
+    lock : joints that do not move, with their positions (rad or m); "unrecorded" for all of which
+        the first log has no column, see :func:`steelyard.signals.unrecorded.lock_unrecorded`.
+    keep_angles : whether joint angles that the robot file rounds, such as 1.5708, stay as written;
+        see :func:`steelyard.model.right_angles.with_right_angles`.
     method : an estimator by name, see :mod:`steelyard.estimators.registry`. "entropic" (default)
         gives physical parameters, weights each joint by its own noise, and is drawn to the prior
         with a weight chosen from the data; some other methods may give unphysical parameters.
     prior : for the methods that take one; or a function that makes it for the model, such as
         ``functools.partial(prior_from_mass, total_mass=18)``. By default the robot file's
         inertials. repair_prior : rule for a file that is not physical, see
-        :mod:`steelyard.knowledge.prior`; without a rule such a file is refused.
+        :mod:`steelyard.knowledge.prior`; "floor-moments" if not given, and a warning says what
+        it changed. With "none" such a file is refused.
     gamma : weight of the prior, or "leave-blocks-out" or "l-curve" to choose it from the data.
     constraints : knowledge besides physics, for the constrained methods; replaces that of the
         overlay.
@@ -157,10 +168,15 @@ def identify(
 
     # matrices are small: LAPACK's own threads would be slower, and change the last digits
     with threadpool_limits(limits=1, user_api="blas"):
-        model = model_of(robot, terms=terms, overlay=overlay, torque=torque)
+        refuse_contradictions(robot, terms, overlay, torque)
+        robot, logs = robot_as_used(robot, logs, overlay, lock, keep_angles)
+        model = model_with_terms(robot, terms, overlay, torque)
         # wrong arguments are refused before any log is read
         known = prior_for_method(model, estimator, prior, repair_prior)
-        findings: list[Finding] = []
+        findings: list[Finding] = [*change_findings(model.robot)]
+        if terms is None:
+            stated = terms_from_overlay(model.robot, overlay, torque=torque)
+            findings += left_out_findings(stated, model.terms)
         if constraints is None:
             constraints, notes = constraints_from_overlay(model, overlay)
             if "constraints" in estimator.options:
@@ -168,16 +184,19 @@ def identify(
         processing = processing or Processing()
         compare = compare_terms and "compare_terms" in estimator.options
         wide = with_default_terms(model) if compare else model
-        first, logs = _first_and_all(logs)
+        taken = with_first_taken(logs)
+        if taken is None:
+            raise LogError("there is no log to identify from; give at least one")
         signals = choose_signals(
             model,
-            first,
+            taken[0],
             processing,
             widths=friction_widths(model, friction_width),
             threads=threads,
             progress=None if progress is None else partial(progress, "signals"),
         )
-        del first
+        logs = taken[1]
+        del taken
         findings += signal_findings(signals)
         model, wide = model.with_widths(signals.widths), wide.with_widths(signals.widths)
         data = compressed(
@@ -210,9 +229,9 @@ def identify(
             first_run=data.first,
             level=level,
         )
-        held_out = _first_taken(validate_on)
+        held_out = with_first_taken(validate_on)
         if held_out is not None:
-            found = with_validation(found, held_out)
+            found = with_validation(found, held_out[1])
         return with_certificate(found, progress) if certify else found
 
 
@@ -250,21 +269,10 @@ def with_certificate(
     return replace(found, certificate=certificate, estimate=estimate)
 
 
+def with_findings(found: Identification, findings: Iterable[Finding]) -> Identification:
+    """``found`` with more findings."""
+    return replace(found, estimate=_with_findings(found.estimate, findings))
+
+
 def _with_findings(estimate: Estimate, findings: Iterable[Finding]) -> Estimate:
     return replace(estimate, findings=(*estimate.findings, *findings))
-
-
-def _first_and_all(logs: Log | Iterable[Log]) -> tuple[Log, Iterator[Log]]:
-    """The first log, and an iterator over all of them that starts with it."""
-    rest = checked_logs(logs)
-    first = next(rest, None)
-    if first is None:
-        raise LogError("there is no log to identify from; give at least one")
-    return first, chain((first,), rest)
-
-
-def _first_taken(logs: Log | Iterable[Log]) -> Iterator[Log] | None:
-    """The logs, or None where there are none; only the first is taken from an iterator."""
-    rest = checked_logs(logs)
-    first = next(rest, None)
-    return None if first is None else chain((first,), rest)

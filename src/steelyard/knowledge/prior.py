@@ -1,12 +1,13 @@
 """Prior values of a robot's parameters: where they come from, checks and repair.
 
 A prior that an estimate is drawn to must be strictly physical: each body has positive mass and
-extent in every direction. Many robot files are not. Such a prior is refused, unless its repair is
-requested by name:
+extent in every direction. Many robot files are not. Such a prior is repaired by a rule, and a
+warning names each body, what was wrong with it, and how far it was moved:
 
     floor-moments   The eigenvalues of the second moment of mass about the centre of mass are
                     raised to 1 % of their sum where they are below. Mass and centre of mass stay.
-                    The rule is independent of the link frame.
+                    The rule is independent of the link frame. This is the default.
+    none            Nothing is repaired: a prior that is not physical is refused.
 
 Bodies to which a source gives no mass have no prior.
 """
@@ -40,7 +41,7 @@ from steelyard.robot.inertia import (
 from steelyard.signals.run_record import content_hashes, runs_from_json
 
 Array = NDArray[np.float64]
-RepairRule = Literal["floor-moments"]
+RepairRule = Literal["floor-moments", "none"]
 REPAIR_RULES = get_args(RepairRule)
 
 DERIVED = ("cx", "cy", "cz", "I1", "I2", "I3", *(f"{symbol}_com" for symbol in PARAMETERS[4:]))
@@ -72,7 +73,7 @@ class Prior:
     made_from: frozenset[str] = frozenset()
 
 
-def prior_from_robot(model: Model, *, repair: RepairRule | None = None) -> Prior:
+def prior_from_robot(model: Model, *, repair: RepairRule = "floor-moments") -> Prior:
     """The inertials that the robot file states."""
     return checked_prior(model, model.prior_theta(), "the robot file", repair=repair)
 
@@ -82,7 +83,7 @@ def prior_from_values(
     values: Mapping[str, float],
     *,
     source: str = "a table",
-    repair: RepairRule | None = None,
+    repair: RepairRule = "floor-moments",
 ) -> Prior:
     """Standard parameters by column name ("forearm.Ixx"); bodies not named have no prior.
 
@@ -107,7 +108,9 @@ def prior_from_values(
     return checked_prior(model, theta, source, repair=repair)
 
 
-def prior_from_file(model: Model, path: str | Path, *, repair: RepairRule | None = None) -> Prior:
+def prior_from_file(
+    model: Model, path: str | Path, *, repair: RepairRule = "floor-moments"
+) -> Prior:
     """Standard parameters from ``name,value`` lines, a JSON object, or a result file."""
     values = named_values(path, "standard", PriorError)
     # the table of standard parameters that identify writes also has derived values
@@ -158,7 +161,7 @@ def prior_from_geometry(
         raise PriorError(f"no body has boxes, cylinders or spheres: {listed(without)}")
     theta *= given if total_mass is None else given / volume
     words = f"uniform solids of {given:g} " + ("kg/m³" if total_mass is None else "kg together")
-    return checked_prior(model, theta, words, repair=None)
+    return checked_prior(model, theta, words, repair="none")
 
 
 def prior_from_mass(model: Model, total_mass: float) -> Prior:
@@ -181,14 +184,14 @@ def prior_from_mass(model: Model, total_mass: float) -> Prior:
         inertia = np.trace(sigma) * np.eye(3) - sigma
         theta[first : first + 10] = from_com(length, 0.5 * tip, length * inertia)
     theta *= total / theta[list(model.first_column_of_body)].sum()
-    return checked_prior(model, theta, f"a mass of {total:g} kg alone", repair=None)
+    return checked_prior(model, theta, f"a mass of {total:g} kg alone", repair="none")
 
 
-def checked_prior(model: Model, theta: Array, source: str, *, repair: RepairRule | None) -> Prior:
-    """A prior with strictly physical bodies, repaired where ``repair`` names a rule."""
-    if repair is not None and repair not in REPAIR_RULES:
+def checked_prior(model: Model, theta: Array, source: str, *, repair: RepairRule) -> Prior:
+    """A prior with strictly physical bodies: repaired by the rule, or refused with "none"."""
+    if repair not in REPAIR_RULES:
         raise PriorError(
-            f"there is no repair {shown(str(repair))}; there is {listed(REPAIR_RULES)}"
+            f"there is no repair {shown(str(repair))}; there are {listed(REPAIR_RULES)}"
         )
     if theta.shape != (len(model.columns),):
         raise PriorError(f"{source} must give a number for each of {len(model.columns)} columns")
@@ -201,7 +204,7 @@ def checked_prior(model: Model, theta: Array, source: str, *, repair: RepairRule
     length = body_spacing(model, theta)
     theta = theta.copy()
     trust = np.ones(len(model.first_column_of_body))
-    without_mass, broken, lost = [], [], []
+    without_mass, broken, moved, lost = [], [], [], []
     for k, (body, first) in enumerate(
         zip(model.mechanism.bodies, model.first_column_of_body, strict=True)
     ):
@@ -215,12 +218,12 @@ def checked_prior(model: Model, theta: Array, source: str, *, repair: RepairRule
             if fixed is None:
                 trust[k] = 0.0
                 lost.append(body.name)
-                phi = np.zeros(10)
+                theta[first : first + 10] = 0.0
             else:
-                phi = fixed
-            theta[first : first + 10] = phi
+                moved.append(f"{broken[-1]}; {_move_words(phi, fixed)}")
+                theta[first : first + 10] = fixed
     findings = []
-    if broken and repair is None:
+    if broken and repair == "none":
         raise PriorError(
             f"the prior from {source} is not physical, or not strictly so: {'; '.join(broken[:4])}"
             + (f"; and {len(broken) - 4} more" if len(broken) > 4 else "")
@@ -233,9 +236,10 @@ def checked_prior(model: Model, theta: Array, source: str, *, repair: RepairRule
                 "warning",
                 "prior-repaired",
                 f"the prior from {source} was not physical; '{repair}' was applied to "
-                f"{len(broken)} bodies: {'; '.join(broken[:4])}"
-                + (f"; and {len(broken) - 4} more" if len(broken) > 4 else "")
-                + (f"; no prior is left for {listed(lost)}" if lost else ""),
+                f"{len(broken)} {'body' if len(broken) == 1 else 'bodies'}"
+                + "".join(f"; {words}" for words in moved)
+                + (f"; no prior is left for {', '.join(lost)}: no positive mass" if lost else "")
+                + ". Correct these inertials if you know better ones",
             )
         )
     if without_mass:
@@ -307,6 +311,14 @@ def violation_words(phi: Array, name: str) -> str:
     """What is wrong with a body that is not strictly physical."""
     found = violations(phi, name)
     return found[0].words if found else f"'{name}' is flat: it has no extent in some direction"
+
+
+def _move_words(before: Array, after: Array) -> str:
+    """How far the inertia of a body about its centre of mass was moved."""
+    old, new = to_com(before)[2], to_com(after)[2]
+    distance, size = float(np.linalg.norm(new - old)), float(np.linalg.norm(old))
+    share = f", {100.0 * distance / size:.2g} % of it" if size > 0.0 else ""
+    return f"its inertia was moved by {distance:.3g} kg m²{share}"
 
 
 def _logs_of(path: str | Path) -> frozenset[str]:

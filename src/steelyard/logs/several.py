@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 
 from steelyard.errors import LogError, described
 from steelyard.logs.log import Log
@@ -42,6 +43,16 @@ def checked_logs(logs: Log | Iterable[Log]) -> Iterator[Log]:
             raise LogError(f"a log is needed, not {described(log)}; read_log(path) reads one")
         yield log
         del log  # free its memory before the next one is read
+
+
+def with_first_taken(logs: Log | Iterable[Log]) -> tuple[Log, Iterator[Log]] | None:
+    """The first log, and all of them; None where there are none.
+
+    Only the first is taken from an iterator.
+    """
+    rest = checked_logs(logs)
+    first = next(rest, None)
+    return None if first is None else (first, chain((first,), rest))
 
 
 def check_logs(logs: object) -> None:

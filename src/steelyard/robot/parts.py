@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import RobotError, shown
-from steelyard.robot.rotations import frozen_array, rotation_about
+from steelyard.robot.rotations import frozen_array, pose, rotation_about, rotation_rpy
 
 Array = NDArray[np.float64]
+Triple = tuple[float, float, float]
 
 JointKind = Literal["revolute", "continuous", "prismatic", "fixed"]
 
@@ -61,6 +62,21 @@ class Mimic:
     offset: float = 0.0
 
 
+@dataclass(frozen=True)
+class Origin:
+    """The frame of a joint in its parent link: position xyz (m) and angles rpy (rad), as
+    :func:`steelyard.robot.rotations.rotation_rpy` takes them.
+    """
+
+    xyz: Triple
+    rpy: Triple
+
+    @property
+    def pose(self) -> Array:
+        """The frame as a homogeneous matrix (4, 4)."""
+        return pose(rotation_rpy(*self.rpy), self.xyz)
+
+
 @dataclass(frozen=True, eq=False)
 class Link:
     """A rigid link, with the inertial that its file states.
@@ -79,7 +95,11 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """A joint between two links; see :mod:`steelyard.robot.robot` for the frames."""
+    """A joint between two links; see :mod:`steelyard.robot.robot` for the frames.
+
+    origin : the frame that the file states, of which the placement is made; None where no file
+        states one.
+    """
 
     name: str
     kind: JointKind
@@ -90,6 +110,7 @@ class Joint:
     child_offset: Array = field(default_factory=lambda: IDENTITY)
     limits: Limits = Limits()
     mimic: Mimic | None = None
+    origin: Origin | None = None
 
     @property
     def moves(self) -> bool:
@@ -104,6 +125,15 @@ class Joint:
         elif self.moves:
             motion[:3, :3] = rotation_about(self.axis, q)
         return self.placement @ motion @ self.child_offset
+
+
+@dataclass(frozen=True)
+class TurnedJoint:
+    """A joint whose frame was turned: its angles (rad) as in the file, and as they are used."""
+
+    joint: str
+    before: Triple
+    after: Triple
 
 
 def lock_joints(joints: Sequence[Joint], positions: Mapping[str, float]) -> tuple[Joint, ...]:

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +28,12 @@ from steelyard.robot.parts import (
     STANDARD_GRAVITY,
     Joint,
     Link,
+    TurnedJoint,
     gravity_vector,
     lock_joints,
 )
 from steelyard.robot.rotations import frozen_array
-from steelyard.robot.transmission import Transmission
+from steelyard.robot.transmission import Transmission, without_joints
 from steelyard.robot.tree import check_tree, joints_from_root, root_link
 
 Array = NDArray[np.float64]
@@ -43,6 +45,9 @@ class Robot:
 
     source : the file it was read from. notes : what a user should know about that file.
     transmission : its motors and gears, where they are stated.
+    turned : joints whose frames were turned onto angles that their file rounds; see
+        :mod:`steelyard.robot.right_angles`.
+    locked : position (rad or m) of each joint that was locked, besides what its file holds fixed.
     """
 
     name: str
@@ -53,6 +58,8 @@ class Robot:
     source: str | None = None
     notes: tuple[str, ...] = ()
     transmission: Transmission | None = None
+    turned: tuple[TurnedJoint, ...] = ()
+    locked: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gravity", gravity_vector(self.gravity))
@@ -172,8 +179,19 @@ class Robot:
     def lock(self, positions: Mapping[str, float]) -> Robot:
         """The robot with these joints fixed at these positions (rad or m).
 
-        A joint that mimics a locked one is locked with it.
+        A joint that mimics a locked one is locked with it. Motors that drive locked joints only
+        are left out.
         """
         for name in positions:
             self.joint(name)
-        return replace(self, joints=lock_joints(self.joints, positions))
+            if name in self.locked:
+                raise RobotError(
+                    f"joint '{name}' cannot be locked at {positions[name]:g}: it is locked at "
+                    f"{self.locked[name]:g} already"
+                )
+        locked = {**self.locked, **{name: float(q) for name, q in positions.items()}}
+        joints = lock_joints(self.joints, positions)
+        transmission = self.transmission and without_joints(self.transmission, positions)
+        return replace(
+            self, joints=joints, locked=MappingProxyType(locked), transmission=transmission
+        )

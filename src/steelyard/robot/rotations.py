@@ -48,6 +48,19 @@ def rotation_rpy(roll: float, pitch: float, yaw: float) -> Array:
     return rotation_z(yaw) @ rotation_y(pitch) @ rotation_x(roll)
 
 
+def rpy_of(rotation: Array) -> tuple[float, float, float]:
+    """Roll, pitch and yaw (rad) of a rotation matrix (3, 3), as :func:`rotation_rpy` takes them.
+
+    At a pitch of ±pi/2, where only the sum or difference of roll and yaw matters, roll is 0.
+    """
+    flat = math.hypot(rotation[0, 0], rotation[1, 0])
+    pitch = math.atan2(-rotation[2, 0], flat)
+    if flat < 1e-9:
+        return 0.0, pitch, math.atan2(-rotation[0, 1], rotation[1, 1])
+    roll = math.atan2(rotation[2, 1], rotation[2, 2])
+    return roll, pitch, math.atan2(rotation[1, 0], rotation[0, 0])
+
+
 def rotation_quaternion(w: float, x: float, y: float, z: float) -> Array:
     """Rotation matrix (3, 3) of the quaternion w, x, y, z, normalised first."""
     norm = math.hypot(w, x, y, z)

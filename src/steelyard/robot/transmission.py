@@ -11,14 +11,14 @@ has the parameter Ia = N² J.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import listed
+from steelyard.errors import RobotError, listed
 
 Array = NDArray[np.float64]
 
@@ -98,6 +98,31 @@ class Transmission:
         row = np.abs(inverse).max(axis=1, keepdims=True)
         column = np.abs(inverse).max(axis=0, keepdims=True)
         return np.where(np.abs(inverse) > 1e-12 * np.minimum(row, column), inverse, 0.0)
+
+
+def without_joints(transmission: Transmission, locked: Collection[str]) -> Transmission | None:
+    """The transmission of a robot whose joints ``locked`` no longer move; None if no motor is left.
+
+    A motor that drives locked joints only is left out. One that drives others too is refused.
+    """
+    motors = []
+    for motor in transmission.motors:
+        still = [joint for joint in motor.joints if joint in locked]
+        if still and len(still) < len(motor.joints):
+            raise RobotError(
+                f"joint '{still[0]}' cannot be locked alone: motor '{motor.name}' drives "
+                f"{listed(motor.joints)}; leave the joint out of the motor's ratio"
+            )
+        if not still:
+            motors.append(motor)
+    if not motors:
+        return None
+    return replace(
+        transmission,
+        motors=tuple(motors),
+        zeros=MappingProxyType({j: q for j, q in transmission.zeros.items() if j not in locked}),
+        link_side=tuple(joint for joint in transmission.link_side if joint not in locked),
+    )
 
 
 def transmission_fault(transmission: Transmission, joints: Iterable[str]) -> str | None:

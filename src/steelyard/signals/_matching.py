@@ -40,7 +40,8 @@ def match_joints(log: Log, robot: Robot) -> tuple[tuple[str, ...], tuple[str, ..
         raise LogError(
             f"log '{log.name}' lacks joints of robot '{robot.name}': {', '.join(absent)}; "
             f"in the log but not in the robot: {', '.join(extra) or 'none'}; rename the columns, "
-            "or lock the joints that were not recorded"
+            "or lock the joints that were not recorded: all of them with --lock unrecorded "
+            f'(lock="unrecorded" in Python), or each with --lock {absent[0]}=POSITION'
         )
     for joint in robot.free_joints:
         fitting = SLIDING_UNITS if joint.kind == "prismatic" else TURNING_UNITS
@@ -101,7 +102,8 @@ def moving_joints(
             raise SignalError(
                 f"log '{log.name}': joint '{joint.name}' never moves: its position stays within "
                 f"{span:.3g} {unit} (at least {least:g} {unit} is needed); lock it at "
-                f"{positions[joint.name][0]:.6g} {unit}, record a motion that moves it, or "
+                f"{positions[joint.name][0]:.6g} {unit} (--lock {joint.name}="
+                f"{positions[joint.name][0]:.6g}), record a motion that moves it, or "
                 "keep it with still_joints='keep' where the log serves for prediction only"
             )
         moving.append(span >= least)

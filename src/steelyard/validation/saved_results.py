@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from steelyard.errors import ResultError
 from steelyard.estimators.result_file import Result
 from steelyard.logs.log import Log
 from steelyard.model.base_map import base_map
+from steelyard.robot.file_changes import change_findings
 from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
 from steelyard.validation.held_out import HeldOut, validate_logs
@@ -22,7 +24,8 @@ def validate_result(
 ) -> HeldOut:
     """Predict the torques of each log from a result file, and compare.
 
-    robot : from the same file and overlay as for the estimate.
+    robot : from the same file and overlay as for the estimate; joints that were turned or locked
+        for the estimate are so here too.
     processing : by default that of the result's first run.
     """
     model = result.model_for(robot)
@@ -34,4 +37,5 @@ def validate_result(
             f"the {len(result.names)} base parameters of the result are not the {base.rank} of "
             "this model; identify again with this version"
         )
-    return validate_logs(model, base, result.beta, logs, processing, result.log_hashes)
+    found = validate_logs(model, base, result.beta, logs, processing, result.log_hashes)
+    return replace(found, findings=(*change_findings(model.robot), *found.findings))

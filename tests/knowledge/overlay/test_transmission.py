@@ -14,6 +14,7 @@ from paper_robots import TX40
 from steelyard.errors import ModelError, OverlayError
 from steelyard.knowledge.overlay.apply import apply_overlay
 from steelyard.knowledge.overlay.model import model_of
+from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.knowledge.overlay.terms import terms_from_overlay
 from steelyard.knowledge.overlay.toml_file import parse_overlay
 from steelyard.model.base_map import base_map
@@ -49,6 +50,12 @@ def arm() -> Robot:
         Joint("other", "prismatic", "l2", "l4", mimic=Mimic("slide")),
     )
     return Robot("arm", links, joints)
+
+
+def with_all_terms(overlay: Overlay) -> Model:
+    """The arm with motors, and with the offset of its vertical slide, which identify leaves out."""
+    robot = apply_overlay(arm(), overlay)
+    return Model(robot, terms_from_overlay(robot, overlay))
 
 
 def test_tx40_is_eqs_34_and_35_of_the_paper():
@@ -96,7 +103,7 @@ ratio = { j2 = 10.0 }
 [motor.c]
 ratio = { slide = 200.0 }
 """
-    model = model_of(arm(), overlay=parse_overlay(text))
+    model = with_all_terms(parse_overlay(text))
     assert {term.owner for term in model.terms} == {"a", "b", "c"}
     units = {column.name: column.unit for column in model.columns}
     assert (units["a.Ia"], units["c.Ia"], units["c.fc"]) == ("kg m²", "kg", "N")
@@ -121,7 +128,7 @@ def test_simple_motors_change_names_only():
         f"[motor.m{k}]\nratio = {{ {j} = {n} }}\n"
         for k, (j, n) in enumerate([("j1", -50.0), ("j2", 80.0), ("slide", 300.0)])
     )
-    model, usual = model_of(arm(), overlay=parse_overlay(text)), Model(arm())
+    model, usual = with_all_terms(parse_overlay(text)), Model(arm())
     q, v, a = np.random.default_rng(1).normal(size=(3, 20, 3))
     W, W_usual = torque_regressor(model, q, v, a), torque_regressor(usual, q, v, a)
     renamed = {"m0": "j1", "m1": "j2", "m2": "slide"}
@@ -136,7 +143,7 @@ def test_a_motor_with_a_joints_name_is_the_joint():
     """Motors without a ratio leave the model as it is without motors."""
     text = "[motor.j1]\ntorque_constant = 2.0\n[motor.j2]\n[motor.slide]\ngain = 1.5"
     overlay = parse_overlay(text)
-    model = model_of(arm(), overlay=overlay)
+    model = with_all_terms(overlay)
     assert model.terms == Model(arm()).terms
     assert model.hash == Model(arm()).hash
     motors = model.robot.transmission.motors

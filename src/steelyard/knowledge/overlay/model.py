@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from steelyard.errors import ModelError
 from steelyard.knowledge.overlay.apply import apply_overlay
 from steelyard.knowledge.overlay.overlay import Overlay
-from steelyard.knowledge.overlay.terms import terms_from_overlay
+from steelyard.knowledge.overlay.terms import terms_to_identify
 from steelyard.model.model import Model
 from steelyard.model.term_kinds import Side
 from steelyard.model.terms import Term
@@ -24,6 +24,16 @@ def model_of(
     """The model of a robot with these terms, or those of an overlay, or the default terms for
     the side on which torque is measured.
     """
+    refuse_contradictions(robot, terms, overlay, torque)
+    if overlay is not None:
+        robot = apply_overlay(robot, overlay)
+    return model_with_terms(robot, terms, overlay, torque)
+
+
+def refuse_contradictions(
+    robot: Robot, terms: Iterable[Term] | None, overlay: Overlay | None, torque: Side | None
+) -> None:
+    """Refuse terms that are stated twice, and a side of torque that does not fit."""
     if terms is not None and overlay is not None and overlay.states_terms:
         raise ModelError("terms are given twice, as an argument and in the overlay; give them once")
     if torque == "link" and robot.transmission is not None:
@@ -33,7 +43,12 @@ def model_of(
         )
     if terms is not None and torque is not None:
         raise ModelError("terms and torque are both given; torque only chooses terms: give one")
-    if overlay is not None:
-        robot = apply_overlay(robot, overlay)
-    chosen = terms_from_overlay(robot, overlay, torque=torque) if terms is None else tuple(terms)
-    return Model(robot, chosen)
+
+
+def model_with_terms(
+    robot: Robot, terms: Iterable[Term] | None, overlay: Overlay | None, torque: Side | None
+) -> Model:
+    """:func:`model_of` a robot to which the overlay has been applied."""
+    if terms is None:
+        return Model(robot, terms_to_identify(robot, overlay, torque=torque))
+    return Model(robot, tuple(terms))

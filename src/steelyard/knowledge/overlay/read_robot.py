@@ -9,6 +9,7 @@ from pathlib import Path
 from steelyard._files.xml import read_file
 from steelyard.knowledge.overlay.apply import apply_overlay
 from steelyard.knowledge.overlay.overlay import Overlay
+from steelyard.model.right_angles import with_right_angles
 from steelyard.robot.parts import gravity_vector
 from steelyard.robot.robot import Robot
 
@@ -23,6 +24,7 @@ def read_robot(
     gravity: object = None,
     overlay: Overlay | None = None,
     mimics: bool = True,
+    keep_angles: bool = False,
 ) -> Robot:
     """The robot in a URDF or MJCF file, recognised by its first XML element.
 
@@ -30,6 +32,9 @@ def read_robot(
         It replaces the overlay's.
     overlay : applied to the robot.
     mimics : whether joints of a URDF follow the joint that their <mimic> names.
+    keep_angles : whether joint angles that the file rounds, such as 1.5708, stay as written; by
+        default they are turned onto right angles where that removes near-dependencies, see
+        :func:`steelyard.model.right_angles.with_right_angles`.
     """
     if first_element(read_file(path)) == "mujoco":
         robot = Robot.from_mjcf(path)
@@ -37,7 +42,9 @@ def read_robot(
         robot = Robot.from_urdf(path, mimics=mimics)
     if overlay is not None:
         robot = apply_overlay(robot, overlay)
-    return robot if gravity is None else replace(robot, gravity=gravity_vector(gravity))
+    if gravity is not None:
+        robot = replace(robot, gravity=gravity_vector(gravity))
+    return robot if keep_angles else with_right_angles(robot)
 
 
 def first_element(data: bytes) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.model.term_kinds import Side
 from steelyard.model.terms import Term, coupled_terms, default_terms, terms_of
+from steelyard.model.weight_offsets import weight_offsets
 from steelyard.robot.robot import Robot
 
 
@@ -35,3 +36,23 @@ def terms_from_overlay(
         for term in coupled_terms(coupling.name, dict(coupling.direction), coupling.terms)
     ]
     return (*terms, *coupled)
+
+
+def terms_to_identify(
+    robot: Robot, overlay: Overlay | None, *, torque: Side | None = None
+) -> tuple[Term, ...]:
+    """:func:`terms_from_overlay` without default offsets of slides that cannot be told from weight.
+
+    Terms that the overlay states are kept; see :mod:`steelyard.model.weight_offsets`.
+    """
+    terms = terms_from_overlay(robot, overlay, torque=torque)
+    if overlay is not None and overlay.default_terms is not None:
+        return terms
+    stated = () if overlay is None else (*overlay.joint_terms, *overlay.motor_terms)
+    named = {coupling.name for coupling in overlay.couplings} if overlay is not None else set()
+    left_out = [
+        term
+        for term in weight_offsets(robot, terms)
+        if term.owner not in stated and term.owner not in named
+    ]
+    return tuple(term for term in terms if term not in left_out)

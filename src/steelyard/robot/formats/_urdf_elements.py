@@ -9,8 +9,16 @@ import numpy as np
 from steelyard._files.xml import NUMBER, XmlElement, attribute, number, numbers
 from steelyard.errors import LONGEST_NAME, RobotError, did_you_mean, is_name, listed, shown
 from steelyard.robot.inertia import from_com
-from steelyard.robot.parts import IDENTITY, MOVING_KINDS, Joint, JointKind, Limits, Link, Mimic
-from steelyard.robot.rotations import Array, frozen_array, pose, rotation_rpy
+from steelyard.robot.parts import (
+    MOVING_KINDS,
+    Joint,
+    JointKind,
+    Limits,
+    Link,
+    Mimic,
+    Origin,
+)
+from steelyard.robot.rotations import Array, frozen_array
 
 INERTIA_ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 JOINT_TYPES: dict[str, JointKind] = {
@@ -55,7 +63,7 @@ def _inertial(element: XmlElement, owner: str) -> tuple[Array, Array]:
         number(attribute(inertia_element, entry, owner), f"{owner}: inertia {entry}")
         for entry in INERTIA_ENTRIES
     )
-    T_link_inertial = _origin(element, owner)
+    T_link_inertial = _origin(element, owner).pose
     R = T_link_inertial[:3, :3]
     with np.errstate(over="ignore", invalid="ignore"):
         inertia_com = R @ np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]) @ R.T
@@ -65,13 +73,12 @@ def _inertial(element: XmlElement, owner: str) -> tuple[Array, Array]:
     return frozen_array(inertial, (10,)), frozen_array(inertia_com, (3, 3))
 
 
-def _origin(element: XmlElement, owner: str) -> Array:
-    origin = element.first("origin")
-    if origin is None:
-        return IDENTITY
-    xyz = numbers(origin.attributes.get("xyz", "0 0 0"), 3, f"{owner}: origin xyz")
-    rpy = numbers(origin.attributes.get("rpy", "0 0 0"), 3, f"{owner}: origin rpy")
-    return pose(rotation_rpy(*rpy), xyz)
+def _origin(element: XmlElement, owner: str) -> Origin:
+    stated = element.first("origin")
+    attributes = {} if stated is None else stated.attributes
+    x, y, z = numbers(attributes.get("xyz", "0 0 0"), 3, f"{owner}: origin xyz")
+    roll, pitch, yaw = numbers(attributes.get("rpy", "0 0 0"), 3, f"{owner}: origin rpy")
+    return Origin((x, y, z), (roll, pitch, yaw))
 
 
 def read_joint(element: XmlElement) -> Joint:
@@ -85,12 +92,14 @@ def read_joint(element: XmlElement) -> Joint:
             f"{owner} is of type {shown(given)}{did_you_mean(given, JOINT_TYPES)}; "
             f"the types that can be read are {listed(JOINT_TYPES)}, and floating at the root"
         )
+    origin = _origin(element, owner)
     joint = Joint(
         name=name,
         kind=kind,
         parent=end_of(element, "parent", owner),
         child=end_of(element, "child", owner),
-        placement=_origin(element, owner),
+        placement=origin.pose,
+        origin=origin,
     )
     if kind not in MOVING_KINDS:
         return joint

@@ -36,8 +36,14 @@ from steelyard.robot.description import RobotDescription
 from steelyard.robot.formats._mimics import resolve_mimics
 from steelyard.robot.formats._mjcf_source import MjcfSource, read_mjcf_source
 from steelyard.robot.inertia import from_com
-from steelyard.robot.parts import Array, Joint, JointKind, Limits, Link, Mimic, lock_joints
-from steelyard.robot.rotations import frozen_array, pose, rotation_about, rotation_quaternion
+from steelyard.robot.parts import Array, Joint, JointKind, Limits, Link, Mimic, Origin, lock_joints
+from steelyard.robot.rotations import (
+    frozen_array,
+    pose,
+    rotation_about,
+    rotation_quaternion,
+    rpy_of,
+)
 
 
 def read_mjcf(path: str | Path) -> RobotDescription:
@@ -85,7 +91,16 @@ def _robot(model: Any, path: str) -> RobotDescription:
         if count == 0:
             name = _unused(f"{link_names[body]}_fixed", set(joint_names))
             joint_names.append(name)
-            joints.append(Joint(name, "fixed", parent, link_names[body], T_parent_body))
+            joints.append(
+                Joint(
+                    name,
+                    "fixed",
+                    parent,
+                    link_names[body],
+                    T_parent_body,
+                    origin=_origin(T_parent_body),
+                )
+            )
         for index in range(first, first + count):
             last = index == first + count - 1
             child = link_names[body]
@@ -183,6 +198,11 @@ def _placement(model: Any, body: int, name: str) -> Array:
     return pose(rotation_quaternion(*quaternion.tolist()), position)
 
 
+def _origin(T_parent_body: Array) -> Origin:
+    x, y, z = (float(value) for value in T_parent_body[:3, 3])
+    return Origin((x, y, z), rpy_of(T_parent_body[:3, :3]))
+
+
 def _inertial(model: Any, body: int, name: str) -> tuple[Array | None, Array | None]:
     """The 10-vector and the inertia (3, 3) about the centre of mass; None if all zero."""
     mass, moments = float(model.body_mass[body]), np.array(model.body_inertia[body])
@@ -239,6 +259,7 @@ def _joint(
             upper=upper if limited else None,
             effort=_effort(model, index),
         ),
+        origin=_origin(T_parent_body),
     )
 
 

@@ -1,0 +1,112 @@
+"""Options for the robot, shared by several commands."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from steelyard.errors import RobotError, shown
+
+if TYPE_CHECKING:
+    from steelyard.knowledge.overlay.overlay import Overlay
+    from steelyard.logs.log import Log
+    from steelyard.robot.robot import Robot
+
+UNRECORDED = "unrecorded"
+
+
+def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
+    """The robot, its overlay, gravity, locked joints and angles."""
+    parser.add_argument("robot", metavar="ROBOT", help="URDF or MJCF file")
+    parser.add_argument(
+        "--overlay", metavar="FILE", help="TOML file with facts that the robot file cannot state"
+    )
+    parser.add_argument(
+        "--gravity",
+        nargs=3,
+        type=float,
+        metavar=("X", "Y", "Z"),
+        help="gravity in the frame of the root link, m/s² (default: the file's, or 0 0 -9.81)",
+    )
+    parser.add_argument(
+        "--lock",
+        action="append",
+        default=[],
+        metavar="JOINT=POSITION|unrecorded",
+        help="a joint that does not move, and where (rad or m); may be repeated; unrecorded: all "
+        "joints of which the log has no column, at 0 or the middle of their limits",
+    )
+    parser.add_argument(
+        "--keep-angles",
+        action="store_true",
+        help="keep joint angles that the file rounds, such as 1.5708, as written; by default they "
+        "are turned onto right angles where that removes near-dependencies",
+    )
+
+
+def robot_from(
+    arguments: argparse.Namespace, log: Log | None = None, *, for_result: bool = False
+) -> tuple[Robot, Overlay | None]:
+    """The robot as the options state it, and its overlay.
+
+    log : that says which joints were recorded; None for a command without one.
+    for_result : whether a result follows, which states the joints that were unrecorded and those
+        that were turned.
+    """
+    from steelyard.knowledge.overlay.read_robot import read_robot
+    from steelyard.knowledge.overlay.toml_file import read_overlay
+    from steelyard.model.right_angles import with_right_angles
+    from steelyard.signals.unrecorded import lock_unrecorded
+
+    positions = locked_positions(arguments.lock)
+    overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
+    robot = read_robot(
+        arguments.robot, gravity=arguments.gravity, overlay=overlay, keep_angles=True
+    )
+    if positions:
+        robot = robot.lock(positions)
+    if for_result:
+        return robot, overlay
+    if UNRECORDED in arguments.lock:
+        if log is None:
+            raise RobotError(
+                "--lock unrecorded needs a log that says which joints were recorded; "
+                "give --lock JOINT=POSITION"
+            )
+        robot = lock_unrecorded(robot, log)
+    return robot if arguments.keep_angles else with_right_angles(robot), overlay
+
+
+def robot_for_logs(
+    arguments: argparse.Namespace, logs: Iterator[Log]
+) -> tuple[Robot, Overlay | None, Iterator[Log]]:
+    """:func:`robot_from` these logs, and all of them; the first is read only if that is needed."""
+    from steelyard.logs.several import with_first_taken
+
+    if UNRECORDED not in arguments.lock:
+        return (*robot_from(arguments), logs)
+    taken = with_first_taken(logs)
+    assert taken is not None  # the command line has at least one
+    return (*robot_from(arguments, taken[0]), taken[1])
+
+
+def locked_positions(given: list[str]) -> dict[str, float]:
+    """Positions (rad or m) by joint, from texts such as elbow=0.5."""
+    positions: dict[str, float] = {}
+    for text in given:
+        if text == UNRECORDED:
+            continue
+        name, equals, number = text.rpartition("=")
+        try:
+            position = float(number)
+        except ValueError:
+            equals = ""
+        if not (equals and name):
+            raise RobotError(
+                f"--lock is {shown(text)}; it must be JOINT=POSITION (rad or m), or {UNRECORDED}"
+            )
+        if name in positions:
+            raise RobotError(f"--lock is given twice for joint {shown(name)}; give it once")
+        positions[name] = position
+    return positions
