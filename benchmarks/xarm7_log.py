@@ -137,8 +137,10 @@ def simulate_log(seed: int, seconds: float = 30.0) -> tuple[Log, dict[str, float
 
 
 def true_model() -> Any:
-    """The true robot and its controller as a MuJoCo model; its commands are torques plus
-    POSITION_GAIN q + SPEED_GAIN v."""
+    """The true robot and its controller as a MuJoCo model.
+
+    A drive's torque is its command minus POSITION_GAIN q and SPEED_GAIN v.
+    """
     import mujoco
 
     spec = mujoco.MjSpec.from_string(robot.urdf_text(robot.true_inertials()))

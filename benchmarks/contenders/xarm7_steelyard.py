@@ -1,8 +1,8 @@
 """Contender: `steelyard identify FILE LOG` with every default.
 
-Writes the torque (n, 7) along the held-out motion, and prints ``{"seconds": ..., "cutoff_hz":
-..., "names": [...], "inside": [...]}``: whether each true base parameter is inside its 95 %
-interval. Usage: FILE.urdf LOG.csv MOTION.npz TORQUE.npy
+Writes the torque (n, 7) along the held-out motion, and prints ``{"seconds": ..., "names":
+[...], "inside": [...]}``: whether each true base parameter is inside its 95 % interval.
+Usage: FILE.urdf LOG.csv MOTION.npz TORQUE.npy
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ def main(urdf: str, log: str, motion: str, out: str) -> None:
     true = estimate.base.K @ found.model.theta(xarm7_robot.true_values())
     answer = {
         "seconds": seconds,
-        "cutoff_hz": estimate.runs[0].processing_as_used.cutoff_hz,
         "names": list(estimate.base.names),
         "inside": [
             bool(parameter.lower <= value <= parameter.upper)
