@@ -45,7 +45,7 @@ TORQUE_NOISE = np.array([0.10, 0.10, 0.08, 0.08, 0.05, 0.05, 0.05])
 """Standard deviation, N m."""
 FRICTION_TIME_CONSTANT_S = 2e-4
 """MuJoCo's friction is a soft constraint; its default of 20 ms lets a joint creep that friction
-holds, by up to some 0.05 rad/s. Two time steps are as stiff as MuJoCo allows."""
+holds. Two time steps are as stiff as MuJoCo allows."""
 
 
 @dataclass(frozen=True, eq=False)
