@@ -7,7 +7,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("steelyard", "numpy", "scipy", "numba", "pin")
+PACKAGES = ("steelyard", "numpy", "scipy", "numba", "pin", "mujoco")
 
 
 def describe() -> dict[str, object]:
