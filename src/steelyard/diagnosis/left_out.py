@@ -103,15 +103,11 @@ def scores(squares: Array, counts: Array, channels: Sequence[int] | None = None)
     )
 
 
-def best_of(trials: Sequence[Array], preferred: int, *, strict: bool = False) -> int:
+def best_of(trials: Sequence[Array], preferred: int) -> int:
     """The trial (n_parts,) with the smallest mean; ``preferred`` if it is as good.
 
-    As good: worse by at most 2 % of the best or, unless ``strict``, by one standard error of the
-    difference.
+    As good: worse by at most one standard error of the difference, or 2 % of the best.
     """
     given = np.array(trials)
-    means = given.mean(axis=1)
     good, _ = as_good_as_the_best(given, SAME)
-    if strict:
-        good = means <= (1.0 + SAME) * np.nanmin(means)
-    return preferred if good[preferred] else int(np.nanargmin(means))
+    return preferred if good[preferred] else int(np.nanargmin(given.mean(axis=1)))

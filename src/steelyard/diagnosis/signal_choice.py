@@ -1,17 +1,19 @@
 """Filters and friction widths, chosen by how well left-out parts of a log are predicted.
 
-Three choices, made on one log:
+Four choices, made on one log:
 
 cutoff          of the low-pass filter on positions. `automatic_cutoff` proposes one from the
                 spectrum of the positions; it is doubled or halved as long as that predicts better,
                 but not below four bandwidths of the motion.
 torque filter   the same filter on the torque and on Coulomb friction in the model, or none.
+dead band       torques below a tenth of a joint's speed (rms) are left out of the fit, or not.
 width           of Coulomb friction: sign(s), or clip(s / width, -1, 1) with a width of 2 to 40 % of
                 the joint's speed (rms); one share for all joints, or one for each.
 
 Each way is fitted to all parts of the log but one, and predicts the unfiltered torque of all
-samples of that part. The usual choice is kept where it predicts as well as the best: the proposed
-cutoff, a filtered torque, sign(s).
+samples of that part; torque filter and dead band are chosen by that error and the one outside the
+dead band, which count alike. The usual choice is kept where it predicts as well as the best: the
+proposed cutoff, an unfiltered torque, a dead band, sign(s).
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from steelyard.diagnosis.friction_width import SHARES, rms_speeds, shares_by_ter
 from steelyard.diagnosis.left_out import best_of, scores
 from steelyard.diagnosis.signal_ways import TorqueFilter, Way, Ways
 from steelyard.errors import EstimationError
+from steelyard.estimators.prior_weight import SAME
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
@@ -90,7 +93,7 @@ def choose_signals(
     record, v = _proposed(model, log, processing)
     open_widths = widths == "auto" and not any(record.dead_band.speeds.values())
     fixed = {} if widths == "auto" else dict(widths)
-    filters: tuple[TorqueFilter, ...] = ("same", "none")
+    filters: tuple[TorqueFilter, ...] = ("none", "same")
     if processing.torque_filter != "auto":
         filters = (processing.torque_filter,)
     elif record.cutoff_hz is None and processing.derivative != "savgol":
@@ -150,17 +153,21 @@ class _Search:
     ) -> SignalChoice:
         proposed = self.usual.cutoff_hz
         assert proposed != "auto"
-        way = self._best_share(Way(proposed, filters[0], 0.0, self.usual.velocity))
-        if proposed is not None and lowest is not None and highest is not None:
-            way = self._best_cutoff(way, proposed, lowest, highest)
-        others = [replace(way, torque_filter=one) for one in filters]
-        way = others[best_of([self.score(one) for one in others], 0)]
-        way = self._best_share(way)
+        first = self._best_share(Way(proposed, filters[0], 0.0, self.usual.velocity))
+        options = []
+        for one in filters:
+            way = replace(first, torque_filter=one)
+            if proposed is not None and lowest is not None and highest is not None:
+                way = self._best_cutoff(way, proposed, lowest, highest)
+            options.append(way)
+        if self.usual.dead_band == "auto" and self.ways.speeds:
+            options = [replace(way, dead_band=band) for way in options for band in (True, False)]
+        way = self._best_fit(options)
+        if self.ways.fixed is None:
+            way = replace(self._best_share(replace(way, dead_band=False)), dead_band=way.dead_band)
         ways = self.ways
         shares = None if ways.fixed is not None else shares_by_term(ways, way)
-        if self.usual.dead_band == "auto":
-            both = [replace(way, dead_band=one) for one in (True, False)]
-            way = both[best_of([self.score(one) for one in both], 0, strict=True)]
+        self.score(way)
         self._measured_velocity(way)
         trials = tuple(
             SignalTrial(one, float(score.mean())) for one, score in self.tried.items()
@@ -203,6 +210,17 @@ class _Search:
             if best != way:
                 break
         return (way, best)[best_of([self.score(way), self.score(best)], 0)]
+
+    def _best_fit(self, options: list[Way]) -> Way:
+        """The way to fit, by its errors on all samples and outside the dead band, which count
+        alike; the first of the options on a tie.
+        """
+        errors = []
+        for way in options:
+            outside = scores(*self.ways.squares(way, outside_band=bool(self.ways.speeds)))
+            errors.append(float(np.sqrt(self.score(way).mean() * outside.mean())))
+        best = int(np.nanargmin(errors))
+        return options[0 if errors[0] <= (1.0 + SAME) * errors[best] else best]
 
     def _measured_velocity(self, way: Way) -> None:
         """Try measured velocities where there are some and they are not used."""

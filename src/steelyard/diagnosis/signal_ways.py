@@ -89,9 +89,11 @@ class Ways:
             return self.model.with_widths(self.fixed)
         return self.model.with_widths({name: share * v for name, v in self.speeds.items()})
 
-    def squares(self, way: Way) -> tuple[Array, Array]:
-        """Squared errors and counts (n_parts, n_channels) on unfiltered torque."""
-        predicted = self.parts(replace(way, torque_filter="none", dead_band=False))
+    def squares(self, way: Way, *, outside_band: bool = False) -> tuple[Array, Array]:
+        """Squared errors and counts (n_parts, n_channels) on unfiltered torque: of all samples, or
+        of those outside the dead band.
+        """
+        predicted = self.parts(replace(way, torque_filter="none", dead_band=outside_band))
         return left_out_squares(self.parts(way), predicted, self.pull), predicted.counts
 
     def _parts(self, way: Way) -> Parts:

@@ -1,9 +1,9 @@
-"""Confidence intervals of constrained estimates, by resampling time blocks (bootstrap).
+"""Confidence intervals of constrained estimates, from the time blocks.
 
-Each resample draws as many blocks as there are, with replacement, and solves the constrained fit
-on their factors, without reading the samples again. The covariance of the solutions is that of the
-estimate, for any dependence within a block. With a prior, the covariance from the prior's own
-uncertainty is added.
+Without a prior by resampling (bootstrap): each resample draws as many blocks as there are, with
+replacement, and solves the constrained fit on their factors, without reading the samples again. The
+covariance of the solutions is that of the estimate, for any dependence within a block. With a prior
+by leaving out each block in turn; the covariance from the prior's own uncertainty is added.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from steelyard.estimators.entropic import drawn_prior_solver
 from steelyard.estimators.estimate import Spread
 from steelyard.estimators.parallel._packing import packed_blocks, unpacked_blocks
 from steelyard.estimators.parallel.workers import Shared, Solver, Workers
+from steelyard.estimators.pull import Pull
 from steelyard.regression.regression import Regression, triangle
 
 Array = NDArray[np.float64]
@@ -42,27 +43,53 @@ def resample(
     n_blocks = len(regression.keys)
     if n_blocks < MIN_BLOCKS:
         return None
+    if fit.pull is not None:
+        return _leave_out(n_blocks, fit, fit.pull, n_resamples, done, workers)
     counts = np.random.default_rng(seed).multinomial(
         n_blocks, np.full(n_blocks, 1.0 / n_blocks), size=n_resamples
     )
-    tasks = counts.astype(float)
-    if fit.pull is None:
-        drawn = workers.run(resample_solver, _shared(regression, fit), tasks, done)
-    else:
-        weights = np.tile([fit.pull.gamma, fit.pull.choice.terms], (n_resamples, 1))
-        tasks = np.column_stack([weights, tasks])
-        drawn = workers.run(drawn_prior_solver, fit.pull.shared, tasks, done)
-    drawn = drawn[np.isfinite(drawn).all(axis=1)]
-    if len(drawn) < 2:
-        raise EstimationError("the solver failed on all resamples of the time blocks")
+    drawn = workers.run(resample_solver, _shared(regression, fit), counts.astype(float), done)
+    drawn = _solved(drawn)
     away = drawn - fit.beta
     covariance = away.T @ away / len(drawn)
-    if fit.pull is not None:  # the prior determines what the data do not
-        covariance = covariance + fit.pull.covariance
-    else:
-        known = fit.free.determined
-        covariance = np.where(known[:, None] & known[None, :], covariance, np.nan)
+    known = fit.free.determined
+    covariance = np.where(known[:, None] & known[None, :], covariance, np.nan)
     return Spread("resampling", covariance, n_blocks - 1)
+
+
+def _leave_out(
+    n_blocks: int,
+    fit: ConstrainedFit,
+    pull: Pull,
+    most: int,
+    done: Callable[[int], None],
+    workers: Workers,
+) -> Spread:
+    """Covariance of an estimate with a prior over fits without one part of the blocks each, plus
+    that from the prior's own uncertainty.
+
+    With as many parts as blocks, or ``most`` parts of neighbours, this is the CR3 form of
+    `steelyard.estimators.cluster`: resampling would be too narrow with few blocks, since a prior
+    leaves less to vary than the least squares for which it is known to be safe.
+    """
+    parts = np.array_split(np.arange(n_blocks), min(n_blocks, max(most, MIN_BLOCKS)))
+    tasks = np.ones((len(parts), 2 + n_blocks))
+    tasks[:, :2] = pull.gamma, pull.choice.terms
+    for row, part in zip(tasks, parts, strict=True):
+        row[2 + part] = 0.0
+    without = _solved(workers.run(drawn_prior_solver, pull.shared, tasks, done))
+    away = without - fit.beta
+    n = len(without)
+    covariance = (n - 1) / n * (away.T @ away)
+    return Spread("cluster", covariance + pull.covariance, n - 1)
+
+
+def _solved(betas: Array) -> Array:
+    """The rows that were solved; refuses fewer than two."""
+    betas = betas[np.isfinite(betas).all(axis=1)]
+    if len(betas) < 2:
+        raise EstimationError("the solver failed on all resamples of the time blocks")
+    return betas
 
 
 def _shared(regression: Regression, fit: ConstrainedFit) -> dict[str, NDArray[Any]]:

@@ -40,6 +40,7 @@ from steelyard.estimators.prior_weight import (
     GRID,
     GROUPS,
     N_PAIRS,
+    Believable,
     GammaChoice,
     GammaRule,
     l_curve,
@@ -228,11 +229,10 @@ def _choose(
 
     K, dependent = regression.base.K, dependence(regression, system)
 
-    def believable(value: float, terms: float) -> bool:
+    def believable(value: float, terms: float) -> Believable:
         theta = _solve(problem, system, regression, value, metric, terms).theta
-        return influence(
-            problem, system, K, theta, value, terms, metric, dependent
-        ).believable
+        found = influence(problem, system, K, theta, value, terms, metric, dependent)
+        return Believable(found.believable, found.believable_terms)
 
     counts = regression.counts.sum(axis=1).astype(float)
     small = np.asarray(shared["small"], dtype=float)

@@ -4,12 +4,14 @@ With precisions H_d of the data and H_p of the prior, and H their sum, the estim
 H⁻¹ times the noise of the data, plus H⁻¹ H_p times the error of the prior. The prior's error is not
 known. Two estimates of it are added to the covariance of the noise:
 
-    H⁻¹ H_p H⁻¹ d            the error that its weight stands for, d the dependence of residuals;
-    Σ_k b_k b_kᵀ             with b_k = H⁻¹ H_p (u_k - u0_k), the error of body k in the direction in
-                             which the data moved it away from its prior.
+    H⁻¹ H_p H⁻¹ d s          the error that its weight stands for: d the dependence of residuals, s
+                             the strain, at least 1: how much further the data move the body, or all
+                             bodies together, from the prior than the weight predicts;
+    Σ_k b_k b_kᵀ             with b_k = H⁻¹ H_p (u_k - u0_k), the error of body k (and likewise of
+                             each term) in the direction in which the data moved it.
 
-The second is small where the prior is right, and covers the pull to a link that is wrong in the
-file while the others are right.
+Both are small where the prior is right. They cover the pull to a link that is wrong in the file
+while the others are right.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ class Influence:
     strain : (n_bodies,) divergence of each body of the problem from its prior, as a multiple of
         what gamma predicts; NaN without a prior. limit : (n_bodies,) the largest multiple that
         chance explains (95 %). pooled, pooled_limit : the same for all bodies together.
+    of_terms, of_terms_limit : the same for the terms, whose prior is zero.
     """
 
     covariance: Array
@@ -47,11 +50,18 @@ class Influence:
     limit: Array
     pooled: float
     pooled_limit: float
+    of_terms: float
+    of_terms_limit: float
 
     @property
     def believable(self) -> bool:
         """Whether the bodies are about as close to the prior as gamma predicts."""
         return self.pooled <= ALLOWED * self.pooled_limit
+
+    @property
+    def believable_terms(self) -> bool:
+        """Whether the terms are about as close to zero as their weight predicts."""
+        return self.of_terms <= ALLOWED * self.of_terms_limit
 
 
 def influence(
@@ -74,22 +84,44 @@ def influence(
     total = np.einsum("bk,bk->k", to_base.T, back)
     added = back.T @ of_prior @ back
     share = np.clip(1.0 - np.diag(added) / np.where(total > 0, total, 1.0), 0.0, 1.0)
-    covariance = dependent * added
     data_part = np.diag(np.linalg.solve(H, of_data))
     away = np.linalg.lstsq(problem.turn, theta - problem.origin, rcond=None)[0] - problem.start
     strain, limit, directions, distance = _strains(
         problem, theta, gamma, metric, dependent, data_part
     )
-    for k, body in enumerate(problem.bodies):
-        if problem.trust[k] > 0.0:
-            columns = list(body.columns)
-            pulled = problem.body_curvature(k, theta, gamma, metric) @ away[columns]
-            bias = back[columns].T @ pulled
-            covariance = covariance + np.outer(bias, bias)
     known = problem.trust > 0.0
     n = max(float(directions[known].sum()), 1.0)
     pooled = float(distance[known].sum()) / (dependent * n) if gamma > 0.0 else 0.0
-    return Influence(covariance, share, strain, limit, pooled, _chance(n))
+    covariance = dependent * added
+    for k, body in enumerate(problem.bodies):
+        if problem.trust[k] > 0.0:
+            columns = list(body.columns)
+            P, own = problem.body_curvature(k, theta, gamma, metric), back[columns]
+            covariance = covariance + dependent * max(strain[k] - 1.0, pooled - 1.0, 0.0) * (
+                own.T @ P @ own
+            )
+            bias = own.T @ (P @ away[columns])
+            covariance = covariance + np.outer(bias, bias)
+    rows, wish = problem.pulls(gamma, terms)
+    u = away + problem.start
+    pulled_terms = np.where(problem.of_terms, rows @ u - wish, 0.0)
+    biases = back.T @ (rows * pulled_terms[:, None]).T
+    covariance = covariance + biases @ biases.T
+    on_terms = np.any(problem.anchor[problem.of_terms] != 0.0, axis=0)
+    n_terms = max(float(data_part[on_terms].sum()), 1.0)
+    of_terms = float(pulled_terms @ pulled_terms) / (dependent * n_terms)
+    own = back.T @ rows[problem.of_terms].T
+    covariance = covariance + dependent * max(of_terms - 1.0, 0.0) * (own @ own.T)
+    return Influence(
+        covariance,
+        share,
+        strain,
+        limit,
+        pooled,
+        _chance(n),
+        of_terms,
+        _chance(n_terms),
+    )
 
 
 def _strains(

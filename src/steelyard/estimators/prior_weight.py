@@ -66,6 +66,14 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class Believable:
+    """Whether the bodies and the terms of a fit are as close to the prior as their weights say."""
+
+    bodies: bool
+    terms: bool
+
+
+@dataclass(frozen=True)
 class GammaChoice:
     """The chosen weights, the rule that chose them ("given" if the user did), and the trials.
 
@@ -115,15 +123,15 @@ def leave_blocks_out(
     n_values: Array,
     sigma: float,
     solve_all: Callable[[Array], Array],
-    believable: Callable[[float, float], bool],
+    believable: Callable[[float, float], Believable],
 ) -> GammaChoice:
     """The largest weights whose fits predict left-out blocks as well as the best ones.
 
     rows : (n_blocks, n_base + 1, n_base + 1) weighted factors. n_values : (n_blocks,) torque
     values in each. solve_all : from rows of (gamma, weight of terms, weight of each block) to rows
-    of base parameters, NaN where a solve failed. believable : whether the bodies of the fit with
-    these weights are about as close to the prior as gamma predicts; if this holds for no gamma,
-    the one with the best prediction is chosen.
+    of base parameters, NaN where a solve failed. believable : whether the bodies and the terms of
+    the fit with these weights are about as close to the prior as their weights predict; if this
+    holds for no weight, the one with the best prediction is chosen.
     """
     n_blocks = len(rows)
     groups = parts_of(n_values)
@@ -142,8 +150,9 @@ def leave_blocks_out(
     centre = COARSE[int(np.flatnonzero(good).max())]
     of_terms = scores([(centre, terms) for terms in TERM_GRID])
     means = of_terms.mean(axis=1)
-    near = np.flatnonzero(means <= (1.0 + TIE) * np.nanmin(means))
-    terms = TERM_GRID[int(near.max())] if len(near) else usual_term_weight(centre)
+    near = [k for k, mean in enumerate(means) if mean <= (1.0 + TIE) * np.nanmin(means)]
+    fine = [k for k in near if believable(centre, TERM_GRID[k]).terms]
+    terms = TERM_GRID[max(fine, default=int(np.nanargmin(means)))]
     term_trials = tuple(
         Trial(centre, float(mean), float("nan"), k in near, weight)
         for k, (weight, mean) in enumerate(zip(TERM_GRID, means, strict=True))
@@ -156,7 +165,7 @@ def leave_blocks_out(
     )
     chosen = min((t for t in trials if t.as_good), key=lambda t: t.score)
     for trial in reversed(trials):
-        if trial.as_good and believable(trial.gamma, terms):
+        if trial.as_good and believable(trial.gamma, terms).bodies:
             chosen = trial
             break
     return GammaChoice(chosen.gamma, "leave-blocks-out", terms, trials, term_trials)
