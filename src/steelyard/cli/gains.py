@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from steelyard.cli.logs import add_column_arguments, columns_from, read_logs
 from steelyard.cli.output import Output, progress
 from steelyard.cli.processing import (
     add_processing_arguments,
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="confidence level of the intervals (default: 0.95)",
     )
+    add_column_arguments(parser)
     add_processing_arguments(parser)
 
 
@@ -59,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.signals.processing import Processing
 
     processing = processing_from(arguments, Processing())
+    columns = columns_from(arguments)
     payload = Payload.of(
         arguments.payload,
         arguments.mass,
@@ -71,8 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
     with progress() as shown:
         found = identify_gains(
             robot,
-            results.read_logs(arguments.empty, shown),
-            results.read_logs(arguments.loaded, shown),
+            read_logs(arguments.empty, shown, columns),
+            read_logs(arguments.loaded, shown, columns),
             payload,
             terms=terms_from_overlay(robot, overlay),
             processing=processing,

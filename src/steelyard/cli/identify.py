@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from steelyard._files.access import refuse_overwriting
 from steelyard.cli.constraints import add_constraint_arguments, constraints_from
+from steelyard.cli.logs import add_column_arguments, columns_from, read_logs
 from steelyard.cli.output import Output, output_folder, progress
 from steelyard.cli.prior import add_prior_arguments, gamma_from, prior_from
 from steelyard.cli.processing import (
@@ -88,6 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="confidence level of the intervals (default: 0.95)",
     )
     parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all)")
+    add_column_arguments(parser)
     add_processing_arguments(parser)
 
 
@@ -108,6 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     level = checked_level(arguments.level)
     processing = processing_from(arguments, Processing())
+    columns = columns_from(arguments)
     overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
     robot = read_robot(arguments.robot, gravity=arguments.gravity, overlay=overlay)
     folder = None if arguments.out is None else output_folder(arguments.out)
@@ -122,8 +125,8 @@ def run(arguments: argparse.Namespace) -> int:
     with progress() as shown:
         found = identify(
             robot,
-            results.read_logs(arguments.logs, shown),
-            validate_on=results.read_logs(arguments.validate_on, shown),
+            read_logs(arguments.logs, shown, columns),
+            validate_on=read_logs(arguments.validate_on, shown, columns),
             terms=terms,
             method=arguments.method,
             prior=checked_prior(arguments),

@@ -29,6 +29,7 @@ from steelyard.signals.derivatives import half_width
 from steelyard.signals.drives import joint_side
 from steelyard.signals.filters import settling_time_s
 from steelyard.signals.motion import Measurements, Motion
+from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord
 
@@ -61,13 +62,14 @@ def prepare(log: Log, model: Model | Robot, processing: Processing | None = None
     model : its Coulomb terms say to which speeds the dead band applies; a robot means
         ``Model(robot)``, with the default terms.
 
-    In this order: motors to joints, where the robot has a transmission; match joints and units;
-    unwrap; bridge short gaps and bring the stamps to a uniform grid; low-pass; differentiate;
-    trim; decimate; drop torque in the dead band.
+    In this order: name joints that the log only numbers; motors to joints, where the robot has a
+    transmission; match joints and units; unwrap; bridge short gaps and bring the stamps to a
+    uniform grid; low-pass; differentiate; trim; decimate; drop torque in the dead band.
     """
     processing = processing or Processing()
     robot = _robot_of(model)
     content_hash = log.content_hash
+    log, by_number = name_numbered_joints(log, robot)
     log, computed = joint_side(log, robot)
     joints, extra = match_joints(log, robot)
     if not isinstance(model, Model):
@@ -147,7 +149,7 @@ def prepare(log: Log, model: Model | Robot, processing: Processing | None = None
     )
     limits = beyond_limits(robot, {joint: even[joint, "position"] for joint in joints})
     stuck = constant_torques({joint: even[joint, "torque"] for joint in joints})
-    findings = (*doubts, *limits, *stuck, *moving_locked_joints(log, robot))
+    findings = (*by_number, *doubts, *limits, *stuck, *moving_locked_joints(log, robot))
     return Prepared(motion, used, whole, record, findings)
 
 

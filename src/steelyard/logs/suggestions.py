@@ -1,0 +1,133 @@
+"""Which column was probably meant for a signal that a log lacks."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher, get_close_matches
+
+from steelyard.errors import LONGEST_TEXT, is_name, shown
+from steelyard.logs.columns import QUANTITY_OF, split_unit
+from steelyard.logs.foreign_names import AMBIGUOUS
+from steelyard.logs.log import Key, Log
+
+LIKENESS = 0.75
+"""Share of letters in common from which two names of joints are taken for the same."""
+
+MOST_COLUMNS = 1000
+"""Comparing names takes time for each, and a hostile file may have very many."""
+
+MOST_OPTIONS = 4
+
+WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+NO_NAMES = ("joint", "jnt", "axis")
+QUANTITY_WORDS = [word for word in QUANTITY_OF if word not in AMBIGUOUS]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A column that is not used, as it may be read: the letters of a joint, and a quantity."""
+
+    column: str
+    letters: str
+    quantity: str
+
+
+def map_option(signal: str, column: str) -> str:
+    """The option that takes ``column`` as ``signal``, as it is typed in a shell."""
+    if not is_name(column):
+        column = "COLUMN"
+    return f"--map {shlex.quote(f'{signal}={column}')}"
+
+
+def probable_columns(log: Log, lacking: Sequence[Key], used: Collection[str]) -> dict[Key, str]:
+    """Columns of the log that are probably the lacking signals; none where two are as likely.
+
+    used : joints whose columns are what their names say.
+    """
+    candidates = _candidates(log, used)
+    likeness: dict[tuple[Key, str], float] = {}
+    for key in lacking:
+        letters = _letters(WORD.findall(key[0]))
+        for one in candidates:
+            if one.quantity == key[1]:
+                share = _likeness(letters, one.letters)
+                if share >= LIKENESS:
+                    likeness[key, one.column] = share
+    found = {}
+    for (key, column), share in likeness.items():
+        rivals = [
+            other
+            for (of, name), other in likeness.items()
+            if (of, name) != (key, column) and (of == key or name == column)
+        ]
+        if share > max(rivals, default=0.0):
+            found[key] = column
+    return found
+
+
+def suggestion(log: Log, lacking: Sequence[Key], used: Collection[str]) -> str:
+    """``; probably meant: --map ...`` with options to type, or an empty text."""
+    lacking = list(lacking)[: 10 * MOST_OPTIONS]
+    found = probable_columns(log, lacking, used)
+    if not found:
+        return ""
+    options = _options(found)
+    more = len(options) - MOST_OPTIONS
+    text = " ".join(options[:MOST_OPTIONS])
+    first = next(iter(found.values()))
+    rest = f" and {more} more like these" if more > 0 else ""
+    return f"; {shown(first)} was probably meant: use {text}{rest}"
+
+
+def _options(found: dict[Key, str]) -> list[str]:
+    """One option for each column, or one with * for all that follow the same pattern."""
+    patterns: dict[tuple[str, str], list[Key]] = {}
+    for (joint, quantity), column in found.items():
+        bare = split_unit(column)[0]
+        pattern = bare.replace(joint, "*", 1) if joint in bare and "*" not in bare else ""
+        patterns.setdefault((quantity, pattern), []).append((joint, quantity))
+    options = []
+    for (quantity, pattern), keys in patterns.items():
+        if pattern and len(keys) > 1:
+            options.append(map_option(f"*.{quantity}", pattern))
+        else:
+            options += [map_option(".".join(key), split_unit(found[key])[0]) for key in keys]
+    return options
+
+
+def _candidates(log: Log, used: Collection[str]) -> list[Candidate]:
+    """Columns of joints that the robot does not have, and columns that are not recognised."""
+    candidates = []
+    for (joint, quantity), column in list(log.columns.items())[:MOST_COLUMNS]:
+        if joint not in used:
+            candidates.append(Candidate(column, _letters(WORD.findall(joint)), quantity))
+    for column in log.ignored[:MOST_COLUMNS]:
+        words = WORD.findall(split_unit(column)[0][:LONGEST_TEXT])
+        for word, others in ((words[-1:], words[:-1]), (words[:1], words[1:])):
+            quantity = _quantity(word[0].lower()) if word and others else None
+            if quantity is not None:
+                candidates.append(Candidate(column, _letters(others), quantity))
+                break
+    return candidates
+
+
+def _quantity(word: str) -> str | None:
+    """The quantity that a word means, also where a letter is wrong."""
+    close = get_close_matches(word, QUANTITY_WORDS, n=1, cutoff=LIKENESS)
+    return QUANTITY_OF[close[0]] if close else None
+
+
+def _letters(words: Sequence[str]) -> str:
+    """The letters and digits of a joint's name, without words that many names have."""
+    lower = [word.lower() for word in words]
+    return "".join([word for word in lower if word not in NO_NAMES] or lower)[:LONGEST_TEXT]
+
+
+def _likeness(one: str, other: str) -> float:
+    if not one or not other:
+        return 0.0
+    matcher = SequenceMatcher(None, one, other)
+    return matcher.ratio() if matcher.quick_ratio() >= LIKENESS else 0.0
