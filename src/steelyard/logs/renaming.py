@@ -68,15 +68,17 @@ def renamed(
 
 def _pairs(signal: str, column: str, names: Sequence[str], where: str) -> Iterator[tuple[str, str]]:
     """Columns of the file and the signals that they hold."""
-    if "*" not in signal:
+    # the star of N*m stands for itself
+    bare, bare_column = split_unit(signal)[0], split_unit(column)[0]
+    if "*" not in bare:
         yield _found(column, names, where), signal
         return
-    if signal.count("*") != 1 or column.count("*") != 1:
+    if bare.count("*") != 1 or bare_column.count("*") != 1:
         raise LogError(
             f"{where}: {shown(signal)} = {shown(column)} must have one * on both sides, as in "
             "tau*=TorqueCur*"
         )
-    start, end = column.split("*")
+    start, _, end = column.partition("*")
     middles = {name: _middle(name, start, end) for name in names}
     if not any(middles.values()):
         raise LogError(
@@ -85,7 +87,7 @@ def _pairs(signal: str, column: str, names: Sequence[str], where: str) -> Iterat
         )
     for name, middle in middles.items():
         if middle:
-            yield name, signal.replace("*", middle)
+            yield name, signal.replace("*", middle, 1)
 
 
 def _middle(name: str, start: str, end: str) -> str:
@@ -126,7 +128,7 @@ def _with_unit(signal: str, source: str, where: str, tables: bool) -> str:
     quantity = table[0] if table is not None else parsed.quantity if parsed is not None else ""
     stated, own = split_unit(signal)[1], split_unit(source)[1]
     known: Mapping[str, object] = TIME_UNITS if quantity == "time" else UNITS[quantity]
-    if own not in known:
+    if own is None or own not in known:
         return signal
     if stated is None:
         return f"{signal}[{own}]"

@@ -107,9 +107,9 @@ def _candidates(log: Log, used: Collection[str]) -> list[Candidate]:
     for column in log.ignored[:MOST_COLUMNS]:
         words = WORD.findall(split_unit(column)[0][:LONGEST_TEXT])
         for word, others in ((words[-1:], words[:-1]), (words[:1], words[1:])):
-            quantity = _quantity(word[0].lower()) if word and others else None
-            if quantity is not None:
-                candidates.append(Candidate(column, _letters(others), quantity))
+            meant = _quantity(word[0].lower()) if word and others else None
+            if meant is not None:
+                candidates.append(Candidate(column, _letters(others), meant))
                 break
     return candidates
 

@@ -89,7 +89,8 @@ def _first_number(log: Log, robot: Robot, numbers: dict[str, int]) -> int:
     raise LogError(
         f"log '{log.name}' numbers its joints ({words}), but the {n_joints} free joints of robot "
         f"'{robot.name}' ({listed(robot.joint_names)}) need all numbers from 1 to {n_joints}, or "
-        f"from 0 to {n_joints - 1}; {_remedy(log, robot.joint_names[0], numbers)}, or lock joints that were not recorded"
+        f"from 0 to {n_joints - 1} (fixed and locked joints are not counted); "
+        f"{_remedy(log, robot.joint_names[0], numbers)}"
     )
 
 
