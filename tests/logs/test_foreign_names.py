@@ -148,7 +148,10 @@ def test_any_header_is_read_or_refused(names: list[str], mapped: list[str]) -> N
         (["t", "__time", "q1"], "'t' and '__time' both give time; choose one with --map time=t"),
         (["time", "q" + 5000 * "9"], "no column is named like"),
         (["time", "\x1b[31mq\n1"], "no column is named like"),
-        (["time", "elbow.postion"], "'postion' in 'elbow.postion' is no quantity.*'position'"),
+        (
+            ["time", "elbow.postion"],
+            "'elbow.postion' looks like a position: name it with --map JOINT.position=elbow.pos",
+        ),
         (["tiem", "q1"], r"'tiem' is not \(did you mean 'time'\?\)"),
         (["sec", "q1"], "no time column"),
         (["sec", "nsec", "nanosec", "q1"], "both give time"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from steelyard.errors import LogError, did_you_mean, quoted_list, shown
 from steelyard.logs.columns import QUANTITIES, TIME_NAMES, LogColumn, parse_column
 from steelyard.logs.renaming import NamedColumn, renamed
-from steelyard.logs.suggestions import map_option
+from steelyard.logs.suggestions import likely_quantity, map_option
 
 Columns = tuple[LogColumn | None, ...]
 
@@ -27,8 +27,7 @@ def parse_header(
     if not any(column is not None and column.quantity in QUANTITIES for column in found):
         raise LogError(
             f"{where}: no column is named like elbow.position[rad], elbow.torque[N*m] or q1; the "
-            f"columns are {quoted_list(names)}{_misspelt(names)}; --map elbow.position=COLUMN "
-            "names one"
+            f"columns are {quoted_list(names)}{_nearly_named(names)}"
         )
     pairs = zip(names, found, strict=True)
     return found, tuple(name for name, column in pairs if column is None)
@@ -93,11 +92,11 @@ def _like_time(name: str) -> str:
     return f" ({shown(name)} is not{close})" if close and name.lower() not in TIME_NAMES else ""
 
 
-def _misspelt(names: Sequence[str]) -> str:
-    """A hint for the first column whose quantity is misspelt."""
+def _nearly_named(names: Sequence[str]) -> str:
+    """What to type for the first column that looks like a signal."""
     for name in names[:1000]:
-        joint, dot, word = name.rpartition(".")
-        hint = did_you_mean(word.lower(), QUANTITIES) if dot and joint else ""
-        if hint:
-            return f"; {shown(word)} in {shown(name)} is no quantity{hint}"
-    return ""
+        quantity = likely_quantity(name)
+        if quantity is not None:
+            option = map_option(f"JOINT.{quantity}", name)
+            return f"; {shown(name)} looks like a {quantity}: name it with {option}"
+    return "; name them with --map JOINT.position=COLUMN"

@@ -42,6 +42,12 @@ def map_option(signal: str, column: str) -> str:
     return f"--map {shlex.quote(f'{signal}={column}')}"
 
 
+def likely_quantity(column: str) -> str | None:
+    """The quantity of which a column that is not recognised may be; None if nothing tells."""
+    found = _as_signal(column)
+    return None if found is None else found.quantity
+
+
 def probable_columns(log: Log, lacking: Sequence[Key], used: Collection[str]) -> dict[Key, str]:
     """Columns of the log that are probably the lacking signals; none where two are as likely.
 
@@ -104,14 +110,18 @@ def _candidates(log: Log, used: Collection[str]) -> list[Candidate]:
     for (joint, quantity), column in list(log.columns.items())[:MOST_COLUMNS]:
         if joint not in used:
             candidates.append(Candidate(column, _letters(WORD.findall(joint)), quantity))
-    for column in log.ignored[:MOST_COLUMNS]:
-        words = WORD.findall(split_unit(column)[0][:LONGEST_TEXT])
-        for word, others in ((words[-1:], words[:-1]), (words[:1], words[1:])):
-            meant = _quantity(word[0].lower()) if word and others else None
-            if meant is not None:
-                candidates.append(Candidate(column, _letters(others), meant))
-                break
+    candidates += [one for name in log.ignored[:MOST_COLUMNS] if (one := _as_signal(name))]
     return candidates
+
+
+def _as_signal(column: str) -> Candidate | None:
+    """A column that is not recognised, if its last or first word nearly is a quantity."""
+    words = WORD.findall(split_unit(column)[0][:LONGEST_TEXT])
+    for word, others in ((words[-1:], words[:-1]), (words[:1], words[1:])):
+        quantity = _quantity(word[0].lower()) if word and others else None
+        if quantity is not None:
+            return Candidate(column, _letters(others), quantity)
+    return None
 
 
 def _quantity(word: str) -> str | None:

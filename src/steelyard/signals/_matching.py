@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import LogError, SignalError, listed
+from steelyard.errors import LogError, SignalError, is_name, listed, shown
 from steelyard.logs.columns import SLIDING_UNITS, TURNING_UNITS
 from steelyard.logs.log import Log
 from steelyard.logs.suggestions import suggestion
@@ -41,11 +41,13 @@ def match_joints(log: Log, robot: Robot) -> tuple[tuple[str, ...], tuple[str, ..
     absent = [joint for joint in joints if joint not in log.joints]
     extra = tuple(joint for joint in log.joints if joint not in joints)
     if absent:
-        lacking = [(joint, quantity) for quantity in NEEDED for joint in absent]
+        wanted = [(joint, quantity) for quantity in NEEDED for joint in joints]
+        lacking = [key for key in wanted if key not in log.signals]
         meant = suggestion(log, lacking, joints)
+        strangers = [name if is_name(name) else shown(name) for name in extra]
         raise LogError(
             f"log '{log.name}' lacks joints of robot '{robot.name}': {listed(absent)}; "
-            f"in the log but not in the robot: {listed(extra)}"
+            f"in the log but not in the robot: {listed(strangers)}"
             f"{meant or f'; name the columns, as with --map {absent[0]}.position=COLUMN'}, "
             "or lock the joints that were not recorded"
         )
