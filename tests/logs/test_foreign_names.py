@@ -144,6 +144,7 @@ def test_any_header_is_read_or_refused(names: list[str], mapped: list[str]) -> N
     ("names", "words"),
     [
         (["time", "q1", "q01"], "'q1' and 'q01' both give the position of '#1'"),
+        (["time", "q1", "q1"], "'q1' and 'q1' both give .*; give them different names"),
         (["time", "q1", "position_1"], "choose one with --map '#1.position=q1'"),
         (["t", "__time", "q1"], "'t' and '__time' both give time; choose one with --map time=t"),
         (["time", "q" + 5000 * "9"], "no column is named like"),

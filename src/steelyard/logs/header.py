@@ -72,9 +72,12 @@ def _refuse_repeats(
         if key in seen:
             signal = f"{column.joint}.{column.quantity}" if column.joint else "time"
             what = f"the {column.quantity} of {shown(column.joint)}" if column.joint else "time"
+            choice = f"choose one with {map_option(signal, seen[key])}"
+            if seen[key] == one.source:
+                choice = "give them different names"
             raise LogError(
                 f"{where}: columns {shown(seen[key])} and {shown(one.source)} both give {what}; "
-                f"choose one with {map_option(signal, seen[key])}"
+                f"{choice}"
             )
         seen[key] = one.source
 

@@ -62,16 +62,17 @@ def probable_columns(log: Log, lacking: Sequence[Key], used: Collection[str]) ->
                 share = _likeness(letters, one.letters)
                 if share >= LIKENESS:
                     likeness[key, one.column] = share
-    found = {}
+    shares: dict[Key | str, list[float]] = {}
     for (key, column), share in likeness.items():
-        rivals = [
-            other
-            for (of, name), other in likeness.items()
-            if (of, name) != (key, column) and (of == key or name == column)
-        ]
-        if share > max(rivals, default=0.0):
-            found[key] = column
-    return found
+        shares.setdefault(key, []).append(share)
+        shares.setdefault(column, []).append(share)
+    best = {name: max(found) for name, found in shares.items()}
+    alone = {name for name, found in shares.items() if found.count(best[name]) == 1}
+    return {
+        key: column
+        for (key, column), share in likeness.items()
+        if share == best[key] == best[column] and key in alone and column in alone
+    }
 
 
 def suggestion(log: Log, lacking: Sequence[Key], used: Collection[str]) -> str:
