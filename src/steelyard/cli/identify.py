@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from steelyard._files.access import refuse_overwriting
 from steelyard.cli.constraints import add_constraint_arguments, constraints_from
+from steelyard.cli.logs import add_column_arguments, columns_from, read_logs
 from steelyard.cli.output import Output, output_folder, progress
 from steelyard.cli.prior import add_prior_arguments, gamma_from, prior_from
 from steelyard.cli.processing import add_processing_arguments, processing_from
@@ -85,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="confidence level of the intervals (default: 0.95)",
     )
     parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all)")
+    add_column_arguments(parser)
     add_processing_arguments(parser)
 
 
@@ -104,9 +106,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     level = checked_level(arguments.level)
     processing = processing_from(arguments, Processing())
+    columns = columns_from(arguments)
     files: dict[str, Path] = {}
     with progress() as shown:
-        logs = results.read_logs(arguments.logs, shown)
+        logs = read_logs(arguments.logs, shown, columns)
         robot, overlay, logs = robot_for_logs(arguments, logs)
         folder = None if arguments.out is None else output_folder(arguments.out)
         if folder is not None:
@@ -118,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = identify(
             robot,
             logs,
-            validate_on=results.read_logs(arguments.validate_on, shown),
+            validate_on=read_logs(arguments.validate_on, shown, columns),
             terms=terms,
             keep_angles=True,  # turned already, unless they are to be kept
             method=arguments.method,

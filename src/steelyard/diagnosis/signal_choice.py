@@ -31,6 +31,7 @@ from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
 from steelyard.signals.filters import settling_time_s
+from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord
@@ -49,8 +50,7 @@ CLEARLY_BETTER = 0.98
 
 @dataclass(frozen=True)
 class SignalTrial:
-    """A way to prepare the log, and the mean squared error of left-out parts with it, in units of
-    the noise."""
+    """A way to prepare the log, and its mean squared error on left-out parts over that of the noise."""
 
     way: Way
     score: float
@@ -87,6 +87,7 @@ def choose_signals(
     A dead band leaves out the torques for which the width of friction matters: with one, Coulomb
     friction keeps its sign.
     """
+    log, _ = name_numbered_joints(log, model.robot)
     record, v = _proposed(model, log, processing)
     open_widths = widths == "auto" and not any(record.dead_band.speeds.values())
     fixed = {} if widths == "auto" else dict(widths)
@@ -162,9 +163,7 @@ class _Search:
             both = [replace(way, dead_band=one) for one in (True, False)]
             way = both[best_of([self.score(one) for one in both], 0, strict=True)]
         self._measured_velocity(way)
-        trials = tuple(
-            SignalTrial(one, float(score.mean())) for one, score in self.tried.items()
-        )
+        trials = tuple(SignalTrial(one, float(score.mean())) for one, score in self.tried.items())
         return SignalChoice(
             replace(
                 self.usual,

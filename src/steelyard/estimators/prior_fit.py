@@ -230,9 +230,7 @@ def _choose(
 
     def believable(value: float, terms: float) -> bool:
         theta = _solve(problem, system, regression, value, metric, terms).theta
-        return influence(
-            problem, system, K, theta, value, terms, metric, dependent
-        ).believable
+        return influence(problem, system, K, theta, value, terms, metric, dependent).believable
 
     counts = regression.counts.sum(axis=1).astype(float)
     small = np.asarray(shared["small"], dtype=float)

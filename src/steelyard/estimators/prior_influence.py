@@ -1,12 +1,12 @@
-"""The influence of a prior on an estimate: how far bodies are from it, and what it may add in error.
+"""The influence of a prior on an estimate: how far bodies are from it, and what error it may add.
 
 With precisions H_d of the data and H_p of the prior, and H their sum, the estimate's error is
 H⁻¹ times the noise of the data, plus H⁻¹ H_p times the error of the prior. The prior's error is not
 known. Two estimates of it are added to the covariance of the noise:
 
     H⁻¹ H_p H⁻¹ d            the error that its weight stands for, d the dependence of residuals;
-    Σ_k b_k b_kᵀ             with b_k = H⁻¹ H_p (u_k - u0_k), the error of body k in the direction in
-                             which the data moved it away from its prior.
+    Σ_k b_k b_kᵀ             with b_k = H⁻¹ H_p (u_k - u0_k), the error of body k in the direction
+                             in which the data moved it away from its prior.
 
 The second is small where the prior is right, and covers the pull to a link that is wrong in the
 file while the others are right.

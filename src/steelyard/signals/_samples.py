@@ -126,9 +126,7 @@ def joined(parts: Sequence[Samples]) -> Samples:
         np.concatenate([getattr(part, name) for part in parts])
         for name in ("time", "q", "v", "a", "tau", "unfiltered")
     )
-    return Samples(
-        *arrays, friction, first.velocity_from, first.acceleration_from, first.trimmed_s
-    )
+    return Samples(*arrays, friction, first.velocity_from, first.acceleration_from, first.trimmed_s)
 
 
 def long_enough(
@@ -145,9 +143,7 @@ def long_enough(
     if not used:
         longest = max(pieces, key=len)
         if cutoff is not None:
-            check_length(
-                len(longest), cutoff, processing.filter_order, longest.base.rate_hz, name
-            )
+            check_length(len(longest), cutoff, processing.filter_order, longest.base.rate_hz, name)
         trim(len(longest), longest.base.rate_hz, cutoff, processing, name)
     return used
 
