@@ -529,13 +529,14 @@ def test_a_result_states_the_joints_that_its_overlay_locked(capsys, tmp_path, fi
 
 def test_errors_say_what_they_cover(capsys, tmp_path, files):
     """The last line and the report say how torques were filtered and how many were left out."""
-    argv = ("--validate-on", files["test"], "--cutoff-hz", "9", "-o", tmp_path)
+    options = ("--cutoff-hz", "9", "--torque-filter", "same", "--dead-band", "tenth")
+    argv = ("--validate-on", files["test"], *options, "-o", tmp_path)
     code, out, _ = run(capsys, "identify", files["robot"], files["train"], *argv)
     assert code == 0
     document = json.loads((tmp_path / "result.json").read_text())
     (record,) = document["record"]["runs"]
     left_out = sum(record["dead_band"]["samples"].values()) / (2 * record["samples_out"])
-    covered = f"torque low-passed at 9 Hz; {100 * left_out:.2g} % of torques left out near standst"
+    covered = f"torque low-passed at 9 Hz; {100 * left_out:.2g} % of torques left out by the dead"
     assert covered in out
     report = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert covered in report

@@ -153,7 +153,8 @@ def show_validation(output: Output, held_out: HeldOut) -> None:
                 strict=True,
             )
         ],
-        title=f"Prediction of each joint (N m or N), on {held_out.data}",
+        title=f"Prediction of each joint (N m or N), on {held_out.data}, "
+        "without torques near standstill",
         left=("joint",),
     )
     if len(held_out.runs) > 1:

@@ -141,12 +141,13 @@ def leave_blocks_out(
     good, _ = as_good_as_the_best(first, INDIFFERENT)
     centre = COARSE[int(np.flatnonzero(good).max())]
     of_terms = scores([(centre, terms) for terms in TERM_GRID])
+    _, errors = as_good_as_the_best(of_terms, TIE)
     means = of_terms.mean(axis=1)
-    near = np.flatnonzero(means <= (1.0 + TIE) * np.nanmin(means))
-    terms = TERM_GRID[int(near.max())] if len(near) else usual_term_weight(centre)
+    near = means <= (1.0 + TIE) * np.nanmin(means)
+    terms = TERM_GRID[int(np.flatnonzero(near).max())]
     term_trials = tuple(
-        Trial(centre, float(mean), float("nan"), k in near, weight)
-        for k, (weight, mean) in enumerate(zip(TERM_GRID, means, strict=True))
+        Trial(centre, float(mean), float(error), bool(tied), weight)
+        for weight, mean, error, tied in zip(TERM_GRID, means, errors, near, strict=True)
     )
     found = scores([(gamma, terms) for gamma in GRID])
     good, errors = as_good_as_the_best(found, INDIFFERENT)
