@@ -331,6 +331,7 @@ def test_identify_takes_its_options(capsys, files):
         *("--savgol-order", "3", "--trim-s", "0.5", "0.25", "--decimate", "2"),
         *("--max-gap-s", "0.1", "--interpolation", "cubic", "--sample-rate-hz", "100"),
         *("--dead-band", "elbow=0.1", "--still-joints", "keep", "--level", "0.9"),
+        *("--friction-width", "elbow=0.02", "--friction-width", "shoulder=0"),
         *("--threads", "1", "--gravity", "0", "-9.81", "0"),
     ]
     code, out, _ = run(capsys, "identify", files["robot"], files["train"], *argv, "--json")
@@ -354,6 +355,8 @@ def test_identify_takes_its_options(capsys, files):
     )
     assert recorded["processing"] == expected.as_record()
     assert recorded["dead_band"]["speeds"] == {"elbow": 0.1}
+    assert {t["owner"]: t.get("width", 0.0) for t in document["model"]["terms"]
+            if t["kind"] == "coulomb"} == {"shoulder": 0.0, "elbow": 0.02}  # fmt: skip
     assert document["estimate"]["method"] == "ols"
     assert document["estimate"]["interval_level"] == 0.9
     assert document["robot"]["gravity"] == [0.0, -9.81, 0.0]

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from small_arm import write_arm, write_run
+from small_arm import JOINT, URDF, write_arm, write_run
 
 from steelyard.cli import main
 
@@ -101,6 +101,49 @@ def test_refusals(capsys, files, name, options, words):
         assert err.startswith("steelyard: error: ")
         assert err.count("\n") == 1
         assert words in err
+
+
+GIVEN = ("--cutoff-hz", "10", "--torque-filter", "same", "--dead-band", "tenth")
+
+
+@pytest.mark.parametrize("lock", [("grip=1.5",), ("unrecorded",), ("grip=1.5", "unrecorded")])
+def test_numbers_of_a_robot_with_an_unrecorded_joint(capsys, files, tmp_path, lock):
+    """A numbered log and a joint that it lacks: the same result as by name."""
+    grip = JOINT.format(name="grip", parent="fore", child="finger", xyz="0.1 0 0", axis="0 0 1")
+    text = URDF.replace("</robot>", f'<link name="finger"/>{grip}</robot>')
+    text = text.replace('"shoulder"', '"arm_joint1"').replace('"elbow"', '"arm_joint2"')
+    robot = write_arm(tmp_path, text.replace('lower="-2.5"', 'lower="0.5"'))
+    named = tmp_path / "named.csv"
+    names = {"shoulder.": "arm_joint1.", "elbow.": "arm_joint2."}
+    content = files["good"].read_text()
+    for old, new in names.items():
+        content = content.replace(old, new)
+    named.write_text(content)
+    expected, _ = parameters(capsys, robot, named, "--lock", "grip=1.5", *GIVEN)
+    options = [part for one in lock for part in ("--lock", one)]
+    values, codes = parameters(capsys, robot, files["numbers"], *options, *GIVEN)
+    assert values == expected
+    assert {"joints-by-number", "locked-joints"} <= set(codes)
+
+
+def test_numbers_count_a_joint_that_is_locked(capsys, files):
+    """q2 is that of the elbow, whether it is locked or not; a warning says that it moves."""
+    options = ("--lock", "elbow=0.5", *GIVEN)
+    expected, named = parameters(capsys, files["robot"], files["good"], *options)
+    values, codes = parameters(capsys, files["robot"], files["numbers"], *options)
+    assert values == expected
+    assert sorted(codes) == sorted([*named, "joints-by-number"])
+    assert "locked-joint-moves" in codes
+
+
+def test_unrecorded_joints_are_those_without_a_mapped_column(capsys, files):
+    """Columns are named first, then joints without one are locked."""
+    german = ["--map", "time=Zeit", "--map", "shoulder.position=PosShoulder",
+              "--map", "shoulder.torque=TauShoulder", "--lock", "unrecorded"]  # fmt: skip
+    expected, _ = parameters(capsys, files["robot"], files["good"], "--lock", "elbow=0", *GIVEN)
+    values, codes = parameters(capsys, files["robot"], files["german"], *german, *GIVEN)
+    assert values == expected
+    assert "locked-joints" in codes
 
 
 def test_validate_and_simulate(capsys, files, tmp_path):

@@ -282,7 +282,7 @@ def test_what_was_done_to_the_signals_is_told(report):
 def test_what_was_given_is_told_as_given(report):
     """Options that the user gave, or that a record does not explain, are not told as chosen."""
     (record,) = report.estimate.runs
-    terms = [replace(term, width=0.03 * (term.owner == "elbow")) for term in report.model.terms]
+    terms = report.model.with_widths({"shoulder": 0.0, "elbow": 0.03}).terms
     given = replace(report.signals, asked=record.processing, shares=None)
     given_band = replace(record.dead_band, asked=0.1, speeds={"elbow": 0.1}, samples={"elbow": 7})
     told = dict(processing_rows(replace(record, dead_band=given_band), terms, given))

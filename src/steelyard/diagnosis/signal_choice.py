@@ -126,7 +126,12 @@ def choose_signals(
         filters = (processing.torque_filter,)
     elif record.cutoff_hz is None and processing.derivative != "savgol":
         filters = ("none",)
-    usual = replace(processing, cutoff_hz=record.cutoff_hz, torque_filter=filters[0])
+    usual = replace(
+        processing,
+        cutoff_hz=record.cutoff_hz,
+        torque_filter=filters[0],
+        dead_band=None if processing.dead_band == "auto" else processing.dead_band,
+    )
     lowest, highest = _limits(record, log)
     if lowest == highest and len(filters) == 1 and not open_widths and not open_band:
         return SignalChoice(processing, usual, fixed)
@@ -194,7 +199,7 @@ class _Search:
         ways = self.ways
         shares = None if ways.fixed is not None else shares_by_term(ways, way)
         dead_band = self.usual.dead_band
-        if dead_band == "auto" and ways.speeds:
+        if self.asked.dead_band == "auto" and ways.speeds:
             both = [replace(way, dead_band=one) for one in (True, False)]
             way = both[best_of([self.score(one) for one in both], 0, strict=True)]
             dead_band = "tenth" if way.dead_band else None
