@@ -164,7 +164,7 @@ def leave_blocks_out(
 
 
 def left_out_scores(
-    rows: Array, n_values: Array, sigma: float, groups: Sequence[Array], betas: Array
+    rows: Array, n_values: Array, sigma: float, groups: Sequence[NDArray[np.int64]], betas: Array
 ) -> list[float]:
     """Mean squared residual of each group of blocks under the parameters found without it."""
     return [
