@@ -116,7 +116,7 @@ def did_you_mean(name: str, valid: Iterable[str]) -> str:
     """``" (did you mean 'x'?)"`` with the closest valid name, or an empty text."""
     # Matching takes time per name, and a hostile file may have a million of them.
     close = get_close_matches(name[:LONGEST_TEXT], list(islice(valid, 1000)), n=1)
-    return f" (did you mean '{close[0]}'?)" if close else ""
+    return f" (did you mean {shown(close[0])}?)" if close else ""
 
 
 def is_name(text: str) -> bool:

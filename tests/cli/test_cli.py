@@ -36,6 +36,10 @@ from steelyard.signals.processing import Processing
 BEATS = "beats the baseline (file's inertials, no friction)"
 
 
+FIXED = ("--cutoff-hz", "10", "--torque-filter", "same", "--dead-band", "tenth")
+"""Options with which nothing about signals is chosen from the data."""
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A robot file, two logs, and a result that was obtained from the first."""
@@ -192,7 +196,7 @@ def huge_npz(good: Path, path: Path) -> None:
         ("bad.csv", edited(rename), "lacks joints.*: elbow; in the log but not.*: knee"),
         ("bad.csv", edited(swap_time), "time runs backwards at row 21"),
         ("bad.csv", edited(set_cells(30, 31, 2, "n/a")), r"line 31.*torque.*'n/a'"),
-        ("bad.csv", edited(set_cells(40, 90, 1, "nan")), "shoulder.position.*0.5"),
+        ("bad.csv", edited(set_cells(1, None, 1, "nan")), "shoulder.position.*all 1001 rows"),
         ("bad.csv", edited(set_cells(1, None, 2, "nan")), "shoulder.torque"),
         ("bad.npz", huge_npz, "700 GiB"),
         ("bad.npz", lambda good, path: path.write_bytes(b"PK nonsense"), "bad.npz"),
@@ -208,6 +212,18 @@ def test_bad_logs(capsys, tmp_path, files, command, name, write, words):
     result = [files["result"]] if command == "validate" else []
     message = refusal(capsys, command, files["robot"], *result, path)
     assert re.search(words, message)
+
+
+@pytest.mark.parametrize("command", ["identify", "validate"])
+def test_a_log_with_a_hole_is_cut(capsys, tmp_path, files, command):
+    """Half a second without positions: the log is cut there, and a note says where."""
+    path = tmp_path / "hole.csv"
+    edited(set_cells(40, 90, 1, "nan"))(files["train"], path)
+    given = [files["result"]] if command == "validate" else []
+    options = ["--method", "ols", *FIXED] if command == "identify" else []
+    code, out, err = run(capsys, command, files["robot"], *given, path, *options)
+    assert (code, err) == (0, "")
+    assert re.search(r"cut into 2 pieces where nothing was recorded: 0.38 to 0.89 s", out)
 
 
 def test_a_joint_that_never_moves(capsys, tmp_path, files):
@@ -236,6 +252,8 @@ def test_a_joint_that_never_moves(capsys, tmp_path, files):
         (["identify", "{robot}", "{train}", "--decimate", "0"], "decimate is 0"),
         (["identify", "{robot}", "{train}", "--trim-s", "6", "6"], "fewer than two"),
         (["identify", "{robot}", "{train}", "--dead-band", "slow"], "--dead-band is 'slow'"),
+        (["identify", "{robot}", "{train}", "--friction-width", "none"], "--friction-width is 'n"),
+        (["identify", "{robot}", "{train}", "--friction-width", "knee=1"], "knee.*shoulder, elbow"),
         (["identify", "{robot}", "{train}", "--dead-band", "knee=1"], "knee.*shoulder, elbow"),
         (["identify", "{robot}", "{train}", "--dead-band", "9"], "can be used"),
         (["identify", "{robot}", "{train}", "--level", "95"], "--level is 95.*0.95"),
@@ -331,6 +349,7 @@ def test_identify_takes_its_options(capsys, files):
         *("--savgol-order", "3", "--trim-s", "0.5", "0.25", "--decimate", "2"),
         *("--max-gap-s", "0.1", "--interpolation", "cubic", "--sample-rate-hz", "100"),
         *("--dead-band", "elbow=0.1", "--still-joints", "keep", "--level", "0.9"),
+        *("--friction-width", "elbow=0.02", "--friction-width", "shoulder=0"),
         *("--threads", "1", "--gravity", "0", "-9.81", "0"),
     ]
     code, out, _ = run(capsys, "identify", files["robot"], files["train"], *argv, "--json")
@@ -354,6 +373,8 @@ def test_identify_takes_its_options(capsys, files):
     )
     assert recorded["processing"] == expected.as_record()
     assert recorded["dead_band"]["speeds"] == {"elbow": 0.1}
+    assert {t["owner"]: t.get("width", 0.0) for t in document["model"]["terms"]
+            if t["kind"] == "coulomb"} == {"shoulder": 0.0, "elbow": 0.02}  # fmt: skip
     assert document["estimate"]["method"] == "ols"
     assert document["estimate"]["interval_level"] == 0.9
     assert document["robot"]["gravity"] == [0.0, -9.81, 0.0]
@@ -484,7 +505,7 @@ def test_the_report_does_not_call_training_data_held_out(capsys, tmp_path, files
 def test_validate_says_what_was_done_to_the_signals(capsys, files):
     """Each run has its record; the cutoff is that of the estimate unless an option sets it."""
     recorded = json.loads(files["result"].read_text())["record"]["runs"][0]
-    assert recorded["processing"]["cutoff_hz"] == "auto"
+    assert recorded["processing"]["cutoff_hz"] == recorded["cutoff_hz"]
     argv = ("validate", files["robot"], files["result"], files["test"], "--json")
 
     def record(*options: str) -> dict[str, object]:
@@ -529,13 +550,14 @@ def test_a_result_states_the_joints_that_its_overlay_locked(capsys, tmp_path, fi
 
 def test_errors_say_what_they_cover(capsys, tmp_path, files):
     """The last line and the report say how torques were filtered and how many were left out."""
-    argv = ("--validate-on", files["test"], "--cutoff-hz", "9", "-o", tmp_path)
+    options = ("--cutoff-hz", "9", "--torque-filter", "same", "--dead-band", "tenth")
+    argv = ("--validate-on", files["test"], *options, "-o", tmp_path)
     code, out, _ = run(capsys, "identify", files["robot"], files["train"], *argv)
     assert code == 0
     document = json.loads((tmp_path / "result.json").read_text())
     (record,) = document["record"]["runs"]
     left_out = sum(record["dead_band"]["samples"].values()) / (2 * record["samples_out"])
-    covered = f"torque low-passed at 9 Hz; {100 * left_out:.2g} % of torques left out near standst"
+    covered = f"torque low-passed at 9 Hz; {100 * left_out:.2g} % of torques left out by the dead"
     assert covered in out
     report = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert covered in report

@@ -14,7 +14,7 @@ from steelyard.logs.reading import read_log
 from steelyard.logs.writer_csv import write_csv
 from steelyard.robot.robot import Robot
 
-QUICK = ("--method", "ols")
+QUICK = ("--method", "ols", "--cutoff-hz", "10", "--torque-filter", "same", "--dead-band", "tenth")
 FINGER = (
     '<link name="finger"/>'
     + JOINT.format(name="grip", parent="fore", child="finger", xyz="0.1 0 0", axis="0 0 1").replace(

@@ -67,7 +67,9 @@ def random_arm(rng: np.random.Generator, n_joints: int) -> Robot:
         inertia = turn @ (np.trace(sigma) * np.eye(3) - sigma) @ turn.T
         mass = 6.0 * share * rng.uniform(0.6, 1.4)
         com = rng.uniform(-0.1, 0.1, size=3) * share**0.3
-        links.append(Link(f"link_{k + 1}", frozen_array(from_com(mass, com, mass * inertia), (10,))))
+        links.append(
+            Link(f"link_{k + 1}", frozen_array(from_com(mass, com, mass * inertia), (10,)))
+        )
         pose = np.eye(4)
         pose[:3, :3] = random_rotation(rng)
         pose[:3, 3] = rng.uniform(-0.3, 0.3, size=3)
@@ -151,6 +153,12 @@ def held(found: Identification, truth: Array, wrong: tuple[str, ...]) -> list[He
         miss = away / half if half > 0.0 else (0.0 if away == 0.0 else np.inf)
         column = columns[base.independent[k]]
         out.append(
-            Held(parameter.name, parameter.interval_kind, column.kind, bool(owners & set(wrong)), miss)
+            Held(
+                parameter.name,
+                parameter.interval_kind,
+                column.kind,
+                bool(owners & set(wrong)),
+                miss,
+            )
         )
     return out

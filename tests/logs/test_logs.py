@@ -389,10 +389,17 @@ def test_npz_tables(tmp_path: Path, order: str) -> None:
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"time": np.arange(3.0), "position": np.zeros((3, 2))}, "need 'joint_names'"),
+        (
+            {"time": np.arange(3.0), "q": np.zeros((3, 2)), "tau": np.zeros((3, 1))},
+            "'tau' has 1 columns, but the first table has 2 joints",
+        ),
+        (
+            {"time": np.arange(3.0), "q": np.zeros((3, 2)), "tau": np.zeros((2, 3))},
+            "are its rows and columns exchanged?",
+        ),
         (
             {"time": np.arange(3.0), "position": np.zeros((3, 2)), "joint_names": np.array(["a"])},
-            "has 2 columns for 1 joint names",
+            "has 2 columns, but 'joint_names' has 1 joints",
         ),
         (
             {
@@ -401,7 +408,7 @@ def test_npz_tables(tmp_path: Path, order: str) -> None:
                 "position": np.zeros((3, 2)),
                 "joint_names": np.array(["a", "b"]),
             },
-            "two arrays give the position of 'a'",
+            "both give the position of 'a'",
         ),
         (
             {"time": np.arange(3.0), "q": np.zeros((3, 1)), "joint_names": np.array([1])},
@@ -411,7 +418,7 @@ def test_npz_tables(tmp_path: Path, order: str) -> None:
             {"time": np.arange(3.0), "q": np.zeros((3, 2)), "joint_names": np.array(["a", "a"])},
             "names a joint twice",
         ),
-        ({"q": np.zeros((3, 1)), "joint_names": np.array(["a"])}, "no time array"),
+        ({"q": np.zeros((3, 1)), "joint_names": np.array(["a"])}, "no time column"),
         ({"e.position": np.zeros(3)}, "no time column"),
         ({"time": np.arange(3.0), "e.position": np.zeros((3, 1))}, "one value per sample"),
         ({"time": np.arange(3.0), "e.position": np.array(["a", "b", "c"])}, "not numeric"),

@@ -11,13 +11,14 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from given_signals import FEW, GIVEN
 from hypothesis import given
 from hypothesis import strategies as st
 from small_arm import URDF, arm_log
 
 from steelyard.errors import ResultError
 from steelyard.estimators.estimate import ParameterEstimate
-from steelyard.identification.identify import identify
+from steelyard.identification.identify import Identification, identify
 from steelyard.model.model import Model
 from steelyard.report._figures import LONGEST_SHOWN_S, MOST_POINTS, shown_rows
 from steelyard.report.content import (
@@ -34,8 +35,8 @@ from steelyard.report.numbers import duration, percent, significant, with_half_w
 from steelyard.report.page import render_report, write_report
 from steelyard.report.processing import processing_rows
 from steelyard.robot.robot import Robot
-from steelyard.signals.processing import Processing
 from steelyard.testing.random_robots import random_robot
+from steelyard.validation.scores import Score
 
 VOID = {"meta", "img", "br", "line", "circle", "path"}
 HOSTILE = "<script>alert('x')</script>&\"$a_1$ [red]"
@@ -76,9 +77,8 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
-def report_on(robot: Robot, **changes: object) -> Report:
-    """A report on a short simulated run of a robot."""
-    found = identify(robot, [arm_log(robot, 1)])
+def report_on(found: Identification, **changes: object) -> Report:
+    """A report on an identification, with other torques."""
     model = found.model
     time = np.linspace(0.0, 5.0, 300)
     rng = np.random.default_rng(0)
@@ -87,8 +87,9 @@ def report_on(robot: Robot, **changes: object) -> Report:
         "run": TorqueRun("held-out run", True, time, torques, torques + 0.1),
         "errors": tuple(JointError(name, 0.05, 0.7) for name in model.channels),
         "errors_on": "data that was not used",
-        "relative_error_held_out": 0.0123,
-        "relative_error_prior": 0.456,
+        "prediction": Score("prediction", (), 600, 0.1, 0.0123, 0.0234, 0.0345),
+        "baseline": Score("prior", (), 600, 1.0, 0.456, 0.467, 0.478),
+        "signals": found.signals,
         **changes,
     }
     return Report(model, found.estimate, **given_changes)  # type: ignore[arg-type]
@@ -96,7 +97,8 @@ def report_on(robot: Robot, **changes: object) -> Report:
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return report_on(Robot.from_urdf_text(URDF))
+    robot = Robot.from_urdf_text(URDF)
+    return report_on(identify(robot, [arm_log(robot, 1)], n_resamples=20))
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +121,13 @@ def test_every_section_is_there(page):
     ids = {attributes.get("id") for _, attributes in page.tags}
     assert ids >= {"summary", "torques", "errors", "parameters", "fates", "processing"}
     assert "1.23 %" in page.text
-    assert "45.6 %" in page.text
+
+
+def test_the_three_held_out_errors_are_shown(page):
+    """Of the estimate and of the baseline: near standstill left out, all samples, unfiltered."""
+    for errors in (("1.23%", "2.34%", "3.45%"), ("45.60%", "46.70%", "47.80%")):
+        words = "{} outside the dead band, {} on all samples, {} on all with unfiltered torque"
+        assert words.format(*errors) in page.text
 
 
 def test_findings_are_shown_in_full(report):
@@ -169,7 +177,7 @@ def test_hostile_names_are_only_text(tmp_path):
         text = text.replace(f'"{name}"', '"' + quoted.replace('"', "&quot;") + '"')
     robot = replace(Robot.from_urdf_text(text), source=f"{HOSTILE}.urdf")
     assert HOSTILE in robot.name
-    found = identify(robot, [arm_log(robot, 1, name=f"{HOSTILE} run")])
+    found = identify(robot, [arm_log(robot, 1, name=f"{HOSTILE} run")], **FEW)
     run = TorqueRun(f"{HOSTILE} held", True, np.arange(9.0), np.ones((9, 2)), np.ones((9, 2)))
     errors = tuple(JointError(name, 0.1, None) for name in found.model.channels)
     reference = Reference(f"{HOSTILE} truth", found.estimate.beta)
@@ -192,7 +200,7 @@ def test_hostile_names_are_only_text(tmp_path):
 def test_small_and_large_robots_have_a_report(n_joints):
     """One joint, or a tree of many with sliding ones, gives a figure for each channel."""
     robot = random_robot(np.random.default_rng(n_joints), n_joints)
-    report = report_on(robot)
+    report = report_on(identify(robot, [arm_log(robot, 1)], **FEW))
     page = Page(render_report(report))
     assert len(page.all("img")) == n_joints + 4  # and errors, masses, terms of joints, prior
     assert len(fate_table(report)[1]) == n_joints
@@ -218,7 +226,7 @@ def test_what_the_data_leave_open_is_said(report):
     found = identify(
         robot,
         [replace(log, signals=still)],
-        processing=Processing(still_joints="keep", cutoff_hz=10.0),
+        **{**FEW, "processing": replace(GIVEN, still_joints="keep")},
     )
     text = Page(render_report(Report(found.model, found.estimate))).text
     assert "not determined" in text
@@ -260,12 +268,45 @@ def test_units_of_channels_follow_the_joints():
 
 
 def test_what_was_done_to_the_signals_is_told(report):
-    """The report states the cutoff, decimation and dead band of the record."""
-    record = report.estimate.runs[0]
-    told = dict(processing_rows(record))
+    """The report states the cutoff, decimation and dead band of the record, and how chosen."""
+    (record,) = report.estimate.runs
+    assert report.signals.chosen is not None
+    told = dict(processing_rows(record, report.model.terms, report.signals))
     assert significant(record.cutoff_hz) in told["low-pass"]
     assert f"one sample in {record.decimation}" in told["kept"]
-    assert "chosen from the speeds" in told["dead band"]
+    for step in ("low-pass", "torque", "friction", "dead band"):
+        assert "chosen by prediction of left-out parts" in told[step]
+        assert told[step] in Page(render_report(report)).text
+
+
+def test_what_was_given_is_told_as_given(report):
+    """Options that the user gave, or that a record does not explain, are not told as chosen."""
+    (record,) = report.estimate.runs
+    terms = report.model.with_widths({"shoulder": 0.0, "elbow": 0.03}).terms
+    given = replace(report.signals, asked=record.processing, shares=None)
+    given_band = replace(record.dead_band, asked=0.1, speeds={"elbow": 0.1}, samples={"elbow": 7})
+    told = dict(processing_rows(replace(record, dead_band=given_band), terms, given))
+    assert told["low-pass"].endswith("(as given)")
+    assert "chosen" not in told["torque"]
+    assert told["friction"] == "grows linearly up to elbow 0.03 rad/s or m/s"
+    assert told["dead band"] == "elbow 0.1 rad/s or m/s (as given); torques left out: elbow 7"
+    tenth = replace(given_band, asked="tenth")
+    words = dict(processing_rows(replace(record, dead_band=tenth), (), None))["dead band"]
+    assert "a tenth of the rms speed" in words
+    nothing = replace(given, chosen=None, asked=replace(record.processing, cutoff_hz="auto"))
+    assert dict(processing_rows(record, (), nothing))["low-pass"].endswith(
+        "(chosen from the positions)"
+    )
+    assert dict(processing_rows(record))["friction"] == "no Coulomb friction"
+
+
+def test_pieces_of_a_log_are_told(report):
+    """Where a log was cut, the pieces that were used are listed."""
+    (record,) = report.estimate.runs
+    cut = replace(record.time, holes=1, starts_s=(0.0, 4.5), ends_s=(3.5, 9.99))
+    told = dict(processing_rows(replace(record, time=cut)))
+    assert told["time base"].endswith("1 gaps; used in 2 pieces: 0 to 3.5 s, 4.5 to 9.99 s")
+    assert "pieces" not in dict(processing_rows(record))["time base"]
 
 
 def parameter(value: float, lower: float, upper: float) -> ParameterEstimate:

@@ -144,12 +144,16 @@ def test_a_missing_sample_of_a_motor_is_missing_for_its_joints(motor, joints):
     values = log.signals[key].copy()
     values[100:103] = np.nan
     log = Log(log.time, {**log.signals, key: values})
-    with pytest.raises(SignalError, match=rf"j{joints[0]}.torque \(= .*{motor}.*NaN .* row 101"):
-        prepare(log, wrist(), RAW)
     done = prepare(log, wrist(), Processing(**{**RAW.as_record(), "max_gap_s": 0.1}))
     gone = np.isnan(done.measurements.tau)
     assert sorted(set(np.argwhere(gone)[:, 1])) == joints
     assert gone.sum() == 3 * len(joints)
+    cut = prepare(log, wrist(), Processing(**{**RAW.as_record(), "max_gap_s": 0.0}))
+    assert len(cut.record.time.starts_s) == 2
+    values[:] = np.nan
+    log = Log(log.time, {**log.signals, key: values})
+    with pytest.raises(SignalError, match=rf"j{joints[0]}.torque \(= .*{motor}.*NaN .* all 400"):
+        prepare(log, wrist(), RAW)
 
 
 @pytest.mark.parametrize(

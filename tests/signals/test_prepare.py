@@ -276,7 +276,7 @@ def test_automatic_cutoff_refuses() -> None:
         ({"filter_order": 2.5}, "filter_order is 2.5"),
         ({"derivative": "spline"}, "one of 'central3', 'central5', 'savgol'"),
         ({"velocity": "guess"}, "one of 'differentiate', 'measured'"),
-        ({"torque_filter": "other"}, "one of 'same', 'none'"),
+        ({"torque_filter": "other"}, "one of 'auto', 'same', 'none'"),
         ({"interpolation": "sinc"}, "one of 'linear', 'cubic'"),
         ({"still_joints": "drop"}, "one of 'refuse', 'keep'"),
         ({"trim_s": 3.0}, r"it must be 'auto' or \(start, end\)"),
@@ -473,14 +473,18 @@ def test_filtering_torque_or_not() -> None:
     log, _ = smooth_log()
     robot = chain("revolute", "revolute")
     tau = log.signal("j1", "torque")
-    chosen = Processing(cutoff_hz=8.0, decimate=1, dead_band=None)
+    chosen = Processing(cutoff_hz=8.0, decimate=1, torque_filter="same")
     same = prepare(log, robot, chosen)
     expected = low_pass(tau, 8.0, 4, 200.0)
     first = int(np.searchsorted(log.time, same.motion.time[0]))
     kept = slice(first, first + len(same.motion))
     np.testing.assert_allclose(same.measurements.tau[:, 1], expected[kept], atol=1e-12)
-    none = prepare(log, robot, replace(chosen, torque_filter="none"))
-    np.testing.assert_array_equal(none.measurements.tau[:, 1], tau[kept])
+    np.testing.assert_array_equal(same.unfiltered.tau[:, 1], tau[kept])
+    for other in ("none", "auto"):  # what is automatic is chosen by identify
+        none = prepare(log, robot, replace(chosen, torque_filter=other))
+        np.testing.assert_array_equal(none.measurements.tau[:, 1], tau[kept])
+        np.testing.assert_array_equal(none.unfiltered.tau, none.all_measurements.tau)
+        assert none.motion.friction is None
 
 
 def test_parallel_filtering_keeps_a_linear_model() -> None:
@@ -488,7 +492,7 @@ def test_parallel_filtering_keeps_a_linear_model() -> None:
     wave = MultiSine(np.random.default_rng(3), 1, 0.5, 8)
     t = np.arange(4000) / 400.0
     log = log_of(t, wave(t), 3.0 * wave(t, 2) + 0.7 * wave(t, 1))
-    done = prepare(log, chain("prismatic"), Processing(cutoff_hz=4.0, dead_band=None))
+    done = prepare(log, chain("prismatic"), Processing(cutoff_hz=4.0, torque_filter="same"))
     W = np.column_stack([done.motion.a, done.motion.v])
     found, *_ = np.linalg.lstsq(W, done.measurements.tau[:, 0], rcond=None)
     np.testing.assert_allclose(found, [3.0, 0.7], rtol=2e-3)
@@ -522,7 +526,9 @@ def test_savitzky_golay_smooths_all_alike() -> None:
     from scipy.signal import savgol_filter
 
     log, wave = smooth_log()
-    processing = replace(RAW, derivative="savgol", savgol_window=15, savgol_order=3)
+    processing = replace(
+        RAW, derivative="savgol", savgol_window=15, savgol_order=3, torque_filter="same"
+    )
     done = prepare(log, chain("revolute", "revolute"), processing)
     for found, name in ((done.motion.q, "position"), (done.measurements.tau, "torque")):
         expected = savgol_filter(log.signal("j0", name), 15, 3)[7:-7]
@@ -552,9 +558,10 @@ def test_decimation() -> None:
     done = prepare(log, robot, replace(RAW, decimate=7))
     np.testing.assert_array_equal(done.motion.a, full.motion.a[::7])
     np.testing.assert_array_equal(done.measurements.tau, full.measurements.tau[::7])
-    auto = prepare(log, robot, Processing(cutoff_hz=4.0))
+    filtered = Processing(cutoff_hz=4.0, torque_filter="same")
+    auto = prepare(log, robot, filtered)
     assert (auto.record.decimation, auto.record.rate_out_hz) == (5, pytest.approx(40.0))
-    assert prepare(log, robot, Processing(cutoff_hz=30.0)).record.decimation == 1
+    assert prepare(log, robot, replace(filtered, cutoff_hz=30.0)).record.decimation == 1
     unfiltered = Processing(cutoff_hz=4.0, torque_filter="none")
     assert prepare(log, robot, unfiltered).record.decimation == 1
 
@@ -614,18 +621,48 @@ def with_missing(rows: slice, quantity: str, value: float = math.nan) -> tuple[L
 
 @pytest.mark.parametrize("quantity", ["position", "torque"])
 @pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_gaps_are_refused_by_default(quantity: str, value: float) -> None:
-    """A single missing sample is an error that names joint, count, row, time and remedy."""
-    log, _ = with_missing(slice(100, 105), quantity, value)
-    with pytest.raises(
-        SignalError,
-        match=rf"j1.{quantity} is NaN or infinite in 5 rows; 5 of them from row 101 "
-        r"\(time 0.5 s\) leave a gap of 0.03 s, .*max_gap_s",
-    ):
-        prepare(log, chain("revolute", "revolute"))
+def test_long_gaps_cut_the_log(quantity: str, value: float) -> None:
+    """Each piece is prepared as a log of its own, and a finding says where the log was cut."""
+    robot = chain("revolute", "revolute")
+    log, _ = with_missing(slice(800, 815), quantity, value)
+    filtered = Processing(cutoff_hz=8.0, torque_filter="same", decimate=1)
+    for processing in (RAW, filtered):
+        done = prepare(log, robot, processing)
+        parts = [
+            prepare(Log(log.time[rows], {key: x[rows] for key, x in log.signals.items()}), robot,
+                    processing)
+            for rows in (slice(0, 800), slice(815, 2000))
+        ]  # fmt: skip
+        for name in ("time", "q", "v", "a"):
+            expected = np.concatenate([getattr(part.motion, name) for part in parts])
+            np.testing.assert_array_equal(getattr(done.motion, name), expected)
+        for kind in ("measurements", "unfiltered"):
+            expected = np.concatenate([getattr(part, kind).tau for part in parts])
+            np.testing.assert_array_equal(getattr(done, kind).tau, expected)
+        (finding,) = done.findings
+        assert finding.code == "log-cut"
+        assert "cut into 2 pieces" in finding.words
+        assert "3.995 to 4.075 s" in finding.words
+        assert done.record.time.holes == 1
+        assert done.record.time.starts_s == pytest.approx((0.0, 4.075))
+        assert done.record.time.ends_s == pytest.approx((3.995, 9.995))
 
 
-def test_short_gaps_are_bridged_on_request() -> None:
+def test_pieces_that_are_too_short_are_left_out() -> None:
+    """A piece shorter than the filter needs is not used; a log of such pieces is refused."""
+    robot = chain("revolute", "revolute")
+    log, _ = with_missing(slice(20, 40), "torque")
+    done = prepare(log, robot, Processing(cutoff_hz=4.0))
+    assert "1 of them are too short for the filter and not used" in done.findings[0].words
+    assert len(done.record.time.starts_s) == 1
+    tau = log.signal("j1", "torque").copy()
+    tau[np.arange(2000) % 40 < 20] = np.nan
+    pieces = Log(log.time, {**log.signals, ("j1", "torque"): tau})
+    with pytest.raises(SignalError, match=r"20 samples .* are too few .* needs 97"):
+        prepare(pieces, robot, Processing(cutoff_hz=4.0))
+
+
+def test_short_gaps_are_bridged() -> None:
     """A bridged position is close to the truth; a bridged torque is marked as missing."""
     robot = chain("revolute", "revolute")
     log, wave = with_missing(slice(100, 105), "position")
@@ -637,8 +674,8 @@ def test_short_gaps_are_bridged_on_request() -> None:
     np.testing.assert_array_equal(
         np.flatnonzero(np.isnan(done.measurements.tau[:, 1])) + 2, np.arange(100, 105)
     )
-    with pytest.raises(SignalError, match=r"longer than max_gap_s = 0.02"):
-        prepare(log, robot, Processing(max_gap_s=0.02))
+    assert len(prepare(log, robot).record.time.starts_s) == 1  # 0.03 s, of 0.05 s
+    assert len(prepare(log, robot, Processing(max_gap_s=0.02)).record.time.starts_s) == 2
 
 
 def test_gaps_at_the_ends_are_cut() -> None:
@@ -662,7 +699,7 @@ def test_gaps_in_unused_channels_do_not_matter() -> None:
 
 
 def test_holes_between_stamps() -> None:
-    """A short hole is bridged without torque; a long one is an error with its place."""
+    """A short hole is bridged without torque; the log is cut at a long one."""
     wave = MultiSine(np.random.default_rng(1), 1, 0.2, 4)
     t = np.arange(2000) / 200.0
     robot = chain("revolute")
@@ -673,9 +710,13 @@ def test_holes_between_stamps() -> None:
     gone = done.motion.time[np.isnan(done.measurements.tau[:, 0])]
     np.testing.assert_allclose(gone, t[700:708], atol=1e-9)
     long = np.delete(t, slice(700, 900))
-    with pytest.raises(SignalError, match=r"for 1.005 s between rows 700 and 701 .*max_gap_s"):
-        prepare(log_of(long, wave(long)), robot, RAW)
-    prepare(log_of(long, wave(long)), robot, replace(RAW, max_gap_s=2.0))
+    cut = prepare(log_of(long, wave(long)), robot, RAW)
+    assert cut.record.time.starts_s == pytest.approx((0.0, 4.5))
+    assert not np.isnan(cut.measurements.tau).any()
+    assert [finding.code for finding in cut.findings] == ["log-cut"]
+    whole = prepare(log_of(long, wave(long)), robot, replace(RAW, max_gap_s=2.0))
+    assert len(whole.record.time.starts_s) == 1
+    assert np.isnan(whole.measurements.tau).sum() == 200
 
 
 def test_short_logs() -> None:

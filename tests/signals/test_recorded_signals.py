@@ -9,9 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from robot_files import dataset
 
-from steelyard.errors import LogError
 from steelyard.logs.log import Log
-from steelyard.logs.reading import read_log
 from steelyard.robot.parts import Joint, Link
 from steelyard.robot.robot import Robot
 from steelyard.signals.prepare import prepare
@@ -63,10 +61,3 @@ def test_panda_stamps_are_resampled() -> None:
         measured = np.interp(done.motion.time, time, velocity[:, k])
         error = np.linalg.norm(measured - done.motion.v[:, k]) / np.linalg.norm(measured)
         assert error < 0.02, (k, error)
-
-
-def test_kuka_arrays_need_joint_names() -> None:
-    """An NPZ file of another program is refused with what it lacks."""
-    path = dataset("kuka_lwr4_flobaroid") / "measurements_1.npz"
-    with pytest.raises(LogError, match="need 'joint_names'"):
-        read_log(path)

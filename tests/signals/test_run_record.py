@@ -147,7 +147,8 @@ def test_whether_the_torque_is_filtered(
     changes: dict[str, Any], low_passed: bool, filtered: bool
 ) -> None:
     """The low-pass filter and that of Savitzky and Golay count, where torques go through them."""
-    record = prepare(arm_log(ARM, 1), ARM, Processing(**changes)).record
+    chosen = Processing(**{"torque_filter": "same", **changes})
+    record = prepare(arm_log(ARM, 1), ARM, chosen).record
     assert (record.torque_is_low_passed, record.torque_is_filtered) == (low_passed, filtered)
     assert record.correlation_s == (0.3 if changes["cutoff_hz"] else 0.0)
 

@@ -63,7 +63,7 @@ def test_joints_without_a_column_are_locked(arm, half):
 
 def test_a_log_of_another_robot_is_refused(arm, half):
     """All joints would be locked."""
-    with pytest.raises(LogError, match=r"records no joint of robot 'small arm'.*rename the"):
+    with pytest.raises(LogError, match=r"records no joint of robot 'small arm'.*name the columns"):
         lock_unrecorded(arm, Log(half.time, {("knee", "position"): half.time}, "other"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from steelyard.cli.logs import add_column_arguments, columns_from, read_logs
 from steelyard.cli.output import Output, progress
 from steelyard.cli.processing import add_processing_arguments, processing_from
 from steelyard.cli.robot import add_robot_arguments, robot_for_logs
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="confidence level of the intervals (default: 0.95)",
     )
+    add_column_arguments(parser)
     add_processing_arguments(parser)
 
 
@@ -54,6 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.signals.processing import Processing
 
     processing = processing_from(arguments, Processing())
+    columns = columns_from(arguments)
     payload = Payload.of(
         arguments.payload,
         arguments.mass,
@@ -62,12 +65,12 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.mass_sigma,
     )
     with progress() as shown:
-        empty = results.read_logs(arguments.empty, shown)
+        empty = read_logs(arguments.empty, shown, columns)
         robot, overlay, empty = robot_for_logs(arguments, empty)
         found = identify_gains(
             robot,
             empty,
-            results.read_logs(arguments.loaded, shown),
+            read_logs(arguments.loaded, shown, columns),
             payload,
             terms=terms_to_identify(robot, overlay),
             processing=processing,

@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING
 
 from steelyard._files.access import refuse_overwriting
 from steelyard.cli.constraints import add_constraint_arguments, constraints_from
+from steelyard.cli.logs import add_column_arguments, columns_from, read_logs
 from steelyard.cli.output import Output, output_folder, progress
 from steelyard.cli.prior import add_prior_arguments, gamma_from, prior_from
-from steelyard.cli.processing import add_processing_arguments, processing_from
+from steelyard.cli.processing import (
+    add_friction_width_argument,
+    add_processing_arguments,
+    friction_width_from,
+    processing_from,
+)
 from steelyard.cli.robot import add_robot_arguments, robot_for_logs
 from steelyard.errors import EstimationError, ResultError
 from steelyard.estimators.estimator import DEFAULT_METHOD
@@ -85,7 +91,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="confidence level of the intervals (default: 0.95)",
     )
     parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all)")
-    add_processing_arguments(parser)
+    add_column_arguments(parser)
+    add_friction_width_argument(add_processing_arguments(parser))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -104,9 +111,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     level = checked_level(arguments.level)
     processing = processing_from(arguments, Processing())
+    width = friction_width_from(arguments.friction_width)
+    columns = columns_from(arguments)
     files: dict[str, Path] = {}
     with progress() as shown:
-        logs = results.read_logs(arguments.logs, shown)
+        logs = read_logs(arguments.logs, shown, columns)
         robot, overlay, logs = robot_for_logs(arguments, logs)
         folder = None if arguments.out is None else output_folder(arguments.out)
         if folder is not None:
@@ -118,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = identify(
             robot,
             logs,
-            validate_on=results.read_logs(arguments.validate_on, shown),
+            validate_on=read_logs(arguments.validate_on, shown, columns),
             terms=terms,
             keep_angles=True,  # turned already, unless they are to be kept
             method=arguments.method,
@@ -132,6 +141,7 @@ def run(arguments: argparse.Namespace) -> int:
             keep_first_run=folder is not None and not arguments.validate_on,
             progress=lambda what, done, total: shown.step(f"{what}: {done} of {total}"),
             processing=processing,
+            friction_width=width,
             threads=arguments.threads,
         )
         default = terms_from_overlay(robot, overlay, torque=arguments.torque)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from steelyard.errors import SignalError
+from steelyard.errors import SignalError, shown
 
 if TYPE_CHECKING:
     from steelyard.signals.processing import DeadBand, Processing
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PRESETS = ("sousa2014",)
 
 
-def add_processing_arguments(parser: argparse.ArgumentParser) -> None:
+def add_processing_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Options for the fields of `Processing`; those not given keep their defaults."""
     group = parser.add_argument_group(
         "signals", "How logs are processed; many defaults are chosen from the data."
@@ -22,12 +22,14 @@ def add_processing_arguments(parser: argparse.ArgumentParser) -> None:
     add = group.add_argument
     add("--preset", choices=PRESETS, help="processing of a paper, which other options may change")
     add("--cutoff-hz", type=_number_or("auto", "none"), metavar="F|auto|none",
-        help="cutoff of the zero-phase low-pass on positions")  # fmt: skip
+        help="cutoff of the zero-phase low-pass on positions (default: auto, from their "
+        "spectrum and, in identify, by prediction of left-out parts)")  # fmt: skip
     add("--filter-order", type=int, metavar="N", help="order of that Butterworth low-pass")
     add(
         "--torque-filter",
-        choices=("same", "none"),
-        help="filter torques like positions, or not at all",
+        choices=("auto", "same", "none"),
+        help="filter torques, and Coulomb friction in the model, like positions, or neither; auto: "
+        "identify takes what predicts left-out parts of the first log best (default: auto)",
     )
     add("--derivative", choices=("central3", "central5", "savgol"),
         help="how positions are differentiated")  # fmt: skip
@@ -48,13 +50,18 @@ def add_processing_arguments(parser: argparse.ArgumentParser) -> None:
         help="how samples with jittery time stamps are interpolated",
     )
     add(
-        "--max-gap-s", type=float, metavar="S", help="longest gap of missing samples to interpolate"
+        "--max-gap-s",
+        type=float,
+        metavar="S",
+        help="longest gap of missing samples to interpolate; the log is cut at longer ones "
+        "(default: 0.05)",
     )
     add("--trim-s", nargs=2, type=float, metavar=("A", "B"), help="seconds cut at start and end")
     add("--decimate", type=_count_or("auto"), metavar="N|auto", help="keep every N-th sample")
     add_dead_band_argument(group)
     add("--still-joints", choices=("refuse", "keep"),
         help="what to do with a log in which a joint never moves")  # fmt: skip
+    return group
 
 
 def add_dead_band_argument(parser: argparse._ActionsContainer) -> None:
@@ -62,9 +69,23 @@ def add_dead_band_argument(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--dead-band",
         action="append",
-        metavar="F|NAME=F|auto|none",
+        metavar="F|NAME=F|tenth|auto|none",
         help="leave out torques of joints slower than F (rad/s or m/s), where Coulomb friction "
-        "has no sign; NAME=F for one joint or coupling, may be repeated (default: auto)",
+        "has no sign; NAME=F for one joint or coupling, may be repeated; tenth: of each joint's "
+        "speed (rms); auto: identify takes tenth or none, whichever predicts left-out parts of the "
+        "first log better (default: auto)",
+    )
+
+
+def add_friction_width_argument(parser: argparse._ActionsContainer) -> None:
+    """The option for the width of Coulomb friction."""
+    parser.add_argument(
+        "--friction-width",
+        action="append",
+        metavar="F|NAME=F|auto",
+        help="Coulomb friction grows linearly up to this speed (rad/s or m/s), as clip(v/F, -1, "
+        "1); 0 for sign(v); NAME=F for one joint or coupling, may be repeated; auto: what predicts "
+        "left-out parts of the first log best (default: auto)",
     )
 
 
@@ -80,7 +101,7 @@ def processing_from(arguments: argparse.Namespace, default: Processing) -> Proce
         if value is not None:
             given[field.name] = value
     if "dead_band" in given:
-        given["dead_band"] = _dead_band(given["dead_band"])
+        given["dead_band"] = dead_band_from(given["dead_band"])
     if given.get("cutoff_hz") == "none":
         given["cutoff_hz"] = None
     if "trim_s" in given:
@@ -116,19 +137,36 @@ def _count_or(word: str) -> Any:
     return parse
 
 
-def _dead_band(given: list[str]) -> DeadBand:
-    """One speed for all, speeds by name, "auto", or None."""
-    if given in (["auto"], ["none"]):
-        return "auto" if given == ["auto"] else None
-    bands: dict[str, float] = {}
+def dead_band_from(given: list[str]) -> DeadBand:
+    """One speed for all, speeds by name, "tenth", "auto", or None."""
+    if given == ["auto"]:
+        return "auto"
+    if given == ["tenth"]:
+        return "tenth"
+    return None if given == ["none"] else _speeds("--dead-band", given, "tenth, auto or none")
+
+
+def friction_width_from(given: list[str] | None) -> float | dict[str, float] | Literal["auto"]:
+    """One speed for all, speeds by name, or "auto"."""
+    if given is None or given == ["auto"]:
+        return "auto"
+    return _speeds("--friction-width", given, "or auto")
+
+
+def _speeds(option: str, given: list[str], words: str) -> float | dict[str, float]:
+    """One speed for all, or speeds by name."""
+    speeds: dict[str, float] = {}
     for text in given:
         name, _, number = text.rpartition("=")
         try:
-            bands[name] = float(number)
+            speed = float(number)
         except ValueError:
             raise SignalError(
-                f"--dead-band is '{text}'; it must be a speed, NAME=SPEED, auto or none"
+                f"{option} is {shown(text)}; it must be a speed, NAME=SPEED, {words}"
             ) from None
-    if "" in bands and len(given) > 1:
-        raise SignalError("--dead-band for all joints is given more than once; use NAME=SPEED")
-    return bands.get("", bands)
+        if name in speeds and name:
+            raise SignalError(f"{option} is given twice for {shown(name)}; give it once")
+        speeds[name] = speed
+    if "" in speeds and len(given) > 1:
+        raise SignalError(f"{option} for all joints is given more than once; use NAME=SPEED")
+    return speeds.get("", speeds)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard.cli.output import Output, Progress
+from steelyard.cli.output import Output
 from steelyard.report.numbers import percent, significant, with_half_width
 from steelyard.report.processing import covered
 
@@ -14,25 +14,11 @@ if TYPE_CHECKING:
     from steelyard.certificates.certificate import Certificate
     from steelyard.findings import Finding
     from steelyard.identification.identify import Identification
-    from steelyard.logs.log import Log
     from steelyard.validation.held_out import HeldOut
 
 
 TABLE_WIDTH = 120
 """Terminal width from which the table shows combinations; if narrower, they follow the table."""
-
-
-def read_logs(paths: list[str], progress: Progress) -> Iterator[Log]:
-    """The logs, each read only when the previous one has been processed."""
-    from steelyard.logs.reading import read_log
-
-    for number, path in enumerate(paths, 1):
-        of_all = f" ({number} of {len(paths)})" if len(paths) > 1 else ""
-        progress.step(f"reading {path}{of_all}")
-        log = read_log(path)
-        progress.step(f"working on {path}{of_all}")
-        yield log
-        del log  # frees its memory before the next one is read
 
 
 def show_identification(
@@ -167,7 +153,8 @@ def show_validation(output: Output, held_out: HeldOut) -> None:
                 strict=True,
             )
         ],
-        title=f"Prediction of each joint (N m or N), on {held_out.data}",
+        title=f"Prediction of each joint (N m or N), on {held_out.data}, "
+        "without torques near standstill",
         left=("joint",),
     )
     if len(held_out.runs) > 1:

@@ -6,11 +6,13 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from steelyard._files.access import refuse_overwriting
+from steelyard.cli.logs import add_column_arguments, columns_from
 from steelyard.cli.output import Output, progress
 from steelyard.cli.robot import add_robot_arguments, robot_from
 from steelyard.errors import LogError, ModelError
 
 if TYPE_CHECKING:
+    from steelyard.findings import Finding
     from steelyard.logs.log import Log
     from steelyard.model.model import Model
     from steelyard.simulation.simulate import Trajectory
@@ -53,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sensors.add_argument("--encoder-step", type=float, default=0.0, metavar="S",
         help="positions are rounded to multiples of this step, rad (m)")  # fmt: skip
     sensors.add_argument("--record-velocity", action="store_true", help="log velocities too")
+    add_column_arguments(parser)
     sines = parser.add_argument_group("the sum of sines")
     sines.add_argument(
         "--period-s", type=float, default=10.0, metavar="S", help="period (default: 10)"
@@ -66,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate and write the log."""
+    from steelyard.cli.results import show_findings
     from steelyard.knowledge.overlay.model import model_of
     from steelyard.knowledge.overlay.terms import terms_from_overlay
     from steelyard.logs.reading import read_log
@@ -77,13 +81,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise LogError(f"'{arguments.out}': a log is written as .csv or .csv.gz")
     inputs = [path for path in (arguments.robot, arguments.motion) if path is not None]
     refuse_overwriting([arguments.out], inputs, LogError)
-    motion = None if arguments.motion is None else read_log(arguments.motion)
+    columns = columns_from(arguments)
+    motion = None if arguments.motion is None else read_log(arguments.motion, columns=columns)
     robot, overlay = robot_from(arguments, motion)
     model = model_of(robot, terms=terms_from_overlay(robot, overlay))
     theta = model.theta(parameter_values(model, arguments))
     with progress() as shown:
         shown.step(f"simulating {robot.name}")
-        trajectory, duration_s = motion_of(model, motion, arguments)
+        trajectory, duration_s, findings = motion_of(model, motion, arguments)
         log = simulate(
             model,
             theta,
@@ -103,6 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
         shown.step(f"writing {arguments.out}")
         write_csv(log, arguments.out)
     output = Output(arguments.json)
+    show_findings(output, findings)
     output.line(
         f"wrote {arguments.out}: {len(log)} samples, {log.duration_s:g} s of {len(log.joints)} "
         "joints"
@@ -126,11 +132,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def motion_of(
     model: Model, motion: Log | None, arguments: argparse.Namespace
-) -> tuple[Trajectory, float]:
-    """The motion of the log, or a sum of sines; and its duration (s)."""
+) -> tuple[Trajectory, float, tuple[Finding, ...]]:
+    """The motion of the log, or a sum of sines; its duration (s); findings about the log."""
     from steelyard.excitation.fourier import multisine
     from steelyard.excitation.sampled import trajectory_from_log
+    from steelyard.signals.numbered_joints import name_numbered_joints
 
+    given = arguments.duration_s
     if motion is None:
         sines = multisine(
             model.robot,
@@ -139,9 +147,10 @@ def motion_of(
             share=arguments.share,
             seed=arguments.seed,
         )
-        return sines, DURATION_S if arguments.duration_s is None else arguments.duration_s
+        return sines, DURATION_S if given is None else given, ()
+    motion, findings = name_numbered_joints(motion, model.robot)
     sampled = trajectory_from_log(motion)
-    return sampled, sampled.duration_s if arguments.duration_s is None else arguments.duration_s
+    return sampled, sampled.duration_s if given is None else given, findings
 
 
 def parameter_values(model: Model, arguments: argparse.Namespace) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from steelyard.cli.logs import add_column_arguments, columns_from, read_logs
 from steelyard.cli.output import Output, progress
 from steelyard.cli.processing import add_processing_arguments, processing_from
 from steelyard.cli.robot import add_robot_arguments, robot_from
@@ -17,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot_arguments(parser)
     parser.add_argument("result", metavar="RESULT", help="result.json of identify")
     parser.add_argument("logs", nargs="+", metavar="LOG", help="CSV or NPZ files")
+    add_column_arguments(parser)
     add_processing_arguments(parser)
 
 
@@ -29,8 +31,9 @@ def run(arguments: argparse.Namespace) -> int:
     robot, _ = robot_from(arguments, for_result=True)
     result = read_result(arguments.result)
     processing = processing_from(arguments, result.processing_as_used)
+    columns = columns_from(arguments)
     with progress() as shown:
-        logs = results.read_logs(arguments.logs, shown)
+        logs = read_logs(arguments.logs, shown, columns)
         held_out = validate_result(robot, result, logs, processing=processing)
     output = Output(arguments.json)
     results.show_validation(output, held_out)

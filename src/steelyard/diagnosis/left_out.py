@@ -60,7 +60,9 @@ def parts_from(regression: Regression, sigma: Array, edges: NDArray[np.int64]) -
         for group in groups
     ]
     channels = tuple(
-        np.array([triangle(weight * blocks[group].reshape(-1, blocks.shape[2])) for group in groups])
+        np.array(
+            [triangle(weight * blocks[group].reshape(-1, blocks.shape[2])) for group in groups]
+        )
         for blocks, weight in zip(regression.factors, weights, strict=True)
     )
     counts = np.array([regression.counts[group].sum(axis=0) for group in groups], dtype=float)

@@ -19,8 +19,8 @@ proposed cutoff, an unfiltered torque, a dead band, sign(s).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +34,15 @@ from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
 from steelyard.signals.filters import settling_time_s
+from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord
 
 Array = NDArray[np.float64]
 
+OPEN_OPTIONS = ("cutoff_hz", "torque_filter", "dead_band")
+"""Options of the processing that may be left open."""
 BANDWIDTHS = 4.0
 """Cutoffs below this many bandwidths of the motion are not tried."""
 HIGHEST = 0.4
@@ -52,28 +55,52 @@ CLEARLY_BETTER = 0.98
 
 @dataclass(frozen=True)
 class SignalTrial:
-    """A way to prepare the log, and the mean squared error of left-out parts with it, in units of
-    the noise."""
+    """A way to prepare the log, and the score of its prediction.
+
+    score : mean squared error on left-out parts, in units of the noise.
+    """
 
     way: Way
     score: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        return {**asdict(self.way), "score": self.score}
 
 
 @dataclass(frozen=True)
 class SignalChoice:
     """The processing and the widths of friction that were chosen.
 
+    asked : the processing in which some options were left open.
     widths : rad/s or m/s by owner of the Coulomb term. shares : the same, as shares of its rms
-    speed. chosen : the trial that was chosen, before each term got a share of its own; None where
-    nothing was compared. trials : all that were compared. reason : why nothing was.
+        speed; None where widths were given.
+    chosen : the trial that was chosen, before each term got a share of its own; None where nothing
+        was compared. trials : all that were compared. reason : why nothing was.
     """
 
+    asked: Processing
     processing: Processing
     widths: Mapping[str, float]
     shares: Mapping[str, float] | None = None
     chosen: SignalTrial | None = None
     trials: tuple[SignalTrial, ...] = ()
     reason: str = ""
+
+    def compared(self, option: str) -> bool:
+        """Whether this option of the processing was left open, and chosen by comparison."""
+        return self.chosen is not None and getattr(self.asked, option) == "auto"
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that JSON can hold, as in ``record.signals`` of a result file."""
+        return {
+            "asked": {name: self.asked.as_record()[name] for name in OPEN_OPTIONS},
+            "widths": dict(self.widths),
+            "shares": None if self.shares is None else dict(self.shares),
+            "chosen": None if self.chosen is None else self.chosen.as_json(),
+            "trials": [trial.as_json() for trial in self.trials],
+            "reason": self.reason,
+        }
 
 
 def choose_signals(
@@ -90,24 +117,33 @@ def choose_signals(
     A dead band leaves out the torques for which the width of friction matters: with one, Coulomb
     friction keeps its sign.
     """
+    log, _ = name_numbered_joints(log, model.robot)
     record, v = _proposed(model, log, processing)
-    open_widths = widths == "auto" and not any(record.dead_band.speeds.values())
+    speeds = rms_speeds(model, v)
+    with_band = any(record.dead_band.speeds.values())
+    open_widths = widths == "auto" and bool(speeds) and not with_band
+    open_band = processing.dead_band == "auto" and bool(speeds)
     fixed = {} if widths == "auto" else dict(widths)
     filters: tuple[TorqueFilter, ...] = ("none", "same")
     if processing.torque_filter != "auto":
         filters = (processing.torque_filter,)
     elif record.cutoff_hz is None and processing.derivative != "savgol":
         filters = ("none",)
-    usual = replace(processing, cutoff_hz=record.cutoff_hz, torque_filter=filters[0])
+    usual = replace(
+        processing,
+        cutoff_hz=record.cutoff_hz,
+        torque_filter=filters[0],
+        dead_band=None if processing.dead_band == "auto" else processing.dead_band,
+    )
     lowest, highest = _limits(record, log)
-    if lowest == highest and len(filters) == 1 and not open_widths:
-        return SignalChoice(usual, fixed)
-    speeds = rms_speeds(model, v)
+    if lowest == highest and len(filters) == 1 and not open_widths and not open_band:
+        return SignalChoice(processing, usual, fixed)
     ways = Ways(model, log, processing, lowest, speeds, None if open_widths else fixed, threads)
     try:
-        return _Search(ways, usual, progress).run(lowest, highest, filters)
+        search = _Search(ways, processing, usual, progress)
+        return search.run(lowest, highest, filters)
     except EstimationError as failure:
-        return SignalChoice(usual, fixed, reason=str(failure))
+        return SignalChoice(processing, usual, fixed, reason=str(failure))
 
 
 def _proposed(model: Model, log: Log, processing: Processing) -> tuple[RunRecord, Array]:
@@ -131,9 +167,13 @@ class _Search:
     """The search over ways, which counts and keeps what was tried."""
 
     def __init__(
-        self, ways: Ways, usual: Processing, progress: Callable[[int, int], None] | None
+        self,
+        ways: Ways,
+        asked: Processing,
+        usual: Processing,
+        progress: Callable[[int, int], None] | None,
     ) -> None:
-        self.ways, self.usual, self.progress = ways, usual, progress
+        self.ways, self.asked, self.usual, self.progress = ways, asked, usual, progress
         self.tried: dict[Way, Array] = {}
 
     def score(self, way: Way) -> Array:
@@ -160,24 +200,26 @@ class _Search:
             if proposed is not None and lowest is not None and highest is not None:
                 way = self._best_cutoff(way, proposed, lowest, highest)
             options.append(way)
-        if self.usual.dead_band == "auto" and self.ways.speeds:
+        if self.asked.dead_band == "auto" and self.ways.speeds:
             options = [replace(way, dead_band=band) for way in options for band in (True, False)]
         way = self._best_fit(options)
         if self.ways.fixed is None:
             way = replace(self._best_share(replace(way, dead_band=False)), dead_band=way.dead_band)
         ways = self.ways
         shares = None if ways.fixed is not None else shares_by_term(ways, way)
+        dead_band = self.usual.dead_band
+        if self.asked.dead_band == "auto" and ways.speeds:
+            dead_band = "tenth" if way.dead_band else None
         self.score(way)
         self._measured_velocity(way)
-        trials = tuple(
-            SignalTrial(one, float(score.mean())) for one, score in self.tried.items()
-        )
+        trials = tuple(SignalTrial(one, float(score.mean())) for one, score in self.tried.items())
         return SignalChoice(
+            self.asked,
             replace(
                 self.usual,
                 cutoff_hz=way.cutoff_hz,
                 torque_filter=way.torque_filter,
-                dead_band="tenth" if way.dead_band else self.usual.dead_band,
+                dead_band=dead_band,
             ),
             dict(ways.fixed or {})
             if shares is None

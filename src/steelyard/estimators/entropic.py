@@ -7,9 +7,10 @@ with residuals in units of their noise, and for the body k with pseudo-inertia J
     entropic   D = tr(J0⁻¹ J) - log det(J0⁻¹ J) - 4          (log-det Bregman divergence)
     pullback   D = ½ tr(J0⁻¹ (J - J0) J0⁻¹ (J - J0))         (its second-order part at J0)
 
-Friction, drive inertia and offsets are drawn to zero with a weight of their own, times the square in
-typical sizes; a thousandth of gamma / 2 if nothing else is given. Both divergences are independent
-of the body's frame and of units. The entropic one goes to infinity at the boundary, so that its bodies are strictly physical.
+Friction, drive inertia and offsets are drawn to zero with a weight of their own, times the square
+in typical sizes; a thousandth of gamma / 2 if nothing else is given. Both divergences are
+independent of the body's frame and of units. The entropic one goes to infinity at the boundary, so
+that its bodies are strictly physical.
 
 Method: primal-dual interior point on the compressed factors (`steelyard.conic.interior_point`).
 Each body is written in coordinates in which its prior is the unit matrix; the log-determinant then

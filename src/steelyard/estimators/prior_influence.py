@@ -1,4 +1,4 @@
-"""The influence of a prior on an estimate: how far bodies are from it, and what it may add in error.
+"""The influence of a prior on an estimate: how far bodies are from it, and what error it may add.
 
 With precisions H_d of the data and H_p of the prior, and H their sum, the estimate's error is
 H⁻¹ times the noise of the data, plus H⁻¹ H_p times the error of the prior. The prior's error is not

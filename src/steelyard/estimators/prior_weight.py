@@ -149,13 +149,14 @@ def leave_blocks_out(
     good, _ = as_good_as_the_best(first, INDIFFERENT)
     centre = COARSE[int(np.flatnonzero(good).max())]
     of_terms = scores([(centre, terms) for terms in TERM_GRID])
+    _, errors = as_good_as_the_best(of_terms, TIE)
     means = of_terms.mean(axis=1)
-    near = [k for k, mean in enumerate(means) if mean <= (1.0 + TIE) * np.nanmin(means)]
-    fine = [k for k in near if believable(centre, TERM_GRID[k]).terms]
-    terms = TERM_GRID[max(fine, default=int(np.nanargmin(means)))]
+    near = means <= (1.0 + TIE) * np.nanmin(means)
+    fine = [k for k in np.flatnonzero(near) if believable(centre, TERM_GRID[k]).terms]
+    terms = TERM_GRID[int(max(fine, default=np.nanargmin(means)))]
     term_trials = tuple(
-        Trial(centre, float(mean), float("nan"), k in near, weight)
-        for k, (weight, mean) in enumerate(zip(TERM_GRID, means, strict=True))
+        Trial(centre, float(mean), float(error), bool(tied), weight)
+        for weight, mean, error, tied in zip(TERM_GRID, means, errors, near, strict=True)
     )
     found = scores([(gamma, terms) for gamma in GRID])
     good, errors = as_good_as_the_best(found, INDIFFERENT)
@@ -172,7 +173,7 @@ def leave_blocks_out(
 
 
 def left_out_scores(
-    rows: Array, n_values: Array, sigma: float, groups: Sequence[Array], betas: Array
+    rows: Array, n_values: Array, sigma: float, groups: Sequence[NDArray[np.int64]], betas: Array
 ) -> list[float]:
     """Mean squared residual of each group of blocks under the parameters found without it."""
     return [

@@ -114,11 +114,13 @@ def result_document(
     level: float = 0.95,
     validation: Mapping[str, Any] | None = None,
     certificate: Mapping[str, Any] | None = None,
+    signals: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The result as plain data, ready for JSON.
 
     certificate : what its certificate proves, as plain data.
     validation : errors on held-out logs, as plain data.
+    signals : how filters and friction widths were chosen, as plain data.
     """
     from steelyard._version import __version__
 
@@ -166,15 +168,17 @@ def result_document(
         "certificate": certificate,
         "fates": [asdict(fate) for fate in estimate.fates()],
         "findings": [asdict(finding) for finding in estimate.findings],
-        "record": record_document(estimate),
+        "record": record_document(estimate, signals),
         "validation": validation,
     }
     return finite(document)  # type: ignore[no-any-return]
 
 
-def record_document(estimate: Estimate) -> dict[str, Any]:
+def record_document(estimate: Estimate, signals: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What was done to the runs, and how the estimate was obtained from them."""
     record = runs_as_json(estimate.runs)
+    if signals is not None:
+        record["signals"] = dict(signals)
     if estimate.selection is not None:
         record["essential"] = estimate.selection.as_json()
     if estimate.prior is not None:

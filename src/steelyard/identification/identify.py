@@ -199,9 +199,7 @@ def identify(
         del taken
         findings += signal_findings(signals)
         model, wide = model.with_widths(signals.widths), wide.with_widths(signals.widths)
-        data = compressed(
-            model, wide, logs, signals.processing, threads, keep_first=keep_first_run
-        )
+        data = compressed(model, wide, logs, signals.processing, threads, keep_first=keep_first_run)
         findings += data.findings
         refuse_own_data(known, data.regression)
         regression = with_fewer_terms(data.regression, wide, model)

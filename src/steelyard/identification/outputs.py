@@ -73,6 +73,7 @@ def document_of(found: Identification) -> dict[str, Any]:
         level=found.level,
         validation=None if found.validation is None else found.validation.to_dict(),
         certificate=None if found.certificate is None else found.certificate.summary(),
+        signals=None if found.signals is None else found.signals.as_json(),
     )
 
 
@@ -90,6 +91,7 @@ def report_of(found: Identification, *, reference: Reference | None = None) -> R
             errors=training_errors(found),
             reference=reference,
             certificate=found.certificate,
+            signals=found.signals,
         )
     overall = found.validation.overall
     return Report(
@@ -102,11 +104,12 @@ def report_of(found: Identification, *, reference: Reference | None = None) -> R
             for own, prior in zip(overall.prediction.channels, overall.prior.channels, strict=True)
         ),
         errors_on=found.validation.data,
-        relative_error_held_out=overall.prediction.relative_error,
-        relative_error_prior=overall.prior.relative_error,
+        prediction=overall.prediction,
+        baseline=overall.prior,
         errors_cover=covered(found.validation.records),
         reference=reference,
         certificate=found.certificate,
+        signals=found.signals,
     )
 
 

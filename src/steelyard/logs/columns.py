@@ -2,7 +2,8 @@
 
 A column is named ``<joint>.<quantity>[<unit>]``, for example ``elbow.position[deg]``. The
 joint name may contain dots: the last one separates the quantity. The unit may be left
-out, and is then the SI unit. The time column is named ``time[<unit>]``.
+out, and is then the SI unit. The time column is named ``time[<unit>]``. Names of other programs,
+such as ``q1`` or ``/joint_states/elbow/position``, are in :mod:`steelyard.logs.foreign_names`.
 """
 
 from __future__ import annotations
@@ -11,19 +12,29 @@ import math
 import re
 from dataclasses import dataclass
 
-from steelyard.errors import LogError, quoted_list, shown
+from steelyard.errors import LogError, shown
+from steelyard.logs.foreign_names import foreign_signal
 
 QUANTITIES = ("position", "velocity", "acceleration", "torque", "current")
 
 ALIASES = {
     "position": ("position", "positions", "pos", "q", "angle"),
-    "velocity": ("velocity", "velocities", "vel", "speed", "qd", "dq", "v"),
-    "acceleration": ("acceleration", "accelerations", "acc", "accel", "qdd", "ddq", "a"),
+    "velocity": ("velocity", "velocities", "vel", "speed", "qd", "dq", "qdot", "v"),
+    "acceleration": ("acceleration", "accelerations", "acc", "accel", "qdd", "ddq", "qddot", "a"),
     "torque": ("torque", "torques", "tau", "effort", "efforts", "force"),
     "current": ("current", "currents", "cur", "i"),
 }
 QUANTITY_OF = {alias: name for name, aliases in ALIASES.items() for alias in aliases}
-TIME_NAMES = ("time", "times", "t", "timestamp")
+TIME_NAMES = ("time", "times", "t", "timestamp", "timestamps", "__time")
+
+# Two columns that give the time together, as ROS writes it; the last part of a path counts.
+STAMP_PARTS = {
+    "sec": ("seconds", 1.0),
+    "secs": ("seconds", 1.0),
+    "nsec": ("nanoseconds", 1e-9),
+    "nsecs": ("nanoseconds", 1e-9),
+    "nanosec": ("nanoseconds", 1e-9),
+}
 
 TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
@@ -84,7 +95,8 @@ _WITH_UNIT = re.compile(r"^(?P<name>.*?)\s*\[(?P<unit>[^\[\]]*)\]$", re.DOTALL)
 class LogColumn:
     """One recognised column: SI value = ``factor`` × value in the file.
 
-    ``joint`` is empty for the time column. ``unit`` is the SI unit (``rad``, ``m``,
+    ``joint`` is empty for time, and for the two columns of a stamp, whose quantities are
+    ``seconds`` and ``nanoseconds``. ``unit`` is the SI unit (``rad``, ``m``,
     ``N*m``, ...), empty where the header states none.
     """
 
@@ -98,6 +110,8 @@ def split_unit(name: str) -> tuple[str, str | None]:
     """The name without its bracketed unit, and the unit (None where there is none)."""
     match = _WITH_UNIT.match(name.strip())
     if match is None:
+        return name.strip(), None
+    if match["unit"].strip().isdigit():  # an index: position[0]
         return name.strip(), None
     unit = match["unit"].replace(" ", "").replace("²", "^2").replace("**2", "^2")
     unit = unit.replace("·", "*").replace("⋅", "*").replace("µ", "u").replace("°", "deg")
@@ -128,44 +142,24 @@ def time_column(unit: str | None, where: str) -> LogColumn:
 
 
 def parse_column(name: str, where: str) -> LogColumn | None:
-    """The column of this name; None where the name is not in the schema."""
+    """The column of this name; None where the name is not known."""
     bare, unit = split_unit(name)
+    column = f"{where}: column {shown(name)}"
     if bare.lower() in TIME_NAMES:
-        return time_column(unit, f"{where}: column {shown(name)}")
-    joint, dot, quantity = bare.rpartition(".")
-    known = QUANTITY_OF.get(quantity.strip().lower())
-    if not dot or not joint.strip() or known is None:
-        return None
-    return quantity_column(joint.strip(), known, unit, f"{where}: column {shown(name)}")
+        return time_column(unit, column)
+    stamp = STAMP_PARTS.get(re.split("[./]", bare.lower())[-1])
+    if stamp is not None and unit is None:
+        return LogColumn("", *stamp, "s")
+    joint, dot, word = bare.rpartition(".")
+    quantity = QUANTITY_OF.get(word.strip().lower())
+    if dot and joint.strip() and quantity is not None:
+        return quantity_column(joint.strip(), quantity, unit, column)
+    foreign = foreign_signal(bare, QUANTITY_OF)
+    return None if foreign is None else quantity_column(*foreign, unit, column)
 
 
-def parse_header(names: list[str], where: str) -> tuple[list[LogColumn | None], tuple[str, ...]]:
-    """One entry per column (None: not in the schema), and the names of those ignored.
-
-    Refuses a header without time, without any signal, or with two columns for the same
-    signal; ``where`` (the file) starts each message.
-    """
-    columns = [parse_column(name, where) for name in names]
-    seen: dict[tuple[str, str], str] = {}
-    for name, column in zip(names, columns, strict=True):
-        if column is None:
-            continue
-        key = (column.joint, column.quantity)
-        if key in seen:
-            what = f"the {column.quantity} of {shown(column.joint)}" if column.joint else "time"
-            raise LogError(
-                f"{where}: columns {shown(seen[key])} and {shown(name)} both give {what}"
-            )
-        seen[key] = name
-    if ("", "time") not in seen:
-        raise LogError(
-            f"{where}: no time column; the columns are {quoted_list(names)}; "
-            "one must be named time, time[ms] or time[us]"
-        )
-    if len(seen) == 1:
-        raise LogError(
-            f"{where}: no column is named like elbow.position[rad] or elbow.torque[N*m]; "
-            f"the columns are {quoted_list(names)}"
-        )
-    ignored = tuple(name for name, column in zip(names, columns, strict=True) if column is None)
-    return columns, ignored
+def parse_table(name: str) -> tuple[str, str | None] | None:
+    """Quantity and unit of a name that is a quantity alone, as of a table of all joints."""
+    bare, unit = split_unit(name)
+    quantity = QUANTITY_OF.get(bare.strip().lower())
+    return None if quantity is None else (quantity, unit)

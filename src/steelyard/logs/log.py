@@ -29,7 +29,10 @@ class Log:
     units : (joint, quantity) -> SI unit, where the file states one; used to check that a
         revolute joint is not given in metres.
     ignored : columns of the file that are not in the schema.
+    columns : (joint, quantity) -> name of the column in the file, where it is known.
     source : path of the file, or None.
+
+    A joint of which the file gives only a number is named ``#1``, ``#2``, ...
 
     Rows are counted from 1 in messages: row 1 is the first sample.
     """
@@ -40,6 +43,7 @@ class Log:
     source: str | None = None
     units: Mapping[Key, str] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
+    columns: Mapping[Key, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         where = f"log '{self.name}'"
@@ -63,6 +67,7 @@ class Log:
         object.__setattr__(self, "signals", MappingProxyType(signals))
         object.__setattr__(self, "units", MappingProxyType(dict(self.units)))
         object.__setattr__(self, "ignored", tuple(self.ignored))
+        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
 
     def __len__(self) -> int:
         return len(self.time)
@@ -97,10 +102,14 @@ class Log:
         """The samples (n_samples,) of one quantity of one joint, in SI units."""
         if (joint, quantity) in self.signals:
             return self.signals[joint, quantity]
+        raise LogError(self.lacks(joint, quantity))
+
+    def lacks(self, joint: str, quantity: str) -> str:
+        """What to say where this signal is not in the log."""
         found = self.quantities(joint)
         has = f"has only {', '.join(found)}" if found else "is not in the log"
         also = f"; ignored columns: {quoted_list(self.ignored)}" if self.ignored else ""
-        raise LogError(
+        return (
             f"log '{self.name}': no {quantity} of joint '{joint}', which {has}; a column named "
             f"'{joint}.{quantity}' is needed{also}"
         )

@@ -8,7 +8,7 @@ import io
 import math
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -16,17 +16,22 @@ from typing import BinaryIO, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import LogError, shown, size_words
+from steelyard.errors import LogError, quoted_list, shown, size_words
+from steelyard.logs._assembly import assemble
 from steelyard.logs._limits import MAX_COLUMNS, MAX_FILE_BYTES, MAX_HEADER_BYTES, MAX_VALUES
-from steelyard.logs.columns import LogColumn, parse_header
+from steelyard.logs.header import Columns, parse_header
 from steelyard.logs.log import Log
+from steelyard.logs.renaming import ColumnNames
 
 Array = NDArray[np.float64]
 DELIMITERS = (",", ";", "\t")
 
 
-def read_csv(path: Path, name: str) -> Log:
+def read_csv(path: Path, name: str, columns: ColumnNames | None = None) -> Log:
     """Read a ``.csv`` or ``.csv.gz`` file.
+
+    columns : signals and the columns that hold them; or the names of all columns, in a file
+        without a header line.
 
     The fast path hands the whole table to NumPy's parser. Where that fails (a cell that
     is empty or text, a ragged row), a second pass cell by cell either reads the file
@@ -35,34 +40,28 @@ def read_csv(path: Path, name: str) -> Log:
     """
     where = f"'{path}'"
     with _reading(path, where) as text:
-        names, delimiter = _read_header(text, where)
-        columns, ignored = parse_header(names, where)
+        line, delimiter = _first_line(text, where)
+    cells = _cells(line, delimiter, where)
+    names = cells if columns is None or isinstance(columns, Mapping) else list(columns)
+    lines_above = 0 if names is not cells else 1
+    _check_first_line(cells, names, lines_above, where)
+    stated = columns if isinstance(columns, Mapping) else None
+    found, ignored = parse_header(names, where, stated)
+    with _reading(path, where) as text:
+        _skip(text, lines_above)
         table = _parse_fast(text, delimiter, len(names), where)
     if table is None:
         with _reading(path, where) as text:
-            _read_header(text, where)
-            table = _parse_cells(text, delimiter, names, columns, where)
+            _skip(text, lines_above)
+            table = _parse_cells(text, delimiter, names, found, lines_above, where)
     if len(table) == 0:
         raise LogError(f"{where}: a header and no samples; at least two rows are needed")
-    return _log_from_table(table, columns, ignored, name, str(path))
-
-
-def _log_from_table(
-    table: Array, columns: list[LogColumn | None], ignored: tuple[str, ...], name: str, source: str
-) -> Log:
-    time = np.empty(0)
-    signals, units = {}, {}
-    for values, column in zip(table.T, columns, strict=True):
-        if column is None:
-            continue
-        scaled = values if column.factor == 1.0 else values * column.factor
-        if column.quantity == "time":
-            time = scaled
-            continue
-        signals[column.joint, column.quantity] = scaled
-        if column.unit:
-            units[column.joint, column.quantity] = column.unit
-    return Log(time, signals, name, source, units, ignored)
+    used = (
+        (title, column, values)
+        for title, column, values in zip(names, found, table.T, strict=True)
+        if column is not None
+    )
+    return assemble(used, name, str(path), ignored)
 
 
 class _Capped(io.RawIOBase):
@@ -112,14 +111,18 @@ def _reading(path: Path, where: str) -> Iterator[TextIO]:
         raise LogError(f"{where}: cannot be read ({error.strerror or error})") from None
 
 
-def _read_header(text: TextIO, where: str) -> tuple[list[str], str]:
-    """Column names of the first line, and what separates them."""
+def _first_line(text: TextIO, where: str) -> tuple[str, str]:
+    """The first line, and what separates its cells."""
     line = text.readline(MAX_HEADER_BYTES)
     if not line.strip():
         raise LogError(f"{where}: is empty; a header line and samples are needed")
     if len(line) >= MAX_HEADER_BYTES:
         raise LogError(f"{where}: the header is longer than {size_words(MAX_HEADER_BYTES)}")
-    delimiter = next((mark for mark in DELIMITERS if mark in line), ",")
+    return line, next((mark for mark in DELIMITERS if mark in line), ",")
+
+
+def _cells(line: str, delimiter: str, where: str) -> list[str]:
+    """The cells of the first line."""
     # numpy.savetxt puts a comment sign in front of its header
     try:
         names = next(csv.reader([line.lstrip("# ")], delimiter=delimiter), [])
@@ -128,7 +131,52 @@ def _read_header(text: TextIO, where: str) -> tuple[list[str], str]:
     names = [name.strip() for name in names]
     if len(names) > MAX_COLUMNS:
         raise LogError(f"{where}: {len(names)} columns; at most {MAX_COLUMNS} are read")
-    return names, delimiter
+    return names
+
+
+def _check_first_line(cells: list[str], names: list[str], lines_above: int, where: str) -> None:
+    """Refuse a first line that is not what it must be: names, or numbers under given names."""
+    numbers = _are_numbers(cells)
+    if lines_above and numbers:
+        raise LogError(
+            f"{where}: has no header line: its first line is numbers, {quoted_list(cells[:4])} "
+            f"...; name its columns ({len(cells)}) with --columns time,elbow.position,..."
+        )
+    if lines_above and len(cells) == 1 and _are_numbers(cells[0].split()):
+        raise LogError(
+            f"{where}: has no header line, and its numbers are separated by blanks; separate them "
+            "by commas, and name its columns with --columns time,elbow.position,..."
+        )
+    if lines_above:
+        return
+    if not numbers:
+        raise LogError(
+            f"{where}: has a header line, {quoted_list(cells[:4])} ..., but --columns names the "
+            "columns of a file without one; name single columns with --map elbow.position=COLUMN"
+        )
+    if len(names) != len(cells):
+        raise LogError(
+            f"{where}: {len(names)} columns are named, but its first line has {len(cells)} "
+            "numbers; leave the name of a column empty to ignore it"
+        )
+
+
+def _are_numbers(cells: list[str]) -> bool:
+    """Whether all cells are numbers or empty, and some are numbers."""
+    return any(cells) and all(_is_number(cell) for cell in cells if cell)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell
+
+
+def _skip(text: TextIO, lines: int) -> None:
+    for _ in range(lines):
+        text.readline(MAX_HEADER_BYTES)
 
 
 def _parse_fast(text: TextIO, delimiter: str, n_columns: int, where: str) -> Array | None:
@@ -153,16 +201,21 @@ def _parse_fast(text: TextIO, delimiter: str, n_columns: int, where: str) -> Arr
 
 
 def _parse_cells(
-    text: TextIO, delimiter: str, names: list[str], columns: list[LogColumn | None], where: str
+    text: TextIO,
+    delimiter: str,
+    names: list[str],
+    columns: Columns,
+    lines_above: int,
+    where: str,
 ) -> Array:
     """The table, cell by cell; raises at the first cell or row that cannot be read."""
     rows: list[Array] = []
     most = MAX_VALUES // len(names)
     reader = csv.reader(text, delimiter=delimiter)
-    lines_read = 1  # the header
+    lines_read = lines_above
     try:
         for cells in reader:
-            line, lines_read = lines_read + 1, reader.line_num + 1
+            line, lines_read = lines_read + 1, reader.line_num + lines_above
             if not cells or (len(cells) == 1 and not cells[0].strip()):
                 continue
             if len(cells) != len(names):
@@ -178,9 +231,7 @@ def _parse_cells(
     return np.array(rows).reshape(len(rows), len(names))
 
 
-def _parse_row(
-    cells: list[str], names: list[str], columns: list[LogColumn | None], where: str
-) -> Array:
+def _parse_row(cells: list[str], names: list[str], columns: Columns, where: str) -> Array:
     row = np.full(len(cells), math.nan)
     for index, (cell, column) in enumerate(zip(cells, columns, strict=True)):
         cell = cell.strip()

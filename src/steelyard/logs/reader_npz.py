@@ -7,6 +7,8 @@ in the archive. See ``docs/logs.md`` for the names of the arrays.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,31 +16,37 @@ from numpy.typing import NDArray
 
 from steelyard._files.npz import Archive, Member, open_npz
 from steelyard.errors import LogError, quoted_list, shown
-from steelyard.logs._limits import MAX_VALUES
-from steelyard.logs.columns import (
-    QUANTITY_OF,
-    LogColumn,
-    parse_column,
-    parse_header,
-    quantity_column,
-    split_unit,
-)
+from steelyard.logs._assembly import assemble
+from steelyard.logs._limits import MAX_COLUMNS, MAX_VALUES
+from steelyard.logs.columns import LogColumn, parse_table, quantity_column
+from steelyard.logs.header import parse_header, recognised
 from steelyard.logs.log import Log
+from steelyard.logs.renaming import ColumnNames, NamedColumn, renamed
 
+Array = NDArray[np.float64]
 NAMES_KEY = "joint_names"
 
 
-def read_npz(path: Path, name: str) -> Log:
+def read_npz(path: Path, name: str, columns: ColumnNames | None = None) -> Log:
     """Read a ``.npz`` file whose arrays are named like CSV columns, or in 2-D form.
 
     2-D form: ``time`` (n_samples,), ``joint_names`` (n_joints,) and ``position``,
-    ``velocity``, ``acceleration``, ``torque`` (n_samples, n_joints).
+    ``velocity``, ``acceleration``, ``torque`` (n_samples, n_joints). Without ``joint_names``,
+    the joints are numbered from 1: ``#1``, ``#2``, ...
+
+    columns : signals and the arrays that hold them; a quantity alone for a table.
     """
+    if columns is not None and not isinstance(columns, Mapping):
+        raise LogError(
+            f"'{path}': the arrays of an NPZ file have names; a list of names is for CSV files "
+            "without a header line"
+        )
     with open_npz(path, LogError, MAX_VALUES) as archive:
-        tables = _table_columns(archive.members)
+        named = renamed(list(archive.members), columns, archive.where, tables=True)
+        tables = [one for one in named if parse_table(one.meaning) is not None]
         if tables:
-            return _from_tables(archive, tables, name, str(path))
-        return _from_columns(archive, name, str(path))
+            return _from_tables(archive, named, tables, name, str(path))
+        return _from_columns(archive, columns, name, str(path))
 
 
 def _check_total(members: list[Member], where: str) -> None:
@@ -47,98 +55,106 @@ def _check_total(members: list[Member], where: str) -> None:
         raise LogError(f"{where}: {total} numbers; at most {MAX_VALUES} are read")
 
 
-def _numbers(archive: Archive, member: Member, column: LogColumn, ndim: int) -> NDArray[np.float64]:
+def _numbers(archive: Archive, member: Member, n_dims: tuple[int, ...]) -> Array:
     what = f"{archive.where}: array {shown(member.name)}"
     if member.dtype.kind not in "fiub":
         raise LogError(f"{what} is not numeric (dtype {member.dtype})")
-    if len(member.shape) != ndim:
-        form = "one value per sample" if ndim == 1 else "(n_samples, n_joints)"
+    if len(member.shape) not in n_dims:
+        form = "one value per sample" if 1 in n_dims else "(n_samples, n_joints)"
         raise LogError(f"{what} has shape {member.shape}; {form} is needed")
-    return np.asarray(archive.load(member.name), dtype=float) * column.factor
+    return np.asarray(archive.load(member.name), dtype=float)
 
 
-def _from_columns(archive: Archive, name: str, source: str) -> Log:
+def _from_columns(
+    archive: Archive, columns: Mapping[str, str] | None, name: str, source: str
+) -> Log:
     """One 1-D array per column, named as in a CSV header."""
-    where, members = archive.where, archive.members
-    columns, ignored = parse_header(list(members), where)
-    used = [
-        (member, column)
-        for member, column in zip(members.values(), columns, strict=True)
-        if column is not None
-    ]
-    _check_total([member for member, _ in used], where)
-    time = np.empty(0)
-    signals, units = {}, {}
-    for member, column in used:
-        values = _numbers(archive, member, column, 1)
-        if column.quantity == "time":
-            time = values
-            continue
-        signals[column.joint, column.quantity] = values
-        if column.unit:
-            units[column.joint, column.quantity] = column.unit
-    return Log(time, signals, name, source, units, ignored)
+    members = archive.members
+    found, ignored = parse_header(list(members), archive.where, columns)
+    used = {key: one for key, one in zip(members, found, strict=True) if one is not None}
+    _check_total([members[key] for key in used], archive.where)
+    return assemble(_single(archive, used), name, source, ignored)
 
 
-def _table_columns(members: dict[str, Member]) -> dict[str, tuple[str, str | None]]:
-    """Arrays named after a quantity alone: array name -> (quantity, unit)."""
-    tables = {}
-    for key in members:
-        bare, unit = split_unit(key)
-        quantity = QUANTITY_OF.get(bare.strip().lower())
-        if quantity is not None:
-            tables[key] = (quantity, unit)
-    return tables
+def _single(
+    archive: Archive, used: Mapping[str, LogColumn]
+) -> Iterator[tuple[str, LogColumn, Array]]:
+    for key, column in used.items():
+        yield key, column, _numbers(archive, archive.members[key], (1,))
 
 
 def _from_tables(
     archive: Archive,
-    tables: dict[str, tuple[str, str | None]],
+    named: tuple[NamedColumn, ...],
+    tables: list[NamedColumn],
     name: str,
     source: str,
 ) -> Log:
-    """One (n_samples, n_joints) array per quantity, and one of joint names."""
+    """One (n_samples, n_joints) array per quantity, and joint names where they are stated."""
     where, members = archive.where, archive.members
-    joints = _joint_names(archive)
-    others = [key for key in members if key not in tables and key != NAMES_KEY]
-    found = {key: parse_column(key, where) for key in others}
-    used = {key: column for key, column in found.items() if column is not None}
-    times = [key for key, column in used.items() if column.quantity == "time"]
-    if len(times) != 1:
-        what = f"several time arrays: {quoted_list(times)}" if times else "no time array"
-        raise LogError(f"{where}: {what}; the arrays are {quoted_list(list(members))}")
-    _check_total([members[key] for key in (*tables, *used)], where)
-    time = _numbers(archive, members[times[0]], used.pop(times[0]), 1)
-    signals, units = {}, {}
-    for key, column in used.items():
-        signals[column.joint, column.quantity] = _numbers(archive, members[key], column, 1)
-        if column.unit:
-            units[column.joint, column.quantity] = column.unit
-    for key, (quantity, unit) in tables.items():
-        column = quantity_column("", quantity, unit, f"{where}: array {shown(key)}")
-        table = _numbers(archive, members[key], column, 2)
-        if table.shape[1] != len(joints):
-            raise LogError(
-                f"{where}: array {shown(key)} has {table.shape[1]} columns for "
-                f"{len(joints)} joint names"
-            )
-        for joint, values in zip(joints, table.T, strict=True):
-            if (joint, quantity) in signals:
-                raise LogError(f"{where}: two arrays give the {quantity} of {shown(joint)}")
-            signals[joint, quantity] = values
-            if column.unit:
-                units[joint, quantity] = column.unit
-    ignored = tuple(key for key, column in found.items() if column is None)
-    return Log(time, signals, name, source, units, ignored)
+    stated = {parse_table(one.meaning) for one in tables if one.stated}
+    quantities = {table[0] for table in stated if table is not None}
+    passed_over = [
+        one for one in tables if not one.stated and _table(one, where).quantity in quantities
+    ]
+    tables = [one for one in tables if one not in passed_over]
+    others = [one for one in named if one not in tables and one.source != NAMES_KEY]
+    others = [one for one in others if one not in passed_over]
+    found = recognised(others, where, list(members))
+    used = {one.source: column for one, column in zip(others, found) if column is not None}
+    _check_total([members[key] for key in (*(one.source for one in tables), *used)], where)
+    joints = _joint_names(archive, tables)
+    ignored = tuple(one.source for one in (*others, *passed_over) if one.source not in used)
+
+    def all_columns() -> Iterator[tuple[str, LogColumn, Array]]:
+        yield from _single(archive, used)
+        for one in tables:
+            yield from _of_table(archive, one, joints)
+
+    log = assemble(all_columns(), name, source, ignored)
+    # a joint of a table has no array of its own
+    own = {(column.joint, column.quantity): key for key, column in used.items() if column.joint}
+    return replace(log, columns=own)
 
 
-def _joint_names(archive: Archive) -> tuple[str, ...]:
+def _of_table(
+    archive: Archive, one: NamedColumn, joints: tuple[str, ...]
+) -> Iterator[tuple[str, LogColumn, Array]]:
+    """The columns of a table, one for each joint."""
+    column = _table(one, archive.where)
+    table = _numbers(archive, archive.members[one.source], (2, 1) if len(joints) == 1 else (2,))
+    table = table.reshape(len(table), -1)
+    if table.shape[1] != len(joints):
+        turned = "; are its rows and columns exchanged?" if len(table) == len(joints) else ""
+        counted = f"'{NAMES_KEY}'" if NAMES_KEY in archive.members else "the first table"
+        raise LogError(
+            f"{archive.where}: array {shown(one.source)} has {table.shape[1]} columns, but "
+            f"{counted} has {len(joints)} joints{turned}"
+        )
+    for number, joint in enumerate(joints):
+        whole = LogColumn(joint, column.quantity, column.factor, column.unit)
+        yield f"{one.source}[:, {number}]", whole, table[:, number]
+
+
+def _table(one: NamedColumn, where: str) -> LogColumn:
+    """Quantity and unit of a table, for all joints."""
+    parsed = parse_table(one.meaning)
+    assert parsed is not None
+    return quantity_column("", *parsed, f"{where}: array {shown(one.source)}")
+
+
+def _joint_names(archive: Archive, tables: list[NamedColumn]) -> tuple[str, ...]:
+    """The names that the file states; where it states none, numbers from 1."""
     where, members = archive.where, archive.members
     if NAMES_KEY not in members:
-        raise LogError(
-            f"{where}: arrays per quantity need '{NAMES_KEY}', which is absent; "
-            f"the arrays are {quoted_list(list(members))}"
-        )
+        shape = members[tables[0].source].shape
+        n_joints = shape[1] if len(shape) == 2 else 1
+        if n_joints > MAX_COLUMNS:
+            raise LogError(
+                f"{where}: array {shown(tables[0].source)} has {n_joints} columns; at most "
+                f"{MAX_COLUMNS} are read"
+            )
+        return tuple(f"#{number}" for number in range(1, n_joints + 1))
     member = members[NAMES_KEY]
     if member.dtype.kind != "U" or len(member.shape) != 1:
         raise LogError(

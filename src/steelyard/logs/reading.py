@@ -9,15 +9,20 @@ from steelyard.logs._limits import MAX_FILE_BYTES
 from steelyard.logs.log import Log
 from steelyard.logs.reader_csv import read_csv
 from steelyard.logs.reader_npz import read_npz
+from steelyard.logs.renaming import ColumnNames, check_column_names
 
 READERS = {".csv": read_csv, ".csv.gz": read_csv, ".npz": read_npz}
 
 
-def read_log(path: str | Path, name: str | None = None) -> Log:
+def read_log(path: str | Path, name: str | None = None, columns: ColumnNames | None = None) -> Log:
     """Read a log from a ``.csv``, ``.csv.gz`` or ``.npz`` file.
 
     name : what to call the log; the file's name without its extension where not given.
+    columns : which column holds which signal, for names that are not recognised:
+        ``{"elbow.position[deg]": "PosElbow", "time[ms]": "Zeit"}``; or, for a CSV file without a
+        header line, the names of all its columns in order, an empty one for a column to ignore.
     """
+    check_column_names(columns)
     path = Path(path)
     where = f"'{path}'"
     try:
@@ -38,4 +43,5 @@ def read_log(path: str | Path, name: str | None = None) -> Log:
         raise LogError(
             f"{where}: has {size_words(size)}; at most {size_words(MAX_FILE_BYTES)} are read"
         )
-    return READERS[extension](path, name or path.name[: -len(extension)] or path.name)
+    name = name or path.name[: -len(extension)] or path.name
+    return READERS[extension](path, name, columns)

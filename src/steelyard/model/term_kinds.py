@@ -58,7 +58,7 @@ class MotionAlong:
 
     @property
     def sign(self) -> Array:
-        """sign(s) (n_terms, n_samples), or clip(s / width, -1, 1) of a term with a width."""
+        """The sign of s (n_terms, n_samples), or clip(s / width, -1, 1) of a term with a width."""
         speed = self.speed
         out = np.sign(speed)
         for k in np.flatnonzero(self.widths):

@@ -135,7 +135,10 @@ def check_alike(regressions: Sequence[Regression]) -> None:
     first = regressions[0]
     for other in regressions[1:]:
         if other.model_hash != first.model_hash or other.base.names != first.base.names:
-            raise RegressionError("regressions of different models cannot be merged")
+            raise RegressionError(
+                "regressions of different models cannot be merged: their robots, terms or friction "
+                "widths differ; identify with the same friction_width"
+            )
         if other.extra != first.extra:
             raise RegressionError(
                 "regressions with different extra columns cannot be merged: "

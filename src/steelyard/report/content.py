@@ -14,6 +14,8 @@ from steelyard.report.numbers import percent, significant, with_half_width
 
 if TYPE_CHECKING:
     from steelyard.certificates.certificate import Certificate
+    from steelyard.diagnosis.signal_choice import SignalChoice
+    from steelyard.validation.scores import Score
 
 Array = NDArray[np.float64]
 
@@ -61,9 +63,10 @@ class Report:
     """Everything that one report shows.
 
     errors : per channel; ``errors_on`` says on which data.
-    relative_error_held_out, relative_error_prior : over all channels of the held-out runs, which
-        are then the data of ``errors``.
+    prediction, baseline : errors over all channels of the held-out runs, which are then the data
+        of ``errors``: of the estimate, and of the file's inertials.
     errors_cover : how the torques of these data were filtered and selected, in words.
+    signals : how filters and friction widths were chosen, if they were.
     certificate : of a constrained estimate.
     """
 
@@ -73,9 +76,10 @@ class Report:
     run: TorqueRun | None = None
     errors: tuple[JointError, ...] = ()
     errors_on: str = "the data that was used"
-    relative_error_held_out: float | None = None
-    relative_error_prior: float | None = None
+    prediction: Score | None = None
+    baseline: Score | None = None
     errors_cover: str = ""
+    signals: SignalChoice | None = None
     reference: Reference | None = None
     certificate: Certificate | None = None
 

@@ -91,7 +91,9 @@ def _context(report: Report) -> dict[str, Any]:
         "forest_width": FOREST_WIDTH,
         "symbols": symbols,
         "fates": fates,
-        "runs": [(run.log, processing_rows(run)) for run in estimate.runs],
+        "runs": [
+            (run.log, processing_rows(run, model.terms, report.signals)) for run in estimate.runs
+        ],
         "torque_figures": torque_figures(report),
         "error_figure": error_figure(report),
         "shown_s": shown_seconds(report),

@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from steelyard.model.terms import Term
 from steelyard.report.numbers import significant
 from steelyard.signals.run_record import DeadBandRecord, RunRecord, TimeBaseRecord
 
+if TYPE_CHECKING:
+    from steelyard.diagnosis.signal_choice import SignalChoice
 
-def processing_rows(run: RunRecord) -> list[tuple[str, str]]:
-    """How the signals of one run were processed, as (step, description) pairs."""
+BY_PREDICTION = "chosen by prediction of left-out parts"
+
+
+def processing_rows(
+    run: RunRecord, terms: Sequence[Term] = (), signals: SignalChoice | None = None
+) -> list[tuple[str, str]]:
+    """How the signals of one run were processed, as (step, description) pairs.
+
+    terms : of the model, whose Coulomb friction may have widths. signals : how filters and widths
+    were chosen; None where a record does not say.
+    """
+    torque = "filtered like the positions" if run.torque_is_filtered else "not filtered"
     return [
         ("log", run.source or "not from a file"),
         ("samples", f"{run.samples_in} in, {run.samples_out} used, over "
                     f"{significant(run.duration_s)} s"),
         ("time base", "not recorded" if run.time is None else _time_base(run.time)),
-        ("low-pass", _low_pass(run)),
-        ("torque", "filtered like the positions" if run.torque_is_filtered else "not filtered"),
+        ("low-pass", _low_pass(run, signals)),
+        ("torque", f"{torque}{_how(signals, 'torque_filter')}"),
+        ("friction", _friction(terms, signals)),
         ("derivative", run.processing.derivative),
         ("velocity", _shared(run.velocity_from)),
         ("acceleration", _shared(run.acceleration_from)),
         ("cut at the ends", " and ".join(f"{significant(x, 3)} s" for x in run.trimmed_s)),
         ("kept", f"one sample in {run.decimation}, {significant(run.rate_out_hz)} Hz"),
-        ("dead band", _dead_band(run.dead_band)),
+        ("dead band", _dead_band(run.dead_band, signals)),
         ("missing torques", _listed(run.torque_samples_missing, skip_zeros=True)),
         ("bridged samples", _listed(run.samples_bridged)),
         ("unwrapped jumps", _listed(run.unwrapped_jumps)),
@@ -31,7 +46,9 @@ def processing_rows(run: RunRecord) -> list[tuple[str, str]]:
 
 
 def covered(runs: Sequence[RunRecord]) -> str:
-    """How the torques behind an error over these runs were filtered, and which were left out."""
+    """How the torques behind an error over these runs were filtered, and how many the dead band
+    left out.
+    """
     words = list(dict.fromkeys(_torque_filter(run) for run in runs))
     cutoffs = [
         run.cutoff_hz for run in runs if run.torque_is_low_passed and run.cutoff_hz is not None
@@ -42,7 +59,7 @@ def covered(runs: Sequence[RunRecord]) -> str:
     left_out = sum(run.dead_band.n_left_out for run in runs)
     total = sum(len(run.dead_band.samples) * run.samples_out for run in runs)
     if left_out and total:
-        words.append(f"{100 * left_out / total:.2g} % of torques left out near standstill")
+        words.append(f"{100 * left_out / total:.2g} % of torques left out by the dead band")
     return "; ".join(words)
 
 
@@ -54,10 +71,18 @@ def _torque_filter(run: RunRecord) -> str:
     return "torque not filtered"
 
 
-def _low_pass(run: RunRecord) -> str:
+def _how(signals: SignalChoice | None, option: str) -> str:
+    """In brackets, where an option was chosen by comparison."""
+    return f" ({BY_PREDICTION})" if signals is not None and signals.compared(option) else ""
+
+
+def _low_pass(run: RunRecord, signals: SignalChoice | None) -> str:
     if run.cutoff_hz is None:
         return "none"
-    chosen = "as given" if run.cutoff_choice is None else "chosen from the data"
+    automatic = signals is not None and signals.asked.cutoff_hz == "auto"
+    chosen = "chosen from the positions" if automatic or run.cutoff_choice else "as given"
+    if signals is not None and signals.compared("cutoff_hz"):
+        chosen = BY_PREDICTION
     return (
         f"zero-phase Butterworth of order {run.processing.filter_order}, "
         f"{significant(run.cutoff_hz)} Hz ({chosen})"
@@ -73,14 +98,36 @@ def _time_base(time: TimeBaseRecord) -> str:
             f"{significant(time.recorded_rate_hz)} Hz, deviate by up to "
             f"{significant(time.largest_deviation_periods, 2)} periods"
         )
-    return f"{words}; {time.holes} gaps" if time.holes else words
+    words = f"{words}; {time.holes} gaps" if time.holes else words
+    if len(time.starts_s) < 2:
+        return words
+    pieces = [
+        f"{significant(start)} to {significant(end)} s"
+        for start, end in zip(time.starts_s, time.ends_s, strict=False)
+    ]
+    return f"{words}; used in {len(pieces)} pieces: {', '.join(pieces)}"
 
 
-def _dead_band(band: DeadBandRecord) -> str:
+def _friction(terms: Sequence[Term], signals: SignalChoice | None) -> str:
+    """Up to which speed Coulomb friction grows."""
+    coulomb = [term for term in terms if term.term_kind.jumps_at_zero_speed]
+    if not coulomb:
+        return "no Coulomb friction"
+    how = f" ({BY_PREDICTION})" if signals is not None and signals.shares is not None else ""
+    widths = {term.owner: term.width for term in coulomb if term.width}
+    if not widths:
+        return f"jumps at zero speed{how}"
+    return f"grows linearly up to {_listed(widths)} rad/s or m/s{how}"
+
+
+def _dead_band(band: DeadBandRecord, signals: SignalChoice | None) -> str:
     speeds = {name: speed for name, speed in band.speeds.items() if speed}
+    how = _how(signals, "dead_band")
     if not speeds:
-        return "none"
-    how = "chosen from the speeds" if band.asked == "auto" else "as given"
+        return f"none{how}"
+    how = how.strip(" ()") or ("as given" if band.asked != "tenth" else "as asked")
+    if band.asked == "tenth":
+        how = f"a tenth of the rms speed, {how}"
     left_out = _listed(band.samples, skip_zeros=True)
     return f"{_listed(speeds)} rad/s or m/s ({how}); torques left out: {left_out}"
 

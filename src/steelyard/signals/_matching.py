@@ -8,14 +8,18 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import LogError, SignalError
+from steelyard.errors import LogError, SignalError, is_name, listed, shown
 from steelyard.logs.columns import SLIDING_UNITS, TURNING_UNITS
 from steelyard.logs.log import Log
+from steelyard.logs.suggestions import suggestion
 from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+
+NEEDED = ("position", "torque")
+"""What must be recorded of every joint."""
 
 STILL = {"revolute": (1e-3, "rad"), "continuous": (1e-3, "rad"), "prismatic": (1e-4, "m")}
 """A joint whose position stays within this range counts as not moving."""
@@ -37,16 +41,23 @@ def match_joints(log: Log, robot: Robot) -> tuple[tuple[str, ...], tuple[str, ..
     absent = [joint for joint in joints if joint not in log.joints]
     extra = tuple(joint for joint in log.joints if joint not in joints)
     if absent:
+        wanted = [(joint, quantity) for quantity in NEEDED for joint in joints]
+        lacking = [key for key in wanted if key not in log.signals]
+        meant = suggestion(log, lacking, joints)
+        strangers = [name if is_name(name) else shown(name) for name in extra]
         raise LogError(
-            f"log '{log.name}' lacks joints of robot '{robot.name}': {', '.join(absent)}; "
-            f"in the log but not in the robot: {', '.join(extra) or 'none'}; rename the columns, "
+            f"log '{log.name}' lacks joints of robot '{robot.name}': {listed(absent)}; "
+            f"in the log but not in the robot: {listed(strangers)}"
+            f"{meant or f'; name the columns, as with --map {absent[0]}.position=COLUMN'}, "
             "or lock the joints that were not recorded: all of them with --lock unrecorded "
             f'(lock="unrecorded" in Python), or each with --lock {absent[0]}=POSITION'
         )
     for joint in robot.free_joints:
         fitting = SLIDING_UNITS if joint.kind == "prismatic" else TURNING_UNITS
-        for quantity in ("position", "torque"):
-            log.signal(joint.name, quantity)
+        for quantity in NEEDED:
+            if (joint.name, quantity) not in log.signals:
+                meant = suggestion(log, [(joint.name, quantity)], joints)
+                raise LogError(f"{log.lacks(joint.name, quantity)}{meant}")
         for quantity in log.quantities(joint.name):
             unit = log.units.get((joint.name, quantity), "")
             if unit in (TURNING_UNITS | SLIDING_UNITS) - fitting:
@@ -61,7 +72,7 @@ def needed_signals(log: Log, robot: Robot, processing: Processing) -> dict[tuple
     """The signals that are used: position, torque, and measured derivatives where asked."""
     needed = {
         (joint, quantity): log.signal(joint, quantity)
-        for quantity in ("position", "torque")
+        for quantity in NEEDED
         for joint in robot.joint_names
     }
     for quantity in ("velocity", "acceleration"):

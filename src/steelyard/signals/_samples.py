@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,12 +122,19 @@ def joined(parts: Sequence[Samples]) -> Samples:
     if first.friction is not None:
         values = [part.friction.values for part in parts if part.friction is not None]
         friction = TermSignals(first.friction.names, np.concatenate(values))
-    arrays = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("time", "q", "v", "a", "tau", "unfiltered")
-    )
-    return Samples(
-        *arrays, friction, first.velocity_from, first.acceleration_from, first.trimmed_s
+
+    def all_of(name: str) -> Array:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    return replace(
+        first,
+        time=all_of("time"),
+        q=all_of("q"),
+        v=all_of("v"),
+        a=all_of("a"),
+        tau=_frozen(all_of("tau")),
+        unfiltered=_frozen(all_of("unfiltered")),
+        friction=friction,
     )
 
 
@@ -145,9 +152,7 @@ def long_enough(
     if not used:
         longest = max(pieces, key=len)
         if cutoff is not None:
-            check_length(
-                len(longest), cutoff, processing.filter_order, longest.base.rate_hz, name
-            )
+            check_length(len(longest), cutoff, processing.filter_order, longest.base.rate_hz, name)
         trim(len(longest), longest.base.rate_hz, cutoff, processing, name)
     return used
 

@@ -43,7 +43,7 @@ def without_slow_torques(
 def error_band(
     model: Model, motion: Motion, measurements: Measurements, used: DeadBandRecord
 ) -> tuple[Measurements, dict[str, float]]:
-    """Measurements outside the dead band, and its speeds; a tenth of the rms speed where there is none."""
+    """Measurements outside the dead band, and its speeds; a tenth of the rms speed without one."""
     bands = dict(used.speeds) if any(used.speeds.values()) else dead_bands(model, motion, "tenth")
     return apply_dead_band(model, motion, measurements, bands), bands
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, listed
 from steelyard.logs.columns import SLIDING_UNITS, TURNING_UNITS
 from steelyard.logs.log import Log
+from steelyard.logs.suggestions import suggestion
 from steelyard.robot.robot import Robot
 from steelyard.robot.transmission import Motor, Transmission
 
@@ -121,10 +122,14 @@ def _kinematics(
             if lacking:
                 if quantity == "position":
                     needed = listed(f"{name}.position" for _, name in parts)
+                    wanted = [(name, "position") for name in (*joints, *transmission.motor_names)]
+                    absent = [key for key in dict.fromkeys(wanted) if key not in log.signals]
+                    known = {*joints, *transmission.motor_names}
                     raise LogError(
                         f"log '{log.name}' has neither the position of joint '{joint}' nor those "
                         f"of its motors; a column {joint}.position, or {needed}, is "
                         f"needed (of these, {listed(lacking)} lack one)"
+                        f"{suggestion(log, absent, known)}"
                     )
                 continue
             values = np.zeros(len(log))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from steelyard.signals.cutoff import CutoffChoice, automatic_cutoff
 from steelyard.signals.dead_band import error_band, without_slow_torques
 from steelyard.signals.drives import joint_side
 from steelyard.signals.motion import Measurements, Motion
+from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord, TimeBaseRecord
 
@@ -65,13 +67,15 @@ def prepare(log: Log, model: Model | Robot, processing: Processing | None = None
     model : its Coulomb terms are filtered as the torque is, and say to which speeds a dead band
         applies; a robot means ``Model(robot)``, with the default terms.
 
-    In this order: motors to joints, where the robot has a transmission; match joints and units;
-    unwrap; cut at holes. Then for each piece: bridge short gaps and bring the stamps to a uniform
-    grid; low-pass; differentiate; trim; decimate. Last, drop torque in the dead band.
+    In this order: name joints that the log only numbers; motors to joints, where the robot has a
+    transmission; match joints and units; unwrap; cut at holes. Then for each piece: bridge short
+    gaps and bring the stamps to a uniform grid; low-pass; differentiate; trim; decimate. Last, drop
+    torque in the dead band.
     """
     processing = processing or Processing()
     robot = _robot_of(model)
     content_hash = log.content_hash
+    log, by_number = name_numbered_joints(log, robot)
     log, computed = joint_side(log, robot)
     joints, extra = match_joints(log, robot)
     if not isinstance(model, Model):
@@ -101,7 +105,9 @@ def prepare(log: Log, model: Model | Robot, processing: Processing | None = None
     )
     used = long_enough(pieces, cutoff, processing, log.name)
     factor = decimation(longest.base.rate_hz, cutoff, processing)
-    parts = [samples_of(piece, model, joints, cutoff, factor, processing, log.name) for piece in used]
+    parts = [
+        samples_of(piece, model, joints, cutoff, factor, processing, log.name) for piece in used
+    ]
     samples = joined(parts)
     motion = samples.motion(log.name)
     whole = Measurements(joints, samples.tau)
@@ -145,6 +151,7 @@ def prepare(log: Log, model: Model | Robot, processing: Processing | None = None
         }
     )
     findings = (
+        *by_number,
         *doubts,
         *limits,
         *stuck,
@@ -175,9 +182,7 @@ def _choose_cutoff(
     return float(processing.cutoff_hz), None
 
 
-def _time_record(
-    pieces: Sequence[Piece], used: Sequence[Piece], longest: Piece
-) -> TimeBaseRecord:
+def _time_record(pieces: Sequence[Piece], used: Sequence[Piece], longest: Piece) -> TimeBaseRecord:
     """The time base of the longest piece, with the holes of all."""
     records = [piece.base.record for piece in pieces]
     return replace(
@@ -199,15 +204,13 @@ def _bridged(pieces: Sequence[Piece]) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def _hole_findings(
-    log: Log, pieces: Sequence[Piece], used: Sequence[Piece]
-) -> tuple[Finding, ...]:
+def _hole_findings(log: Log, pieces: Sequence[Piece], used: Sequence[Piece]) -> tuple[Finding, ...]:
     """Where the log was cut, and which pieces were too short to use."""
     if len(pieces) == 1:
         return ()
     holes = [
         f"{before.base.recorded[-1]:.6g} to {after.base.recorded[0]:.6g} s"
-        for before, after in zip(pieces, pieces[1:], strict=False)
+        for before, after in pairwise(pieces)
     ]
     lost = len(pieces) - len(used)
     too_short = f"; {lost} of them are too short for the filter and not used" if lost else ""
@@ -224,5 +227,3 @@ def _hole_findings(
 def _in_words(source: str | None) -> str:
     """How a computed signal was computed, to be shown after its name."""
     return "" if source is None else f" (= {source})"
-
-

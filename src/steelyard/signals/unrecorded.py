@@ -6,14 +6,17 @@ from steelyard.errors import LogError, listed
 from steelyard.logs.log import Log
 from steelyard.robot.parts import Joint
 from steelyard.robot.robot import Robot
+from steelyard.signals.numbered_joints import name_numbered_joints
 
 
 def lock_unrecorded(robot: Robot, log: Log) -> Robot:
     """The robot with every joint locked of which the log has no column.
 
     A joint is recorded if a column is its own or that of a motor that drives it. The others are
-    locked at 0 or, where their limits exclude 0, at the middle of the limits.
+    locked at 0 or, where their limits exclude 0, at the middle of the limits. A log may number its
+    joints, see :mod:`steelyard.signals.numbered_joints`.
     """
+    log, _ = name_numbered_joints(log, robot, fewer=True)
     positions = {
         joint.name: rest_position(joint)
         for joint in robot.free_joints
@@ -23,7 +26,8 @@ def lock_unrecorded(robot: Robot, log: Log) -> Robot:
         raise LogError(
             f"log '{log.name}' records no joint of robot '{robot.name}', so that all would be "
             f"locked; the joints are {listed(positions)}, the log has "
-            f"{listed(log.joints)}: rename the columns"
+            f"{listed(log.joints)}: name the columns, as with --map "
+            f"{next(iter(positions))}.position=COLUMN"
         )
     return robot.lock(positions) if positions else robot
 

@@ -63,7 +63,10 @@ class Score:
 
     @property
     def words(self) -> str:
-        """The three errors in words, those that are known."""
+        """The three errors in words, those that are known.
+
+        Without a dead band, the first is of speeds above a tenth of the joint's (rms).
+        """
         further = (
             (self.relative_error_all, "on all samples"),
             (self.relative_error_unfiltered, "on all with unfiltered torque"),

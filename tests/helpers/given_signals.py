@@ -1,0 +1,14 @@
+"""Filters and friction as they are given, for tests in which their choice is not the subject."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.signals.processing import Processing
+
+GIVEN = Processing(cutoff_hz=10.0, torque_filter="same", dead_band="tenth")
+"""Positions and torques filtered at 10 Hz, without torques below a tenth of the rms speed."""
+QUICK: dict[str, Any] = {"processing": GIVEN, "friction_width": 0.0}
+"""Options of `identify` with which nothing about signals is chosen from the data."""
+FEW: dict[str, Any] = {**QUICK, "gamma": 100.0, "n_resamples": 20, "ranges": False}
+"""The same with a given weight of the prior and few resamples, where intervals do not matter."""
