@@ -1,7 +1,7 @@
 """Do the intervals of the plain command hold the truth, also where the robot file is wrong?
 
-The built-in arm and five random ones, simulated with friction, drives and noise; logs of 6 and 20 s;
-the robot file right, with one link 30 % too heavy, with links alternately 30 % too light and too
+The built-in arm and five random ones, simulated with friction, drives and noise; logs of 6 and 20
+s; the file right, with one link 30 % too heavy, with links alternately 30 % too light and too
 heavy, and with all 30 % too heavy. Coverage of true base parameters at nominal 95 %, pooled over
 all: ``confidence`` and ``mostly_prior`` by kind of interval, ``wrong_link`` for parameters that
 depend on a link that is wrong while others are right, ``friction`` for terms of joints. NAME_6s and

@@ -8,6 +8,12 @@
                       Its file is not physical: ``repair="floor-moments"``.
     tx40_second_half  Stäubli TX-40 (FIGAROH), first to second half, processed as its authors did.
 
+``ur10_last`` is the same the other way round, from the first two thirds to the last, for the plain
+command alone. The plain command is `steelyard identify FILE LOG`, with the overlay or the torque side
+that the row states: NAME_plain, NAME_plain_all and NAME_plain_unfiltered are its errors outside the
+dead band, on all samples, and on all samples with unfiltered torque (see `real_plain`), and those
+that end in _before the same of version 0.1.0.
+
 Everything is decided on the training data. A figure with the name of a row is the error of the
 default in percent, on samples outside the dead band; NAME_all_samples is without a dead band, and
 NAME_METHOD the error of another method on the same data with the same terms. Of the default,
@@ -34,6 +40,7 @@ from typing import TYPE_CHECKING
 
 from contender import say
 from goals import Goal, ratio
+from real_plain import measured_plainly
 from real_rows import ROWS, HeldOutRun, Row
 
 if TYPE_CHECKING:
@@ -60,6 +67,13 @@ GOALS = (
     Goal("kuka_run3", "<=", 4.5),
     *(Goal(f"{row}_behind_best", "<=", 1.0) for row in WITH_GOALS),
     *(Goal(f"{row}_beats_prior", ">=", 1.0) for row in WITH_GOALS),
+    Goal("kuka_run3_plain", "<=", 3.6),
+    Goal("ur10_first_plain", "<=", 5.2),
+    Goal("kinova_testing2_plain", "<=", 16.0),
+    Goal("tx40_second_half_plain", "<=", 5.8),
+    *(Goal(f"{row}_plain_over_before", "<=", 1.0) for row in WITH_GOALS),
+    Goal("ur10_last_plain_unfiltered", "<=", 6.8),
+    Goal("tx40_second_half_plain_unfiltered", "<=", 22.0),
 )
 WITHIN = 0.1
 
@@ -75,7 +89,10 @@ def measure() -> Figures:
     with threadpool_limits(limits=1, user_api="blas"):
         for row in ROWS:
             if has_dataset(row.dataset):
-                figures.update(measured(row))
+                if row.tuned:
+                    figures.update(measured(row))
+                say(f"{row.title}, plain")
+                figures.update(measured_plainly(row))
             else:
                 say(f"{row.figure}: no recordings '{row.dataset}'")
                 figures.update(absent(row))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 
 if TYPE_CHECKING:
+    from steelyard.knowledge.overlay.overlay import Overlay
     from steelyard.knowledge.prior import Prior, RepairRule
     from steelyard.logs.log import Log
     from steelyard.model.model import Model
@@ -70,6 +71,7 @@ class Row:
 
     figure : name of the default's error. dataset : folder of the recordings. torque : where it is
         measured, if that is stated. repair : rule for the prior, where the file needs one.
+    tuned : whether other methods are measured too, with the processing that the row states.
     """
 
     figure: str
@@ -77,6 +79,7 @@ class Row:
     title: str
     torque: Side | None = None
     repair: RepairRule = "none"
+    tuned: bool = True
 
     def model(self) -> Model:
         """The robot with the terms that the default gives it."""
@@ -110,7 +113,7 @@ class Row:
 
         if self.dataset == KUKA:
             return compress(wide, *kuka_run(1, KUKA_SKIPPED), threads=threads)
-        return compressed(model, wide, self._logs()[0], self._processing(), threads).regression
+        return compressed(model, wide, self.logs()[0], self._processing(), threads).regression
 
     def held_out(self, model: Model) -> HeldOutRun:
         """The recording to predict, prepared in the same way."""
@@ -124,7 +127,7 @@ class Row:
             tau = tau_all = measured.tau
             correlation_s = 0.0
         else:
-            prepared = prepare(self._logs()[1], model, self._processing())
+            prepared = prepare(self.logs()[1], model, self._processing())
             motion, tau, tau_all = (
                 prepared.motion,
                 prepared.measurements.tau,
@@ -139,13 +142,25 @@ class Row:
 
         from steelyard.signals.processing import Processing
 
-        return tx40_processing() if self.dataset == TX40 else Processing(cutoff_hz=10.0)
+        if self.dataset == TX40:
+            return tx40_processing()
+        return Processing(cutoff_hz=10.0, torque_filter="same", dead_band="tenth")
 
-    def _logs(self) -> tuple[Log, Log]:
-        from recorded import kinova_log, tx40_log, ur10_log
+    def overlay(self) -> Overlay | None:
+        """What must be stated about the robot, for the plain command too."""
+        from recorded import tx40_overlay
 
+        return tx40_overlay() if self.dataset == TX40 else None
+
+    def logs(self) -> tuple[Log, Log]:
+        """The recording for the estimate, and the one to predict."""
+        from recorded import kinova_log, kuka_log, tx40_log, ur10_log
+
+        if self.dataset == KUKA:
+            return kuka_log(1, KUKA_SKIPPED), kuka_log(3, KUKA_SKIPPED)
         if self.dataset == UR10:
-            return ur10_log("last third"), ur10_log("first two thirds")
+            last, first = ur10_log("last third"), ur10_log("first two thirds")
+            return (first, last) if self.figure == "ur10_last" else (last, first)
         if self.dataset == KINOVA:
             return kinova_log("opti_traj_testing1"), kinova_log("opti_traj_testing2")
         return tx40_log(0, 22500, "first half"), tx40_log(22500, None, "second half")
@@ -157,6 +172,7 @@ ROWS = (
     Row("kuka_run3", KUKA, "KUKA LWR4+, run 1 to run 3, link torques", torque="link"),
     Row("kuka_run3_unstated", KUKA, "KUKA LWR4+, run 1 to run 3, torque source not stated"),
     Row("ur10_first", UR10, "UR10, last third to first two thirds"),
+    Row("ur10_last", UR10, "UR10, first two thirds to last third", tuned=False),
     Row("kinova_testing2", KINOVA, "Kinova Gen3, testing1 to testing2", repair="floor-moments"),
     Row(
         "tx40_second_half",

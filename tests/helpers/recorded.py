@@ -98,6 +98,15 @@ def kuka_run(run: int, skipped: int) -> tuple[Motion, Measurements]:
     return Motion(time, q, v, a, f"run {run}"), Measurements(robot.joint_names, tau)
 
 
+def kuka_log(run: int, skipped: int) -> Log:
+    """Positions and link-side torques of one run, without its first samples."""
+    motion, measured = kuka_run(run, skipped)
+    signals = {}
+    for k, joint in enumerate(measured.channels):
+        signals[joint, "position"], signals[joint, "torque"] = motion.q[:, k], measured.tau[:, k]
+    return Log(motion.time - motion.time[0], signals, name=f"kuka run {run}")
+
+
 def ur10_robot() -> Robot:
     """The UR10 as its vendor's ROS package describes it."""
     return Robot.from_urdf(dataset(UR10) / "ur10_robot.urdf")
@@ -155,7 +164,12 @@ def tx40_processing() -> Processing:
     """The processing of the authors: 100 Hz, every tenth sample, their dead bands (rad/s)."""
     bands = tx40_facts()["velocity_deadband_rad_s"]
     joints = tx40_robot().joint_names
-    return Processing(cutoff_hz=100.0, decimate=10, dead_band=dict(zip(joints, bands, strict=True)))
+    return Processing(
+        cutoff_hz=100.0,
+        torque_filter="same",
+        decimate=10,
+        dead_band=dict(zip(joints, bands, strict=True)),
+    )
 
 
 def tx40_log(first: int = 0, behind: int | None = None, name: str = "tx40") -> Log:
