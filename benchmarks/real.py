@@ -9,10 +9,10 @@
     tx40_second_half  Stäubli TX-40 (FIGAROH), first to second half, processed as its authors did.
 
 ``ur10_last`` is the same the other way round, from the first two thirds to the last, for the plain
-command alone. The plain command is `steelyard identify FILE LOG`, with the overlay or the torque side
-that the row states: NAME_plain, NAME_plain_all and NAME_plain_unfiltered are its errors outside the
-dead band, on all samples, and on all samples with unfiltered torque (see `real_plain`), and those
-that end in _before the same of version 0.1.0.
+command alone. The plain command is `steelyard identify FILE LOG`, with the overlay or the torque
+side that the row states: NAME_plain, NAME_plain_all and NAME_plain_unfiltered are its errors
+outside the dead band, on all samples, and on all samples with unfiltered torque (`real_plain` says
+how), and those that end in _before the same of version 0.1.0.
 
 Everything is decided on the training data. A figure with the name of a row is the error of the
 default in percent, on samples outside the dead band; NAME_all_samples is without a dead band, and

@@ -69,10 +69,10 @@ def add_dead_band_argument(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--dead-band",
         action="append",
-        metavar="F|NAME=F|tenth|auto|none",
+        metavar="F|NAME=F|tenth|rest|auto|none",
         help="leave out torques of joints slower than F (rad/s or m/s), where Coulomb friction "
         "has no sign; NAME=F for one joint or coupling, may be repeated; tenth: of each joint's "
-        "speed (rms); auto: identify takes tenth or none, whichever predicts left-out parts of the "
+        "speed (rms); rest: only joints that stand still; auto: identify takes tenth or rest, what predicts left-out parts of the "
         "first log better (default: auto)",
     )
 
@@ -138,12 +138,14 @@ def _count_or(word: str) -> Any:
 
 
 def dead_band_from(given: list[str]) -> DeadBand:
-    """One speed for all, speeds by name, "tenth", "auto", or None."""
+    """One speed for all, speeds by name, "tenth", "rest", "auto", or None."""
     if given == ["auto"]:
         return "auto"
     if given == ["tenth"]:
         return "tenth"
-    return None if given == ["none"] else _speeds("--dead-band", given, "tenth, auto or none")
+    if given == ["rest"]:
+        return "rest"
+    return None if given == ["none"] else _speeds("--dead-band", given, "tenth, rest, auto or none")
 
 
 def friction_width_from(given: list[str] | None) -> float | dict[str, float] | Literal["auto"]:

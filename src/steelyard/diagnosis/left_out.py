@@ -105,11 +105,11 @@ def scores(squares: Array, counts: Array, channels: Sequence[int] | None = None)
     )
 
 
-def best_of(trials: Sequence[Array], preferred: int) -> int:
+def best_of(trials: Sequence[Array], preferred: int, same: float = SAME) -> int:
     """The trial (n_parts,) with the smallest mean; ``preferred`` if it is as good.
 
-    As good: worse by at most one standard error of the difference, or 2 % of the best.
+    As good: worse by at most one standard error of the difference, or a share ``same`` of the best.
     """
     given = np.array(trials)
-    good, _ = as_good_as_the_best(given, SAME)
+    good, _ = as_good_as_the_best(given, same)
     return preferred if good[preferred] else int(np.nanargmin(given.mean(axis=1)))

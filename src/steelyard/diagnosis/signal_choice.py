@@ -11,9 +11,9 @@ width           of Coulomb friction: sign(s), or clip(s / width, -1, 1) with a w
                 the joint's speed (rms); one share for all joints, or one for each.
 
 Each way is fitted to all parts of the log but one, and predicts the unfiltered torque of all
-samples of that part; torque filter and dead band are chosen by that error and the one outside the
-dead band, which count alike. The usual choice is kept where it predicts as well as the best: the
-proposed cutoff, an unfiltered torque, a dead band, sign(s).
+samples of that part. The width is chosen by that error; cutoff, torque filter and dead band by it
+and the error outside the dead band, which count alike. The usual choice is kept where it predicts
+as well as the best: the proposed cutoff, an unfiltered torque, a dead band, sign(s).
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def choose_signals(
         processing,
         cutoff_hz=record.cutoff_hz,
         torque_filter=filters[0],
-        dead_band=None if processing.dead_band == "auto" else processing.dead_band,
+        dead_band="rest" if processing.dead_band == "auto" else processing.dead_band,
     )
     lowest, highest = _limits(record, log)
     if lowest == highest and len(filters) == 1 and not open_widths and not open_band:
@@ -175,6 +175,7 @@ class _Search:
     ) -> None:
         self.ways, self.asked, self.usual, self.progress = ways, asked, usual, progress
         self.tried: dict[Way, Array] = {}
+        self.errors: dict[Way, Array] = {}
 
     def score(self, way: Way) -> Array:
         """Mean squared error (n_parts,) of each part."""
@@ -182,7 +183,8 @@ class _Search:
             squares, counts = self.ways.squares(way)
             self.tried[way] = scores(squares, counts)
             if self.progress is not None:
-                self.progress(len(self.tried), 2 * len(SHARES) + MOST_STEPS)
+                total = 2 * len(SHARES) + 2 * MOST_STEPS
+                self.progress(min(len(self.tried), total), total)
         return self.tried[way]
 
     def run(
@@ -194,14 +196,15 @@ class _Search:
         proposed = self.usual.cutoff_hz
         assert proposed != "auto"
         first = self._best_share(Way(proposed, filters[0], 0.0, self.usual.velocity))
+        open_band = self.asked.dead_band == "auto" and bool(self.ways.speeds)
         options = []
         for one in filters:
-            way = replace(first, torque_filter=one)
+            way = replace(first, torque_filter=one, dead_band=open_band)
             if proposed is not None and lowest is not None and highest is not None:
-                way = self._best_cutoff(way, proposed, lowest, highest)
+                way = self._best_cutoff(way, lowest, highest)
             options.append(way)
-        if self.asked.dead_band == "auto" and self.ways.speeds:
-            options = [replace(way, dead_band=band) for way in options for band in (True, False)]
+            if open_band:
+                options.append(replace(way, dead_band=False))
         way = self._best_fit(options)
         if self.ways.fixed is None:
             way = replace(self._best_share(replace(way, dead_band=False)), dead_band=way.dead_band)
@@ -209,7 +212,7 @@ class _Search:
         shares = None if ways.fixed is not None else shares_by_term(ways, way)
         dead_band = self.usual.dead_band
         if self.asked.dead_band == "auto" and ways.speeds:
-            dead_band = "tenth" if way.dead_band else None
+            dead_band = "tenth" if way.dead_band else "rest"
         self.score(way)
         self._measured_velocity(way)
         trials = tuple(SignalTrial(one, float(score.mean())) for one, score in self.tried.items())
@@ -236,9 +239,16 @@ class _Search:
         options = [replace(way, share=share) for share in SHARES]
         return options[best_of([self.score(one) for one in options], 0)]
 
-    def _best_cutoff(self, way: Way, proposed: float, lowest: float, highest: float) -> Way:
+    def error(self, way: Way) -> Array:
+        """Geometric mean (n_parts,) of the errors on all samples and outside the dead band."""
+        if way not in self.errors:
+            outside = scores(*self.ways.squares(way, outside_band=bool(self.ways.speeds)))
+            self.errors[way] = np.sqrt(self.score(way) * outside)
+        return self.errors[way]
+
+    def _best_cutoff(self, proposed: Way, lowest: float, highest: float) -> Way:
         """Double or halve the cutoff while that predicts better; the proposed one on a tie."""
-        best = way
+        best = proposed
         for factor in (2.0, 0.5):
             for _ in range(MOST_STEPS):
                 assert best.cutoff_hz is not None
@@ -246,21 +256,17 @@ class _Search:
                 if not lowest <= cutoff <= highest:
                     break
                 other = replace(best, cutoff_hz=cutoff)
-                if not self.score(other).mean() < self.score(best).mean():
+                if not self.error(other).mean() < self.error(best).mean():
                     break
                 best = other
-            if best != way:
+            if best != proposed:
                 break
-        return (way, best)[best_of([self.score(way), self.score(best)], 0)]
+        # noise is most of the error: a small difference matters if all parts agree on it
+        return (proposed, best)[best_of([self.error(proposed), self.error(best)], 0, same=0.0)]
 
     def _best_fit(self, options: list[Way]) -> Way:
-        """The way to fit, by its errors on all samples and outside the dead band, which count
-        alike; the first of the options on a tie.
-        """
-        errors = []
-        for way in options:
-            outside = scores(*self.ways.squares(way, outside_band=bool(self.ways.speeds)))
-            errors.append(float(np.sqrt(self.score(way).mean() * outside.mean())))
+        """The way with the smallest error; the first of the options on a tie."""
+        errors = [float(self.error(way).mean()) for way in options]
         best = int(np.nanargmin(errors))
         return options[0 if errors[0] <= (1.0 + SAME) * errors[best] else best]
 

@@ -123,12 +123,16 @@ def identify_gains(
     The gains replace those of the overlay. They belong to its motors, or to the joints if it has
     none. Friction, drives and links must be the same in all logs; their estimates are not
     returned: identify again with the gains in the overlay.
+
+    processing : what it leaves open is not chosen by prediction here: the torque is filtered like
+        the positions, and torques below a tenth of the rms speed are left out.
     """
     check_robot(robot)
     check_level(level)
     stated = model_of(robot, terms=terms, overlay=overlay)
     model = Model(with_unit_gains(stated.robot), stated.terms)
     base = base_map(model)
+    used = _without_open_options(processing or Processing())
     runs: list[Regression] = []
     records: list[GainRun] = []
     units: dict[str, str] = {}
@@ -139,7 +143,7 @@ def identify_gains(
         for log in with_unique_names(logs):
             refuse_duplicates(log, seen)
             _note_units(stated.robot, model.robot, log, units)
-            prepared = prepare(log, model, processing)
+            prepared = prepare(log, model, used)
             findings.extend(prepared.findings)
             records.append(GainRun(prepared.record, on_robot is not None))
             runs.append(compress_motors(model, base, prepared, log.name, on_robot))
@@ -293,3 +297,12 @@ def _findings(found: GainFit, gains: tuple[DriveGain, ...]) -> tuple[Finding, ..
             )
         )
     return tuple(findings)
+
+
+def _without_open_options(processing: Processing) -> Processing:
+    """The processing with a torque filter and a dead band where they are left open."""
+    if processing.torque_filter == "auto":
+        processing = replace(processing, torque_filter="same")
+    if processing.dead_band == "auto":
+        processing = replace(processing, dead_band="tenth")
+    return processing

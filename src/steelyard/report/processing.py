@@ -124,6 +124,9 @@ def _dead_band(band: DeadBandRecord, signals: SignalChoice | None) -> str:
     speeds = {name: speed for name, speed in band.speeds.items() if speed}
     how = _how(signals, "dead_band")
     if not speeds:
+        at_rest = _listed(band.samples, skip_zeros=True)
+        if band.asked == "rest" and at_rest != "none":
+            return f"none{how}; torques of joints at rest left out: {at_rest}"
         return f"none{how}"
     how = how.strip(" ()") or ("as given" if band.asked != "tenth" else "as asked")
     if band.asked == "tenth":

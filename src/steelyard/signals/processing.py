@@ -10,7 +10,7 @@ from steelyard.errors import SignalError
 
 Derivative = Literal["central3", "central5", "savgol"]
 Source = Literal["differentiate", "measured"]
-DeadBand = float | Mapping[str, float] | Literal["auto", "tenth"] | None
+DeadBand = float | Mapping[str, float] | Literal["auto", "tenth", "rest"] | None
 
 CHOICES = {
     "interpolation": ("linear", "cubic"),
@@ -51,9 +51,10 @@ class Processing:
     decimate : keep every n-th sample; ``"auto"`` keeps about ten samples per cutoff period.
     dead_band : a torque is not used while a Coulomb term that acts on it has a speed (rad/s or
         m/s) below this; one number, or one per name of a joint or coupling with Coulomb friction.
-        ``"tenth"`` is a tenth of the root mean square of each term's speed. None or 0 uses every
-        torque. With ``"auto"`` :func:`steelyard.identify` chooses between these two by what
-        predicts left-out parts of the logs best; :func:`prepare` itself uses every torque.
+        ``"tenth"`` is a tenth of the root mean square of each term's speed. ``"rest"`` leaves out
+        only torques of joints that stand still for a while. None or 0 uses every torque. With
+        ``"auto"`` :func:`steelyard.identify` chooses between "tenth" and "rest" by what predicts
+        left-out parts of the logs best; :func:`prepare` itself takes "rest".
     still_joints : ``"refuse"`` a log in which a joint never moves, or ``"keep"`` it, which
         suits logs that serve for prediction only.
     """
@@ -115,7 +116,7 @@ class Processing:
             for joint, value in self.dead_band.items():
                 _check_number(f"dead_band of joint '{joint}'", value)
             object.__setattr__(self, "dead_band", dict(self.dead_band))
-        elif self.dead_band not in (None, "auto", "tenth"):
+        elif self.dead_band not in (None, "auto", "tenth", "rest"):
             _check_number("dead_band", self.dead_band)
 
     @property
