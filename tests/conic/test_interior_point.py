@@ -104,6 +104,27 @@ def test_duals_prove_the_optimum(seed):
     assert np.max(np.abs(rest)) <= 1e-8 * size
 
 
+@every("seed", range(30))
+def test_the_gap_bounds_the_distance_from_the_optimum(seed):
+    """A loose solution is above the optimum by its gap at most, but for its other residuals."""
+    F, g, c, conditions, start = random_problem(seed, floors=True)
+    loose = minimise(F, g, c, conditions, start, accuracy=1e-2)
+    tight = minimise(F, g, c, conditions, start)
+    value = 1.0 + 0.5 * np.sum((F @ loose.x - g) ** 2)
+    for one in conditions:
+        if one.floor:
+            S = value_of(loose.x, one)
+            value += one.floor * (np.trace(S) - np.linalg.slogdet(S)[1] - len(S))
+    above, best = (objective(one.x, F, g, c, conditions) for one in (loose, tight))
+    size = max(1.0, np.max(np.abs(F.T @ g - c)), max(one.floor for one in conditions))
+    slack = loose.stationarity * size * np.sum(np.abs(loose.x - tight.x))
+    slack += sum(
+        loose.violation * max(1.0, np.max(np.abs(value_of(loose.x, one)))) * np.sum(np.abs(Z))
+        for one, Z in zip(conditions, loose.duals, strict=True)
+    )
+    assert above - best <= loose.gap * value + slack + 1e-8 * (1.0 + abs(best))
+
+
 @every("seed", range(10))
 def test_the_start_does_not_matter(seed):
     """Starts near and far away give the same optimum."""

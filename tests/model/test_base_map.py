@@ -189,6 +189,14 @@ def test_snapping_finds_the_short_decimal():
     assert snapped.tolist() == [0.300475, -1.1, 1.0 / 3.0, 0.0, 0.0036]
 
 
+def test_snapping_leaves_other_numbers():
+    """Of random numbers hardly any is near a short decimal, and none moves by more than allowed."""
+    values = np.random.default_rng(0).uniform(-2.0, 2.0, size=20_000)
+    snapped = snap(values, np.full(len(values), 1e-12))
+    assert np.mean(snapped != values) <= 3e-3
+    assert np.max(np.abs(snapped - values)) <= 1e-12
+
+
 def test_combination_writer_groups_factors():
     """Signs and equal factors are written as in papers."""
     assert write_combination(["a", "b", "c", "d"], [1.0, -1.0, 0.5, 0.5]) == "a - b + 0.5 (c + d)"

@@ -72,8 +72,8 @@ def add_dead_band_argument(parser: argparse._ActionsContainer) -> None:
         metavar="F|NAME=F|tenth|rest|auto|none",
         help="leave out torques of joints slower than F (rad/s or m/s), where Coulomb friction "
         "has no sign; NAME=F for one joint or coupling, may be repeated; tenth: of each joint's "
-        "speed (rms); rest: only joints that stand still; auto: identify takes tenth or rest, what predicts left-out parts of the "
-        "first log better (default: auto)",
+        "speed (rms); rest: only joints that stand still; auto: identify takes tenth or rest, what "
+        "predicts left-out parts of the first log better (default: auto)",
     )
 
 

@@ -97,11 +97,10 @@ class Numbers:
         """Compute the residuals at x; subtract A*(Z) from the gradient."""
         gradient -= _summed(self.column, self.weight * self.Z[self.row], self.n)
         away = self.linear(x) + self.b - self.S
-        self.violation = float(np.abs(away).max())
+        self.violation = float((np.abs(away) / np.maximum(self.S, 1.0)).max())
         self.away = away / self.scaling
         self.excess = float(np.abs(self.products - self.floor).sum())
-        self.gap = float(self.products[~self.kept].sum())
-        self.off_floor = _distance(self.products[self.kept], self.floor[self.kept])
+        self.gap, self.off_floor = _distances(self.products[:, None], self.floor, self.kept)
         S = self.S[self.kept]
         self.divergence = float(self.floor[self.kept] @ (S - np.log(S) - 1.0))
 
@@ -207,11 +206,11 @@ class Matrices:
         force = self.A.reshape(k, p, -1) @ self.Z.reshape(k, -1, 1)
         gradient -= _summed(self.flat, force.ravel(), self.n)
         away = self.linear(x) + self.b - self.S
-        self.violation = float(np.abs(away).max())
+        size = np.abs(self.S).max(axis=(1, 2))
+        self.violation = float((np.abs(away).max(axis=(1, 2)) / np.maximum(size, 1.0)).max())
         self.away = self.inverse @ away @ turned(self.inverse)
         self.excess = float(np.abs(self.products - self.floor[:, None]).sum())
-        self.gap = float(self.products[~self.kept].sum())
-        self.off_floor = _distance(self.products[self.kept], self.floor[self.kept][:, None])
+        self.gap, self.off_floor = _distances(self.products, self.floor, self.kept)
         S = self.S[self.kept]
         trace, logdet = np.trace(S, axis1=1, axis2=2), np.linalg.slogdet(S)[1]
         self.divergence = float(self.floor[self.kept] @ (trace - logdet - self.d))
@@ -299,6 +298,13 @@ def _summed(places: NDArray[np.int64], values: Array, n: int) -> Array:
     return np.asarray(np.bincount(places, values, n), dtype=float)
 
 
-def _distance(products: Array, floor: Array) -> float:
-    """Largest relative distance of the products from their floor."""
-    return float(np.abs(products / floor - 1.0).max(initial=0.0))
+def _distances(products: Array, floor: Array, kept: NDArray[np.bool_]) -> tuple[float, float]:
+    """Duality gap of products (k, d), and their largest relative distance from a floor (k,).
+
+    kept : (k,) which floors are above zero.
+    """
+    targets = floor[kept][:, None]
+    ratios = products[kept] / targets
+    away = ratios - 1.0
+    gap = products[~kept].sum() + (targets * (away - np.log(ratios))).sum()
+    return float(gap), float(np.abs(away).max(initial=0.0))

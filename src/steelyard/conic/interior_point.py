@@ -36,6 +36,12 @@ STALLED = 5
 """Steps without progress after which the method stops: PATIENCE before an iterate is usable,
 STALLED after.
 """
+POLISHED = 2
+"""Steps after which the method stops if the objective is optimal and the products have come no
+nearer to their floors: that is as near as the rounding of x allows.
+"""
+ABOVE = 3.0
+"""How far the products are above their floors at the start, in units of the gradient."""
 CIRCLING = 8
 """Steps without progress after which the full second-order correction is no longer tried."""
 STEP = (0.9, 0.995)
@@ -64,10 +70,13 @@ class InteriorSolution:
 
     duals : Z_k, one for each condition, (d, d).
     stationarity : largest entry of the gradient minus sum_k A_k*(Z_k), relative to the largest of
-        1, |Fᵀg - c| and the floors. violation : largest entry of S_k - (A_k x + b_k).
-    gap : sum of the products of ordinary conditions, divided by
-        1 + ½ |F x - g|² + sum_k floor_k (tr S_k - log det S_k - d).
-    off_floor : largest relative distance of the other products from their floor.
+        1, |Fᵀg - c| and the floors.
+    violation : largest entry of S_k - (A_k x + b_k), relative to the largest of 1 and S_k.
+    gap : the duality gap, divided by 1 + ½ |F x - g|² + sum_k floor_k (tr S_k - log det S_k - d).
+        A product p of an ordinary condition adds p to the gap, one with a floor
+        p - floor - floor log(p / floor).
+    off_floor : largest relative distance of a product from its floor.
+    converged : whether all of these are as small as was asked for.
     """
 
     x: Array
@@ -82,8 +91,7 @@ class InteriorSolution:
     @property
     def worst(self) -> float:
         """The largest residual: how far from the optimum."""
-        # the objective grows with the square of the relative distance from the floor
-        return max(self.stationarity, self.violation, self.gap, self.off_floor**2)
+        return max(self.stationarity, self.violation, self.gap)
 
 
 def minimise(
@@ -104,15 +112,17 @@ def minimise(
     """
     groups = arranged(conditions, len(start))
     gram, pull = F.T @ F, F.T @ g - c
+    scratch = np.empty(gram.shape)
     floors = [one.floor for one in conditions]
     size = max(1.0, float(np.max(np.abs(pull), initial=0.0)), max(floors, default=0.0))
     x = np.array(start, dtype=float)
     gradient = F.T @ (F @ x - g) + c
-    above = max(1.0, float(np.linalg.norm(gradient)) / np.sqrt(max(len(x), 1)))
+    above = ABOVE * max(1.0, float(np.linalg.norm(gradient)) / np.sqrt(max(len(x), 1)))
     for group in groups:
         group.begin(x, above)
     n_ordinary = sum(group.n_ordinary for group in groups)
     best: InteriorSolution | None = None
+    polished: InteriorSolution | None = None
     progress, gap_before = 0, np.inf
     for iteration in range(max_iterations + 1):
         residual = F @ x - g
@@ -123,7 +133,7 @@ def minimise(
         least = LEAST * accuracy * value / max(n_ordinary, 1)
         now = InteriorSolution(
             x=x,
-            duals=(),
+            duals=tuple(group.Z for group in groups),  # stacked; see _with_duals
             iterations=iteration,
             converged=False,
             stationarity=float(np.max(np.abs(rest), initial=0.0)) / size,
@@ -131,27 +141,34 @@ def minimise(
             gap=sum(group.gap for group in groups) / value,
             off_floor=max((group.off_floor for group in groups), default=0.0),
         )
-        others = max(now.stationarity, now.violation, now.off_floor)
         crawls = now.gap > CRAWL * gap_before
         gap_before = now.gap
-        if others <= accuracy and now.gap <= (accuracy if crawls else GAP * accuracy):
-            return replace(_with_duals(now, groups, len(conditions)), converged=True)
+        optimal = max(now.stationarity, now.violation) <= accuracy and now.gap <= (
+            accuracy if crawls else GAP * accuracy
+        )
+        if optimal and (polished is None or now.off_floor < 0.5 * polished.off_floor):
+            polished = now
+            if now.off_floor <= accuracy:
+                return replace(_with_duals(now, groups), converged=True)
+        if polished is not None and iteration >= polished.iterations + POLISHED:
+            break
         if best is None or now.worst < 0.5 * best.worst:
             progress = iteration
         if best is None or now.worst < best.worst:
-            best = now if now.worst > USABLE else _with_duals(now, groups, len(conditions))
+            best = now
         patience = PATIENCE if best.worst > USABLE else STALLED
         since = best.iterations if best.worst > USABLE else progress
         if iteration == max_iterations or iteration >= since + patience:
             break
         try:
             careful = iteration >= best.iterations + CIRCLING
-            x = _step(F, gram, groups, x, rest, least, careful)
+            x = _step(F, gram, scratch, groups, x, rest, least, careful)
         except np.linalg.LinAlgError:  # the iterate is at the boundary, up to rounding
             break
+    best = polished or best
     assert best is not None
     if best.worst <= USABLE:
-        return replace(best, iterations=iteration)
+        return replace(_with_duals(best, groups), iterations=iteration)
     raise EstimationError(
         f"the interior-point method did not converge; best after {best.iterations} steps "
         f"(gradient {best.stationarity:.1e}, violation {best.violation:.1e}, gap {best.gap:.1e})"
@@ -161,6 +178,7 @@ def minimise(
 def _step(
     F: Array,
     gram: Array,
+    scratch: Array,
     groups: Sequence[Conditions],
     x: Array,
     rest: Array,
@@ -169,11 +187,12 @@ def _step(
 ) -> Array:
     """One predictor-corrector step; moves the groups' S and Z, and returns the new x.
 
+    gram : FᵀF. scratch : (n, n) is overwritten.
     least : smallest product of ordinary conditions to aim at; smaller ones would make the Newton
     matrix needlessly ill-conditioned.
     careful : whether to skip the full second-order correction, after steps without progress.
     """
-    factor = _factor(gram, groups)
+    factor = _factor(gram, groups, scratch)
 
     def newton(*, refined: bool) -> Array:
         """Newton step of x towards the groups' targets."""
@@ -196,7 +215,9 @@ def _step(
     for group in groups:
         group.remember()
     foreseen = min(1.0, _reach(groups))
-    sigma = (1.0 - foreseen) ** 3
+    # after short predictor steps Mehrotra's cube centres too little: optima far from the start,
+    # with eigenvalues of S from 1e-9 to 1e5, are then never reached
+    sigma = (1.0 - foreseen) * min(1.0, 2.0 * (1.0 - foreseen))
     dimension = sum(group.dimension for group in groups)
     excess = sum(group.excess for group in groups) / max(dimension, 1)
     allowed = STEP[0] + foreseen * (STEP[1] - STEP[0])
@@ -215,17 +236,20 @@ def _step(
     return np.asarray(x + length * step)
 
 
-def _factor(gram: Array, groups: Sequence[Conditions]) -> Array:
-    """Cholesky factor of FᵀF + A* W⁻¹ · W⁻¹ A; diagonal raised if rounding makes it indefinite."""
+def _factor(gram: Array, groups: Sequence[Conditions], H: Array) -> Array:
+    """Cholesky factor of FᵀF + A* W⁻¹ · W⁻¹ A; diagonal raised if rounding makes it indefinite.
+
+    H : (n, n) is overwritten, which saves the time for new memory.
+    """
     from scipy.linalg.lapack import dpotrf
 
-    H = gram.copy()
-    for group in groups:
-        group.add_hessian(H)
-    diagonal = np.diag(H).copy()
     for nudge in (0.0, 1e-15, 1e-13, 1e-11):
-        H.flat[:: len(H) + 1] = diagonal * (1.0 + nudge)
-        factor, failed = dpotrf(H.T, lower=1, clean=0)  # symmetric: the transpose saves a copy
+        np.copyto(H, gram)
+        for group in groups:
+            group.add_hessian(H)
+        H.reshape(-1)[:: len(H) + 1] *= 1.0 + nudge
+        # symmetric: the transpose saves a copy
+        factor, failed = dpotrf(H.T, lower=1, clean=0, overwrite_a=1)
         if not failed:
             return np.asarray(factor)
     raise np.linalg.LinAlgError("the Newton matrix is singular")
@@ -241,13 +265,11 @@ def _reach(groups: Sequence[Conditions]) -> float:
     return min((group.reach() for group in groups), default=np.inf)
 
 
-def _with_duals(found: InteriorSolution, groups: Sequence[Conditions], n: int) -> InteriorSolution:
-    return replace(found, duals=_duals(groups, n))
-
-
-def _duals(groups: Sequence[Conditions], n: int) -> tuple[Array, ...]:
-    out: list[Array] = [np.zeros((0, 0))] * n
-    for group in groups:
-        for k, Z in zip(group.members, group.Z, strict=True):
-            out[k] = np.atleast_2d(Z)
-    return tuple(out)
+def _with_duals(found: InteriorSolution, groups: Sequence[Conditions]) -> InteriorSolution:
+    """The solution with the duals of the groups' stacks in the order of the conditions."""
+    order = {
+        k: np.atleast_2d(Z)
+        for group, stack in zip(groups, found.duals, strict=True)
+        for k, Z in zip(group.members, stack, strict=True)
+    }
+    return replace(found, duals=tuple(order[k] for k in range(len(order))))

@@ -212,9 +212,10 @@ def clean_coefficients(
     unit_K += np.linalg.solve(R, Q.T @ (W[:, dependent] - W[:, base] @ unit_K))
     unit_K[np.abs(unit_K) < ZERO_TOLERANCE] = 0.0
     K = unit_K * scale[dependent] / scale[base][:, None]
-    # rounding errors of the unit coefficients, in the units of K
-    slack = 1e-11 * scale[dependent] / scale[base][:, None]
-    return snap(K, np.maximum(slack, 1e-12 * np.abs(K)))
+    # rounding errors of the unit coefficients, in the units of K; more would round coefficients of
+    # frames at odd angles, and make estimates depend on the link frames
+    slack = 1e-12 * scale[dependent] / scale[base][:, None]
+    return snap(K, np.maximum(slack, 1e-13 * np.abs(K)))
 
 
 def snap(values: Array, slack: Array) -> Array:
@@ -226,7 +227,7 @@ def snap(values: Array, slack: Array) -> Array:
     todo = values != 0.0
     for places in range(13):
         candidate = np.round(values, places)
-        coarse = 100.0 * slack <= 10.0**-places
+        coarse = 1000.0 * slack <= 10.0**-places
         near = todo & coarse & (np.abs(candidate - values) <= slack) & (candidate != 0.0)
         out[near] = candidate[near]
         todo &= ~near
