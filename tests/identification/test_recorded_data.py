@@ -20,7 +20,7 @@ FRICTION = ("viscous", "coulomb", "offset")
 def test_emps_gives_the_published_drive():
     """Mass 95.11 kg, Fv 203.5, Fc 20.39, offset -3.165; errors below 4.1 % and 6.0 %."""
     robot = emps_robot()
-    processing = Processing(cutoff_hz=30.0, dead_band=0.002)
+    processing = Processing(cutoff_hz=30.0, torque_filter="same", dead_band=0.002)
     found = identify(
         robot,
         [emps_log("DATA_EMPS.mat")],
@@ -47,7 +47,12 @@ def test_panda_gives_the_published_rank_condition_and_error():
     """Gaz et al. 2019: 43 + 21 parameters, condition number 121.88, error 1.41 %."""
     robot = panda()
     found = identify(
-        robot, [panda_log()], terms=joint_terms(robot.joint_names, FRICTION), method="ols"
+        robot,
+        [panda_log()],
+        terms=joint_terms(robot.joint_names, FRICTION),
+        method="ols",
+        processing=Processing(torque_filter="same", dead_band="tenth"),
+        friction_width=0.0,
     )
     assert found.estimate.base.rank == 64
     assert found.estimate.determined.all()

@@ -310,7 +310,7 @@ def test_recorded_tx40_from_its_motors():
         tx40_log(),
         overlay=parse_overlay(TX40 + zeros),
         method="wls",
-        processing=Processing(cutoff_hz=100.0, decimate=10, dead_band=bands),
+        processing=Processing(cutoff_hz=100.0, torque_filter="same", decimate=10, dead_band=bands),
     )
     assert base_map(found.model).rank == 60
     with (folder / "published_base_parameters_TX40_bp_5.csv").open() as stream:

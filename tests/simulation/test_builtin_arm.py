@@ -141,7 +141,7 @@ def test_the_arm_can_be_identified_from_a_noisy_log():
             sensors=sensors,
             seed=seed,
         )
-        runs.append(prepare(log, robot, Processing(dead_band=0.05)))
+        runs.append(prepare(log, robot, Processing(torque_filter="same", dead_band=0.05)))
     estimate = wls(compress(model, runs[0].motion, runs[0].measurements))
     true_beta = base_map(model).K @ truth
     inside = np.abs(estimate.beta - true_beta) <= estimate.spread.half_width(0.95)
