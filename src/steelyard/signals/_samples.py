@@ -15,6 +15,7 @@ from steelyard.model.term_signals import TermSignals
 from steelyard.signals._kinematics import kinematics, smooth
 from steelyard.signals._pieces import Piece
 from steelyard.signals._timebase import missing_on_grid
+from steelyard.signals.dead_band import SHARE_OF_SPEED
 from steelyard.signals.derivatives import half_width
 from steelyard.signals.filters import check_length, samples_needed, settling_time_s
 from steelyard.signals.motion import Motion
@@ -66,15 +67,19 @@ def samples_of(
     moved = kinematics(joints, piece.even, base, cutoff, processing, name)
     unfiltered = piece.columns(joints, "torque")
     tau, friction = unfiltered.copy(), None
+    first, end = trim(len(piece), base.rate_hz, cutoff, processing, name)
     if processing.filters_torque:
         tau = smooth(tau, base, cutoff, processing, name)
         if cutoff is not None or processing.derivative == "savgol":
             law = jumping_terms(model, moved.v)
-            friction = TermSignals(law.names, smooth(law.values, base, cutoff, processing, name))
+            filtered = smooth(law.values, base, cutoff, processing, name)
+            # of a term that does not reverse, the filter would leave only what leaks in from
+            # standstill and the ends: enough to seem to tell friction from an offset
+            one_way = ~reverses(term_speeds(model, moved.v)[first:end])
+            friction = TermSignals(law.names, np.where(one_way, law.values, filtered))
     for column, joint in enumerate(joints):
         gone = missing_on_grid(base, piece.missing[joint, "torque"]) | base.in_hole
         tau[gone, column] = unfiltered[gone, column] = np.nan
-    first, end = trim(len(piece), base.rate_hz, cutoff, processing, name)
     keep = slice(first, end, factor)
     return Samples(
         base.grid[keep],
@@ -91,7 +96,17 @@ def samples_of(
 
 
 def jumping_terms(model: Model, v: Array) -> TermSignals:
-    """The law of every term that jumps at zero speed; v (n_samples, n_joints) rad/s or m/s.
+    """The law of every term that jumps at zero speed; v (n_samples, n_joints) rad/s or m/s."""
+    terms = [term for term in model.terms if term.term_kind.jumps_at_zero_speed]
+    speeds = term_speeds(model, v)
+    values = np.empty_like(speeds)
+    for k, term in enumerate(terms):
+        values[:, k] = term.term_kind.law_at_speed(speeds[:, k], term.width)
+    return TermSignals(tuple(term.name for term in terms), values)
+
+
+def term_speeds(model: Model, v: Array) -> Array:
+    """Speed (n_samples, n_terms) of every term that jumps at zero speed.
 
     Speeds that are missing at the ends, where the derivative does not reach, are those next to
     them.
@@ -99,18 +114,18 @@ def jumping_terms(model: Model, v: Array) -> TermSignals:
     known = np.flatnonzero(np.isfinite(v).all(axis=1))
     v = v[np.clip(np.arange(len(v)), known[0], known[-1])]
     rows = {name: row for row, name in enumerate(model.channels)}
-    terms = [term for term in model.terms if term.term_kind.jumps_at_zero_speed]
-    values = [
-        term.term_kind.law_at_speed(
-            sum((weight * v[:, rows[joint]] for joint, weight in term.direction), np.zeros(len(v))),
-            term.width,
-        )
-        for term in terms
-    ]
-    return TermSignals(
-        tuple(term.name for term in terms),
-        np.column_stack(values) if values else np.empty((len(v), 0)),
-    )
+    directions = [term.direction for term in model.terms if term.term_kind.jumps_at_zero_speed]
+    speeds = np.zeros((len(v), len(directions)))
+    for k, direction in enumerate(directions):
+        for joint, weight in direction:
+            speeds[:, k] += weight * v[:, rows[joint]]
+    return speeds
+
+
+def reverses(speeds: Array) -> NDArray[np.bool_]:
+    """Which terms (n_terms,) move both ways, standstill aside; speeds (n_samples, n_terms)."""
+    slow = SHARE_OF_SPEED * np.sqrt(np.mean(speeds**2, axis=0))
+    return np.asarray(np.any(speeds > slow, axis=0) & np.any(speeds < -slow, axis=0))
 
 
 def joined(parts: Sequence[Samples]) -> Samples:
