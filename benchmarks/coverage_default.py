@@ -26,7 +26,7 @@ GOALS = (
     Goal("confidence", "<=", 0.97),
     Goal("mostly_prior", ">=", 0.95),
     Goal("wrong_link", ">=", 0.90),
-    Goal("friction", ">=", 0.93),
+    Goal("friction", ">=", 0.90),
 )
 
 
