@@ -67,7 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=200,
         metavar="N",
-        help="resamples of the time blocks, for intervals of constrained methods (default: 200)",
+        help="fits for the intervals of constrained methods: resamples of the time blocks or, with "
+        "a prior, at most so many parts of them left out in turn (default: 200)",
     )
     parser.add_argument(
         "--no-ranges",
