@@ -37,30 +37,24 @@ def _numbered(name: str, first: int, *bands: float) -> dict[str, float]:
 
 
 _KUKA = _numbered("lwr_{}_joint", 0, 0.0698, 0.0401, 0.1196, 0.0698, 0.0803, 0.1296, 0.0897)
-_UR10 = ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
+
+
+def _ur10(*bands: float) -> dict[str, float]:
+    names = ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
+    return {f"{name}_joint": band for name, band in zip(names, bands, strict=True)}
+
+
 FROZEN = {
     "kuka_run3": Frozen(4.4555, _KUKA, (3.66, 3.77, 3.77)),
     "kuka_run3_unstated": Frozen(4.4555, _KUKA, (4.66, 4.70, 4.70)),
     "ur10_first": Frozen(
         5.445,
-        dict(
-            zip(
-                (f"{name}_joint" for name in _UR10),
-                (0.0516, 0.0396, 0.0959, 0.0968, 0.0537, 0.0906),
-                strict=True,
-            )
-        ),
+        _ur10(0.0516, 0.0396, 0.0959, 0.0968, 0.0537, 0.0906),
         (5.19, 7.35, 7.35),
     ),
     "ur10_last": Frozen(
         4.3197,
-        dict(
-            zip(
-                (f"{name}_joint" for name in _UR10),
-                (0.0472, 0.0231, 0.1112, 0.1126, 0.0623, 0.1229),
-                strict=True,
-            )
-        ),
+        _ur10(0.0472, 0.0231, 0.1112, 0.1126, 0.0623, 0.1229),
         (6.57, 8.94, 8.97),
     ),
     "kinova_testing2": Frozen(

@@ -18,17 +18,6 @@ SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)
 """Widths that are tried, as shares of the rms speed."""
 
 
-def rms_speeds(model: Model, v: Array) -> dict[str, float]:
-    """Root mean square speed (rad/s or m/s) of each term that jumps at zero speed, by owner."""
-    rows = {name: row for row, name in enumerate(model.channels)}
-    out = {}
-    for term in model.terms:
-        if term.term_kind.jumps_at_zero_speed:
-            along = sum(weight * v[:, rows[joint]] for joint, weight in term.direction)
-            out[term.owner] = float(np.sqrt(np.mean(np.square(along))))
-    return out
-
-
 def shares_by_term(ways: Ways, way: Way) -> dict[str, float]:
     """A share for each term, by owner; the one of ``way`` for all unless several predict better.
 
@@ -37,7 +26,9 @@ def shares_by_term(ways: Ways, way: Way) -> dict[str, float]:
     """
     all_ways = [replace(way, share=share) for share in SHARES]
     squares = [ways.squares(one)[0] for one in all_ways]
-    predicted = [ways.parts(replace(one, torque_filter="none")) for one in all_ways]
+    predicted = [
+        ways.parts(replace(one, torque_filter="none", dead_band=False)) for one in all_ways
+    ]
     counts, shared = predicted[0].counts, SHARES.index(way.share)
     best = np.full(len(ways.model.channels), shared)
     own = dict.fromkeys(ways.speeds, way.share)
@@ -58,9 +49,7 @@ def terms_that_share_channels(model: Model) -> list[tuple[list[str], list[int]]]
     """Owners of terms that jump at zero speed, with their channels; together if they share one."""
     rows = {name: row for row, name in enumerate(model.channels)}
     sets: list[tuple[list[str], set[int]]] = []
-    for term in model.terms:
-        if not term.term_kind.jumps_at_zero_speed:
-            continue
+    for term in model.jumping_terms:
         own = {rows[joint] for joint, _ in term.direction}
         touching = [one for one in sets if one[1] & own]
         sets = [one for one in sets if not one[1] & own]

@@ -25,7 +25,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.friction_width import SHARES, rms_speeds, shares_by_term
+from steelyard.diagnosis.friction_width import SHARES, shares_by_term
 from steelyard.diagnosis.left_out import best_of, scores
 from steelyard.diagnosis.signal_ways import TorqueFilter, Way, Ways
 from steelyard.errors import EstimationError
@@ -38,6 +38,7 @@ from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord
+from steelyard.signals.term_speeds import rms_speeds, term_speeds
 
 Array = NDArray[np.float64]
 
@@ -119,7 +120,8 @@ def choose_signals(
     """
     log, _ = name_numbered_joints(log, model.robot)
     record, v = _proposed(model, log, processing)
-    speeds = rms_speeds(model, v)
+    owners = [term.owner for term in model.jumping_terms]
+    speeds = dict(zip(owners, rms_speeds(term_speeds(model, v)).tolist(), strict=True))
     with_band = any(record.dead_band.speeds.values())
     open_widths = widths == "auto" and bool(speeds) and not with_band
     open_band = processing.dead_band == "auto" and bool(speeds)
@@ -211,7 +213,7 @@ class _Search:
         ways = self.ways
         shares = None if ways.fixed is not None else shares_by_term(ways, way)
         dead_band = self.usual.dead_band
-        if self.asked.dead_band == "auto" and ways.speeds:
+        if open_band:
             dead_band = "tenth" if way.dead_band else "rest"
         self.score(way)
         self._measured_velocity(way)
@@ -272,13 +274,10 @@ class _Search:
 
     def _measured_velocity(self, way: Way) -> None:
         """Try measured velocities where there are some and they are not used."""
-        differentiated = (self.usual.velocity, self.usual.acceleration) == (
-            "differentiate",
-            "differentiate",
-        )
-        recorded = all((joint, "velocity") in self.ways.log.signals
-                       for joint in self.ways.model.channels)  # fmt: skip
-        if differentiated and recorded:
+        sources = {self.usual.velocity, self.usual.acceleration}
+        signals, joints = self.ways.log.signals, self.ways.model.channels
+        recorded = all((joint, "velocity") in signals for joint in joints)
+        if sources == {"differentiate"} and recorded:
             self.score(replace(way, velocity="measured"))
 
 
@@ -328,4 +327,6 @@ def _in_words(choice: SignalChoice, way: Way) -> str:
     if any(shares):
         span = f"{shares[0]:g}" + (f" to {shares[-1]:g}" if len(shares) > 1 else "")
         friction = f"friction that saturates at {span} % of each joint's speed (rms)"
+    if way.dead_band:
+        torque += " and used above a tenth of each joint's speed (rms)"
     return f"{cutoff}, {torque}, {friction}"

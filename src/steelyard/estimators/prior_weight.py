@@ -97,8 +97,8 @@ class GammaChoice:
         return "largest" if self.gamma == self.trials[-1].gamma else None
 
 
-def parts_of(n_values: Array) -> list[NDArray[np.int64]]:
-    """Indices of neighbouring blocks that are left out together.
+def parts_of(n_values: Array, advice: str = "record for longer") -> list[NDArray[np.int64]]:
+    """Indices of neighbouring blocks that are left out together; refuses too few blocks.
 
     n_values : (n_blocks,) torque values in each block. The parts have about as many each, and
     none is without: blocks at rest, or wholly inside a dead band, join their neighbours.
@@ -108,8 +108,7 @@ def parts_of(n_values: Array) -> list[NDArray[np.int64]]:
     n = min(GROUPS, used)
     if n < MIN_GROUPS:
         raise EstimationError(
-            f"{used} time blocks with torque values are too few to leave some out: record for "
-            "longer, or give gamma (100 is a usual weight)"
+            f"{used} time blocks with torque values are too few to leave some out: {advice}"
         )
     # a block belongs to the part in which the middle of its values lies
     middle = (np.cumsum(counts) - 0.5 * counts) / counts.sum()
@@ -134,7 +133,7 @@ def leave_blocks_out(
     holds for no weight, the one with the best prediction is chosen.
     """
     n_blocks = len(rows)
-    groups = parts_of(n_values)
+    groups = parts_of(n_values, "record for longer, or give gamma (100 is a usual weight)")
 
     def scores(pairs: Sequence[tuple[float, float]]) -> Array:
         """Scores (n_pairs, n_groups) of pairs of gamma and the weight of terms."""

@@ -119,7 +119,7 @@ def friction_widths(
     model: Model, given: float | Mapping[str, float] | Literal["auto"]
 ) -> dict[str, float] | Literal["auto"]:
     """Widths (rad/s or m/s) by owner of the Coulomb terms, or "auto"."""
-    owners = [term.owner for term in model.terms if term.term_kind.jumps_at_zero_speed]
+    owners = [term.owner for term in model.jumping_terms]
     if isinstance(given, str):
         if given != "auto":
             raise EstimationError(f"friction_width is {given!r}; it must be a speed or 'auto'")

@@ -182,6 +182,11 @@ class Model:
             theta[index[name]] = value
         return theta
 
+    @property
+    def jumping_terms(self) -> tuple[Term, ...]:
+        """The terms that jump at zero speed, such as Coulomb friction."""
+        return tuple(term for term in self.terms if term.term_kind.jumps_at_zero_speed)
+
     def with_widths(self, widths: Mapping[str, float]) -> Model:
         """The model with other widths (rad/s or m/s) of the terms that jump at zero speed.
 

@@ -20,6 +20,7 @@ from steelyard.signals.derivatives import half_width
 from steelyard.signals.filters import check_length, samples_needed, settling_time_s
 from steelyard.signals.motion import Motion
 from steelyard.signals.processing import Processing
+from steelyard.signals.term_speeds import rms_speeds, term_speeds
 
 Array = NDArray[np.float64]
 
@@ -71,11 +72,12 @@ def samples_of(
     if processing.filters_torque:
         tau = smooth(tau, base, cutoff, processing, name)
         if cutoff is not None or processing.derivative == "savgol":
-            law = jumping_terms(model, moved.v)
+            speeds = term_speeds(model, _to_the_ends(moved.v))
+            law = _law(model, speeds)
             filtered = smooth(law.values, base, cutoff, processing, name)
             # of a term that does not reverse, the filter would leave only what leaks in from
             # standstill and the ends: enough to seem to tell friction from an offset
-            one_way = ~reverses(term_speeds(model, moved.v)[first:end])
+            one_way = ~reverses(speeds[first:end])
             friction = TermSignals(law.names, np.where(one_way, law.values, filtered))
     for column, joint in enumerate(joints):
         gone = missing_on_grid(base, piece.missing[joint, "torque"]) | base.in_hole
@@ -95,36 +97,23 @@ def samples_of(
     )
 
 
-def jumping_terms(model: Model, v: Array) -> TermSignals:
-    """The law of every term that jumps at zero speed; v (n_samples, n_joints) rad/s or m/s."""
-    terms = [term for term in model.terms if term.term_kind.jumps_at_zero_speed]
-    speeds = term_speeds(model, v)
+def _law(model: Model, speeds: Array) -> TermSignals:
+    """The law of every term that jumps at zero speed; speeds (n_samples, n_terms)."""
     values = np.empty_like(speeds)
-    for k, term in enumerate(terms):
+    for k, term in enumerate(model.jumping_terms):
         values[:, k] = term.term_kind.law_at_speed(speeds[:, k], term.width)
-    return TermSignals(tuple(term.name for term in terms), values)
+    return TermSignals(tuple(term.name for term in model.jumping_terms), values)
 
 
-def term_speeds(model: Model, v: Array) -> Array:
-    """Speed (n_samples, n_terms) of every term that jumps at zero speed.
-
-    Speeds that are missing at the ends, where the derivative does not reach, are those next to
-    them.
-    """
+def _to_the_ends(v: Array) -> Array:
+    """v, with the nearest speeds at the ends, which the derivative does not reach."""
     known = np.flatnonzero(np.isfinite(v).all(axis=1))
-    v = v[np.clip(np.arange(len(v)), known[0], known[-1])]
-    rows = {name: row for row, name in enumerate(model.channels)}
-    directions = [term.direction for term in model.terms if term.term_kind.jumps_at_zero_speed]
-    speeds = np.zeros((len(v), len(directions)))
-    for k, direction in enumerate(directions):
-        for joint, weight in direction:
-            speeds[:, k] += weight * v[:, rows[joint]]
-    return speeds
+    return v[np.clip(np.arange(len(v)), known[0], known[-1])]
 
 
 def reverses(speeds: Array) -> NDArray[np.bool_]:
     """Which terms (n_terms,) move both ways, standstill aside; speeds (n_samples, n_terms)."""
-    slow = SHARE_OF_SPEED * np.sqrt(np.mean(speeds**2, axis=0))
+    slow = SHARE_OF_SPEED * rms_speeds(speeds)
     return np.asarray(np.any(speeds > slow, axis=0) & np.any(speeds < -slow, axis=0))
 
 

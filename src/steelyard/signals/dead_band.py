@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from steelyard.errors import SignalError
 from steelyard.model.model import Model
-from steelyard.model.terms import Term
+from steelyard.signals._pieces import gaps
 from steelyard.signals.motion import Measurements, Motion
 from steelyard.signals.processing import DeadBand
 from steelyard.signals.run_record import DeadBandRecord
+from steelyard.signals.term_speeds import rms_speeds, term_speeds
 
-Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 SHARE_OF_SPEED = 0.1
 """Dead band "tenth" of a Coulomb term, as a share of the root mean square of its speed."""
@@ -58,44 +59,36 @@ def error_band(
 
 def dead_bands(model: Model, motion: Motion, dead_band: DeadBand) -> dict[str, float]:
     """Dead band (rad/s or m/s) of each joint or coupling with Coulomb friction."""
-    coulomb = [term for term in model.terms if term.term_kind.jumps_at_zero_speed]
     if isinstance(dead_band, Mapping):
         return {name: float(band) for name, band in dead_band.items()}
+    owners = [term.owner for term in model.jumping_terms]
     if dead_band in (None, "auto", "rest"):
-        return {term.owner: 0.0 for term in coulomb}
+        return dict.fromkeys(owners, 0.0)
     if dead_band != "tenth":
-        return {term.owner: float(dead_band) for term in coulomb}
-    speeds = [_speed(model, motion, term) for term in coulomb]
-    return {
-        term.owner: SHARE_OF_SPEED * float(np.sqrt(np.mean(speed**2)))
-        for term, speed in zip(coulomb, speeds, strict=True)
-    }
-
-
-def _speed(model: Model, motion: Motion, term: Term) -> Array:
-    """Speed (n_samples,) along a term's direction, rad/s or m/s."""
-    rows = {name: row for row, name in enumerate(model.channels)}
-    speed = np.zeros(len(motion))
-    for joint, weight in term.direction:
-        speed += weight * motion.v[:, rows[joint]]
-    return speed
+        return dict.fromkeys(owners, float(dead_band))
+    rms = rms_speeds(term_speeds(model, motion.v))
+    return dict(zip(owners, (SHARE_OF_SPEED * rms).tolist(), strict=True))
 
 
 def _without_rest(model: Model, motion: Motion, measurements: Measurements) -> Measurements:
     """Measurements with NaN where a Coulomb term rests: friction may then have any value."""
+    speeds = np.abs(term_speeds(model, motion.v))
+    rests = speeds < REST_SHARE * rms_speeds(speeds)
+    for slow in rests.T:
+        for start, end in gaps(slow):
+            if motion.time[end - 1] - motion.time[start] < REST_S:
+                slow[start:end] = False
+    return _without(model, measurements, rests)
+
+
+def _without(model: Model, measurements: Measurements, left_out: Mask) -> Measurements:
+    """Measurements with NaN where a term that acts on them is left out (n_samples, n_terms)."""
     tau = np.array(measurements.tau, dtype=float)
     columns = {name: column for column, name in enumerate(measurements.channels)}
-    for term in model.terms:
-        if not term.term_kind.jumps_at_zero_speed:
-            continue
-        speed = np.abs(_speed(model, motion, term))
-        slow = speed < REST_SHARE * float(np.sqrt(np.mean(speed**2)))
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], slow, [False]]).astype(np.int8)))
-        for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            if motion.time[end - 1] - motion.time[start] >= REST_S:
-                for joint, _ in term.direction:
-                    if joint in columns:
-                        tau[start:end, columns[joint]] = np.nan
+    for term, rows in zip(model.jumping_terms, left_out.T, strict=True):
+        for joint, _ in term.direction:
+            if joint in columns:
+                tau[rows, columns[joint]] = np.nan
     tau.setflags(write=False)
     return Measurements(measurements.channels, tau)
 
@@ -111,8 +104,7 @@ def apply_dead_band(
     dead_band : rad/s or m/s, for all or by the term's owner (a joint or a coupling); an owner
         that is not named has no band.
     """
-    coulomb = [term for term in model.terms if term.term_kind.jumps_at_zero_speed]
-    owners = [term.owner for term in coulomb]
+    owners = [term.owner for term in model.jumping_terms]
     if isinstance(dead_band, Mapping):
         unknown = [name for name in dead_band if name not in owners]
         if unknown:
@@ -126,12 +118,5 @@ def apply_dead_band(
     for owner, band in bands.items():
         if not (np.isfinite(band) and band >= 0.0):
             raise SignalError(f"the dead band of '{owner}' must be a speed >= 0, not {band!r}")
-    tau = np.array(measurements.tau, dtype=float)
-    columns = {name: column for column, name in enumerate(measurements.channels)}
-    for term in coulomb:
-        slow = np.abs(_speed(model, motion, term)) < bands[term.owner]
-        for joint, _ in term.direction:
-            if joint in columns:
-                tau[slow, columns[joint]] = np.nan
-    tau.setflags(write=False)
-    return Measurements(measurements.channels, tau)
+    limits = np.array([bands[owner] for owner in owners])
+    return _without(model, measurements, np.abs(term_speeds(model, motion.v)) < limits)
