@@ -10,7 +10,7 @@ import pytest
 from given_signals import GIVEN
 from small_arm import URDF, true_theta
 
-from steelyard.diagnosis.friction_width import SHARES, rms_speeds
+from steelyard.diagnosis.friction_width import SHARES
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
 from steelyard.errors import EstimationError
 from steelyard.excitation.fourier import multisine
@@ -36,8 +36,8 @@ def recorded(
     rng = np.random.default_rng(1)
     motion = multisine(ARM, period_s=5.0, seed=1).evaluate(np.arange(1000) / RATE)
     model = Model(ARM)
-    speeds = rms_speeds(model, motion.v)
-    model = model.with_widths({name: share * speed for name, speed in speeds.items()})
+    speeds = np.sqrt(np.mean(motion.v**2, axis=0))
+    model = model.with_widths(dict(zip(ARM.joint_names, share * speeds, strict=True)))
     tau = torque(model, true_theta(model), motion.q, motion.v, motion.a)
     tau = tau + 0.02 * rng.normal(size=tau.shape)
     q = motion.q + jitter * rng.normal(size=tau.shape)
