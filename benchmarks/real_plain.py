@@ -129,3 +129,29 @@ def measured_plainly(row: Row) -> Figures:
         f"{name}_plain_unfiltered_before": frozen.before[2],
         f"{name}_plain_over_before": unfiltered / frozen.before[2],
     }
+
+
+CONSTANTS = (
+    ("prior_weight", "TIE", (0.02, 0.1)),
+    ("prior_weight", "INDIFFERENT", (0.05, 0.2)),
+    ("prior_influence", "ALLOWED", (1.0, 4.0)),
+)
+"""Constants of the rules for the prior, by module, and other values for them."""
+
+
+def range_over_constants(row: Row) -> Figures:
+    """NAME_plain_least and NAME_plain_most: with one constant of the rules changed at a time."""
+    from importlib import import_module
+
+    found = []
+    for module, constant, values in CONSTANTS:
+        rules = import_module(f"steelyard.estimators.{module}")
+        usual = getattr(rules, constant)
+        for value in values:
+            setattr(rules, constant, value)
+            try:
+                found.append(measured_plainly(row)[f"{row.figure}_plain"])
+            finally:
+                setattr(rules, constant, usual)
+    known = [error for error in found if error is not None]
+    return {f"{row.figure}_plain_least": min(known), f"{row.figure}_plain_most": max(known)}
