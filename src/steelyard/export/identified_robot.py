@@ -1,0 +1,87 @@
+"""A robot with its identified parameters, link by link: what every writer starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.errors import ModelError
+from steelyard.model.attached_links import (
+    AttachedLinks,
+    AttachedRule,
+    attached_links,
+    link_inertials,
+)
+from steelyard.model.model import Model
+from steelyard.robot.inertia import violations
+from steelyard.robot.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class IdentifiedRobot:
+    """A robot and its parameters.
+
+    theta : (n_columns,) standard parameters of the model.
+    inertials : (10,) in its link's frame, of every link whose inertial the parameters change;
+        ten zeros for a link that is emptied. Other links keep that of the robot file.
+    attached : how bodies of several links are spread over them.
+    """
+
+    model: Model
+    theta: Array
+    inertials: Mapping[str, Array]
+    attached: tuple[AttachedLinks, ...]
+
+    @property
+    def robot(self) -> Robot:
+        """The robot, its joints turned and locked as for the parameters."""
+        return self.model.robot
+
+    def term_values(self, kind: str) -> dict[str, float]:
+        """The values of all terms of one kind, such as "coulomb", by owner."""
+        return {
+            column.owner: float(self.theta[k])
+            for k, column in enumerate(self.model.columns)
+            if column.kind == kind
+        }
+
+
+def identified_robot(
+    model: Model, theta: ArrayLike, *, attached: AttachedRule = "keep"
+) -> IdentifiedRobot:
+    """The robot with these standard parameters (n_columns,), spread over its links.
+
+    attached : rule for bodies of several links; see :mod:`steelyard.model.attached_links`.
+
+    Raises ModelError for a link that would not be physical, and names it.
+    """
+    values = np.array(theta, dtype=float)
+    if values.shape != (len(model.columns),) or not np.isfinite(values).all():
+        raise ModelError(
+            f"the model has {len(model.columns)} standard parameters; "
+            f"{values.size} values were given, or not all are finite"
+        )
+    values.setflags(write=False)
+    spread = attached_links(model, attached)
+    inertials = link_inertials(model, values, spread)
+    keeps = {one.receiver: one for one in spread if one.kept}
+    for name, phi in inertials.items():
+        found = violations(phi, name)
+        if found and name in keeps:
+            raise ModelError(
+                f"the rest of body '{keeps[name].body}', without {_listed(keeps[name].kept)}, is "
+                f"not physical: {found[0].words}; estimate again with the condition that it is "
+                "(--attached keep), or give all to one link and empty the others (--attached lump)"
+            )
+        if found:
+            raise ModelError(found[0].words)
+    return IdentifiedRobot(model, values, inertials, spread)
+
+
+def _listed(links: tuple[str, ...]) -> str:
+    return ", ".join(f"'{name}'" for name in links)
