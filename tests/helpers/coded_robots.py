@@ -26,7 +26,7 @@ from steelyard.testing.random_robots import random_robot
 
 Array = np.ndarray
 C_FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
-CPP_FLAGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wno-unused-function")
+CPP_FLAGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 HOSTILE = (
     '*/ #error "out"',
     "/* in",
