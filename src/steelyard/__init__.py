@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from steelyard.estimators.result_file import write_result as write_result
     from steelyard.excitation.fourier import FourierTrajectory as FourierTrajectory
     from steelyard.excitation.fourier import multisine as multisine
+    from steelyard.export.c_header import c_header as c_header
+    from steelyard.export.numpy_module import numpy_module as numpy_module
     from steelyard.export.physical import nearest_urdf as nearest_urdf
     from steelyard.export.physical import write_nearest_urdf as write_nearest_urdf
     from steelyard.export.tables import parameters_csv as parameters_csv
@@ -165,6 +167,7 @@ _HOME = {
     "base_map": "model.base_map",
     "bias_torque": "model.kernels",
     "body_estimates": "estimators.bodies",
+    "c_header": "export.c_header",
     "check_links": "robot.physical_links",
     "compress": "regression.compress",
     "compress_stream": "regression.compress",
@@ -180,6 +183,7 @@ _HOME = {
     "multisine": "excitation.fourier",
     "nearest_physical": "robot.nearest_body",
     "nearest_urdf": "export.physical",
+    "numpy_module": "export.numpy_module",
     "ols": "estimators.least_squares",
     "parameters_csv": "export.tables",
     "predict_base": "validation.scores",
