@@ -1,8 +1,8 @@
 """The pages of the documentation: their examples run, and they name what there is.
 
-A ```python block whose first line is ``# runs`` is executed, the blocks of one page in order, in
-one folder; a ```text block right behind it is what it prints. A ```toml or ```xml block whose
-first line is a comment with a file name is that file.
+Every ```python and ```sh block runs, those of one page in order, in one folder
+(`tests/helpers/page_folder.py`); a ```text block right behind Python is what it prints. A ```toml
+or ```xml block whose first line is a comment with a file name is that file.
 """
 
 from __future__ import annotations
@@ -12,14 +12,17 @@ import ast
 import contextlib
 import io
 import re
-from dataclasses import dataclass, fields
+import shutil
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from page_folder import PageBlock, blocks_of, fill, names_of_blocks
 from project import DOCS
 
+from steelyard.cli import main
 from steelyard.cli.parser import build_parser
 from steelyard.errors import MissingDependencyError
 from steelyard.estimators.registry import method_names
@@ -30,38 +33,16 @@ from steelyard.model.term_kinds import TERM_NAMES
 from steelyard.signals.processing import Processing
 
 PAGES = sorted(DOCS.glob("*.md"))
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FILE_NAME = re.compile(r"(?:#|<!--) (\w+\.(?:toml|urdf|xml))(?: -->)?$")
-OPTIONAL = ("jsonschema",)
+README = DOCS.parent / "README.md"
+OPTIONAL = ("jsonschema", "mujoco", "pinocchio")
+SHELL = ("sh", "console")
 
 
-@dataclass(frozen=True)
-class Block:
-    """A fenced block of a page, and what stands between it and the one before."""
-
-    language: str
-    text: str
-    before: str
-
-    @property
-    def first_line(self) -> str:
-        return self.text.split("\n", 1)[0]
+def runs(block: PageBlock) -> bool:
+    return block.language == "python" or block.language in SHELL
 
 
-def blocks_of(page: Path) -> list[Block]:
-    """The fenced blocks of a page in order."""
-    text, end, found = page.read_text(encoding="utf-8"), 0, []
-    for match in BLOCK.finditer(text):
-        found.append(Block(match[1], match[2], text[end : match.start()]))
-        end = match.end()
-    return found
-
-
-def runs(block: Block) -> bool:
-    return block.language == "python" and block.first_line == "# runs"
-
-
-RUNNING = [page for page in PAGES if any(runs(block) for block in blocks_of(page))]
+RUNNING = [page for page in (README, *PAGES) if any(runs(block) for block in blocks_of(page))]
 OVERLAYS = [
     pytest.param(block.text, id=f"{page.stem}-{number}")
     for page in PAGES
@@ -71,9 +52,15 @@ OVERLAYS = [
 
 
 def test_there_is_something_to_run():
-    """The two lists below are not empty by mistake."""
-    assert {"overlay", "robots", "result"} <= {page.stem for page in RUNNING}
+    """The two lists below are not empty by mistake, and no block hides under another name."""
+    assert {"overlay", "robots", "result", "README", "cli"} <= {page.stem for page in RUNNING}
     assert len(OVERLAYS) >= 6
+    languages = {block.language for page in (README, *PAGES) for block in blocks_of(page)}
+    assert languages <= {"python", "sh", "text", "toml", "xml", "c", "yaml", "json", "html", ""}
+    for page in (README, *PAGES):
+        for block in blocks_of(page):
+            if not block.language:
+                assert not block.first_line.startswith(("steelyard ", "from ", "import ")), page
 
 
 @pytest.mark.parametrize("text", OVERLAYS)
@@ -82,30 +69,48 @@ def test_overlays_parse(text):
     parse_overlay(text)
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that the pages name."""
+    folder = tmp_path_factory.mktemp("pages")
+    with contextlib.chdir(folder):
+        fill()
+    return folder
+
+
 @pytest.mark.parametrize("page", RUNNING, ids=lambda page: page.stem)
-def test_page_runs(page, tmp_path, monkeypatch):
-    """The runnable blocks of a page run in order, and print what the page says they print."""
-    monkeypatch.chdir(tmp_path)
+def test_page_runs(page, filled, tmp_path, monkeypatch, capsys):
+    """Every Python and shell block of a page runs, in order, and prints what the page says."""
+    folder = tmp_path / "page"
+    shutil.copytree(filled, folder)
+    monkeypatch.chdir(folder)
     blocks = blocks_of(page)
     for block in blocks:
-        name = FILE_NAME.match(block.first_line)
-        if name is not None:
-            Path(name[1]).write_text(block.text, encoding="utf-8")
-    names: dict[str, Any] = {"__name__": page.stem}
-    for block, after in zip(blocks, [*blocks[1:], Block("", "", "")], strict=True):
-        if not runs(block):
-            continue
-        for library in OPTIONAL:
-            if re.search(rf"^(import|from) {library}\b", block.text, re.MULTILINE):
-                pytest.importorskip(library)
-        printed = io.StringIO()
-        try:
-            with contextlib.redirect_stdout(printed):
-                exec(compile(block.text, page.name, "exec"), names)
-        except MissingDependencyError as error:
-            pytest.skip(str(error))
-        if after.language == "text" and not after.before.strip():
-            assert printed.getvalue() == after.text
+        if block.file_name is not None:
+            Path(block.file_name).write_text(block.text, encoding="utf-8")
+    names: dict[str, Any] = {"__name__": page.stem, **names_of_blocks()}
+    for block, after in zip(blocks, [*blocks[1:], PageBlock("", "", "")], strict=True):
+        if block.language in SHELL:
+            for command in block.commands:
+                assert main(command) in (0, 1), (command, capsys.readouterr().err)
+        elif block.language == "python":
+            printed = run_python(block, page.name, names)
+            if after.language == "text" and not after.before.strip():
+                assert printed == after.text
+
+
+def run_python(block: PageBlock, page: str, names: dict[str, Any]) -> str:
+    """What a Python block prints; skips the test where a library that it needs is absent."""
+    for library in OPTIONAL:
+        if re.search(rf"^(import|from) {library}\b", block.text, re.MULTILINE):
+            pytest.importorskip(library)
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed):
+            exec(compile(block.text, page, "exec"), names)
+    except MissingDependencyError as error:
+        pytest.skip(str(error))
+    return printed.getvalue()
 
 
 def test_every_option_is_described():
@@ -193,7 +198,7 @@ def test_every_page_is_in_the_contents(page):
 def test_imports_of_the_pages_exist():
     """What a page imports from Steelyard is there, also where the block is not run."""
     missing = []
-    for page in [*PAGES, DOCS.parent / "README.md"]:
+    for page in (README, *PAGES):
         for block in blocks_of(page):
             if block.language == "python":
                 missing += [f"{page.name}: {name}" for name in absent_imports(block.text)]

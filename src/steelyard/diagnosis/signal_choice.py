@@ -4,16 +4,17 @@ Four choices, made on one log:
 
 cutoff          of the low-pass filter on positions. `automatic_cutoff` proposes one from the
                 spectrum of the positions; it is doubled or halved as long as that predicts better,
-                but not below four bandwidths of the motion.
+                but not below four bandwidths of the motion. Of those that predict as well, the
+                highest.
 torque filter   the same filter on the torque and on Coulomb friction in the model, or none.
 dead band       torques below a tenth of a joint's speed (rms) are left out of the fit, or not.
 width           of Coulomb friction: sign(s), or clip(s / width, -1, 1) with a width of 2 to 40 % of
                 the joint's speed (rms); one share for all joints, or one for each.
 
 Each way is fitted to all parts of the log but one, and predicts the unfiltered torque of all
-samples of that part. The width is chosen by that error; cutoff, torque filter and dead band by it
-and the error outside the dead band, which count alike. The usual choice is kept where it predicts
-as well as the best: the proposed cutoff, a filtered torque, a dead band, sign(s). With the torque
+samples of that part. The width is chosen by that error, the cutoff by the error outside the dead
+band, torque filter and dead band by both, which count alike. The usual choice is kept where it
+predicts as well as the best: a filtered torque, a dead band, sign(s). With the torque
 and friction filtered as the positions are, a low cutoff distorts both sides of the equation alike;
 with an unfiltered torque it biases inertia and friction, which left-out parts of the same log,
 distorted in the same way, hardly show.
@@ -245,30 +246,44 @@ class _Search:
         options = [replace(way, share=share) for share in SHARES]
         return options[best_of([self.score(one) for one in options], SHARES.index(way.share))]
 
-    def error(self, way: Way) -> Array:
-        """Geometric mean (n_parts,) of the errors on all samples and outside the dead band."""
+    def outside(self, way: Way) -> float:
+        """Mean squared error outside the dead band, in units of the noise."""
+        return float(self._outside(way).mean())
+
+    def _outside(self, way: Way) -> Array:
         if way not in self.errors:
-            outside = scores(*self.ways.squares(way, outside_band=bool(self.ways.speeds)))
-            self.errors[way] = np.sqrt(self.score(way) * outside)
+            squares, counts = self.ways.squares(way, outside_band=bool(self.ways.speeds))
+            self.errors[way] = scores(squares, counts)
         return self.errors[way]
 
+    def error(self, way: Way) -> Array:
+        """Geometric mean (n_parts,) of the errors on all samples and outside the dead band."""
+        return np.sqrt(self.score(way) * self._outside(way))
+
     def _best_cutoff(self, proposed: Way, lowest: float, highest: float) -> Way:
-        """Double or halve the cutoff while that predicts better; the proposed one on a tie."""
-        best = proposed
-        for factor in (2.0, 0.5):
+        """Double or halve the cutoff while that predicts torques outside the dead band better.
+
+        Of cutoffs that predict as well as the best, the highest: a low one biases parameters in a
+        way that left-out parts of the same log, distorted alike, hardly show.
+        """
+        tried = [proposed]
+        for factor, accepted in ((2.0, 1.0 + SAME), (0.5, 1.0)):
+            way = proposed
             for _ in range(MOST_STEPS):
-                assert best.cutoff_hz is not None
-                cutoff = factor * best.cutoff_hz
+                assert way.cutoff_hz is not None
+                cutoff = factor * way.cutoff_hz
                 if not lowest <= cutoff <= highest:
                     break
-                other = replace(best, cutoff_hz=cutoff)
-                if not self.error(other).mean() < self.error(best).mean():
+                way = replace(way, cutoff_hz=cutoff)
+                least = min(self.outside(one) for one in tried)
+                if not self.outside(way) <= accepted * least:
                     break
-                best = other
-            if best != proposed:
+                tried.append(way)
+            if len(tried) > 1:
                 break
-        # noise is most of the error: a small difference matters if all parts agree on it
-        return (proposed, best)[best_of([self.error(proposed), self.error(best)], 0, same=0.0)]
+        least = min(self.outside(one) for one in tried)
+        good = [one for one in tried if self.outside(one) <= (1.0 + SAME) * least]
+        return max(good, key=lambda one: one.cutoff_hz or 0.0)
 
     def _best_fit(self, options: list[Way]) -> Way:
         """The way with the smallest error; the first of the options on a tie."""
