@@ -68,6 +68,7 @@ def _document(found: ResultComparison) -> dict[str, Any]:
         "outside": list(agreement.outside),
         "expected_outside": agreement.expected,
         "largest_half_widths": agreement.largest,
+        "allowed_half_widths": agreement.allowed,
         "base": [
             {
                 "name": pair.name,

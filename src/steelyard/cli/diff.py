@@ -7,6 +7,7 @@ joints; not visuals and collisions. Exit code 0 if the robots are equal, 1 if th
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from steelyard.cli.output import Output
@@ -152,8 +153,8 @@ def _joint_change(change: JointChange) -> dict[str, Any]:
         "axis_turned_deg": change.axis_turned_deg,
         "axis_moved_mm": _millimetres(change.axis_moved),
         "changes": [
-            {"what": part.what, "before": part.before, "after": part.after}
-            for part in (*change.texts, *change.numbers)
+            *(asdict(text) for text in change.texts),
+            *(asdict(number) for number in change.numbers),
         ],
     }
 

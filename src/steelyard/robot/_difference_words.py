@@ -27,7 +27,7 @@ def told_apart(before: float, after: float, digits: int = 3) -> tuple[str, str]:
             number and float(text) == 0.0 for number, text in ((before, first), (after, second))
         )
         if first != second and not vanished:
-            return first, second
+            return first if before else "0", second if after else "0"
     return _told_apart_short(before, after, digits)
 
 

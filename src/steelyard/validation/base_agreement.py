@@ -16,7 +16,7 @@ from steelyard.estimators.estimate import ParameterEstimate
 
 WITH_INTERVAL = ("confidence", "mostly prior")
 CHANCE = 0.01
-"""Results are said to differ where they agree with less than this probability by chance."""
+"""Results are said to differ where chance alone gives that with less than this probability."""
 
 
 @dataclass(frozen=True)
@@ -44,44 +44,44 @@ class BasePair:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Whether differences are within what the intervals allow.
+    """Whether the differences of base parameters are within what their intervals allow.
 
-    n : parameters that were compared. outside : names of those that differ by more than their
-    intervals allow. expected : how many chance alone would give. largest : of the
-    differences, in half widths. allowed : the most that chance alone would give.
+    n : parameters that were compared.
+    outside : names of those whose own difference is more than their intervals allow.
+    expected : how many of these chance gives on average. They are correlated, so that several are
+        often outside together: the verdict is by the largest difference, not by their number.
+    largest : of the differences, in joint half widths; of : the parameter that has it.
+    allowed : what the largest of n exceeds by chance with probability ``CHANCE`` at most,
+        however the parameters are correlated (Bonferroni).
     """
 
     n: int
     outside: tuple[str, ...]
     expected: float
     largest: float
+    of: str
     allowed: float
-    most_outside: int
 
     @property
     def holds(self) -> bool | None:
-        """Whether chance can explain the differences; None if nothing was compared.
-
-        Parameters are counted as if they were independent, which they are not quite.
-        """
-        if self.n == 0:
-            return None
-        return len(self.outside) <= self.most_outside and self.largest <= self.allowed
+        """Whether chance can explain the differences; None if nothing was compared."""
+        return None if self.n == 0 else self.largest <= self.allowed
 
     @property
     def words(self) -> str:
         """The verdict in one sentence."""
         if self.n == 0:
             return "no base parameter has an interval in both results: nothing can be said"
-        counted = (
-            f"{len(self.outside)} of {self.n} base parameters are outside, {self.expected:.1f} "
-            "expected by chance"
+        verdict = (
+            "agree within their intervals"
+            if self.holds
+            else "differ by more than their intervals allow"
         )
-        if self.holds:
-            return f"the results agree within their intervals: {counted}"
-        if len(self.outside) <= self.most_outside:
-            counted += f"; the largest difference is {self.largest:.1f} times what is allowed"
-        return f"the results differ by more than their intervals allow: {counted}"
+        return (
+            f"the results {verdict}: the largest of {self.n} differences, of {self.of}, is "
+            f"{self.largest:.2g} joint half widths, and chance gives up to {self.allowed:.2g}; "
+            f"{len(self.outside)} are above 1, {self.expected:.1f} expected"
+        )
 
 
 def base_pair(a: ParameterEstimate, b: ParameterEstimate) -> BasePair:
@@ -92,9 +92,7 @@ def base_pair(a: ParameterEstimate, b: ParameterEstimate) -> BasePair:
         difference = b.value - a.value
         sigmas = _ratio(difference, math.hypot(_sigma(a), _sigma(b)))
         allowed = 0.5 * math.hypot(a.upper - a.lower, b.upper - b.lower)
-        half_widths = _ratio(abs(difference), allowed)
-        if sigmas is None or half_widths is None:
-            sigmas = half_widths = None
+        half_widths = None if sigmas is None else _ratio(abs(difference), allowed)
     return BasePair(a.name, a, b, same, sigmas, half_widths)
 
 
@@ -117,18 +115,18 @@ def agreement(pairs: Iterable[BasePair], level: float) -> Agreement:
 
     level : confidence level of the intervals, such as 0.95.
     """
-    from scipy.stats import binom, norm
+    from scipy.stats import norm
 
-    compared = [pair for pair in pairs if pair.half_widths is not None]
-    n = len(compared)
-    sizes = [pair.half_widths for pair in compared if pair.half_widths is not None]
-    # the largest of n differences, by Bonferroni; half widths hold the factor of their level
+    sizes = {pair.name: pair.half_widths for pair in pairs if pair.half_widths is not None}
+    n = len(sizes)
+    of = max(sizes, key=lambda name: sizes[name], default="")
+    # half widths hold the factor of their own level
     quantile = norm.isf(0.5 * CHANCE / max(n, 1)) / norm.isf(0.5 * (1.0 - level))
     return Agreement(
         n=n,
-        outside=tuple(pair.name for pair in compared if not pair.within),
+        outside=tuple(name for name, size in sizes.items() if size > 1.0),
         expected=n * (1.0 - level),
-        largest=max(sizes, default=0.0),
+        largest=sizes.get(of, 0.0),
+        of=of,
         allowed=float(max(quantile, 1.0)),
-        most_outside=int(binom.ppf(1.0 - CHANCE, n, 1.0 - level)) if n else 0,
     )

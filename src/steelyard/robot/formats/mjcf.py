@@ -64,9 +64,10 @@ def mjcf_dynamics(path: str | Path) -> dict[str, JointDynamics]:
     from mujoco import mjtJoint
 
     names = _names([model.joint(i).name for i in range(model.njnt)], "joint")
+    kinds = (int(mjtJoint.mjJNT_HINGE), int(mjtJoint.mjJNT_SLIDE))
     found = {}
     for index, name in enumerate(names):
-        if model.jnt_type[index] not in (mjtJoint.mjJNT_HINGE, mjtJoint.mjJNT_SLIDE):
+        if int(model.jnt_type[index]) not in kinds:
             continue
         dof = int(model.jnt_dofadr[index])
         found[name] = JointDynamics(
