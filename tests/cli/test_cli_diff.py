@@ -104,6 +104,17 @@ def test_mass_lumped_into_the_moving_link_leaves_the_body(capsys, tmp_path):
     assert [body["equal"] for body in document["bodies"]] == [True]
 
 
+def test_angles_are_compared_as_written(capsys, tmp_path):
+    """1.5708 in place of pi/2, which other commands turn onto the right angle, is a difference."""
+    paths = [
+        write_arm(tmp_path, URDF.replace('0.3 0 0"/><axis', f'{roll} 0 0"/><axis'), name)
+        for roll, name in (("1.5707963267948966", "exact.urdf"), ("1.5708", "rounded.urdf"))
+    ]
+    code, out, _ = run(capsys, "diff", *paths)
+    assert code == 1
+    assert out.count("origin turned 0.00021 deg") == 2
+
+
 def test_other_robots_are_called_so(capsys, tmp_path):
     """Links of other names: listed, with a hint."""
     first = write_arm(tmp_path)

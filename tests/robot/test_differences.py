@@ -188,10 +188,13 @@ def test_robots_with_other_names_are_different_robots():
 
 
 def test_digits_say_what_is_equal():
-    """Of six digits, a mass with another eighth one is equal; impossible digits are refused."""
+    """A mass with another ninth digit is equal, unless twelve digits are compared; impossible
+    digits are refused.
+    """
     other = Robot.from_urdf_text(URDF.replace('value="2.5"', 'value="2.50000001"'))
-    assert robot_differences(ARM, other).lines[0].startswith("link 'upper': mass 2.5")
-    assert not robot_differences(ARM, other, digits=6).differ
+    assert not robot_differences(ARM, other).differ
+    lines = robot_differences(ARM, other, digits=12).lines
+    assert lines[0] == "link 'upper': mass 2.50000000 -> 2.50000001 kg"
     for digits in (0, 16, True, 2.5):
         with pytest.raises(RobotError, match="digits is"):
             robot_differences(ARM, ARM, digits=digits)

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from steelyard.cli.output import Output
+from steelyard.robot.inertial_changes import DIGITS
 
 if TYPE_CHECKING:
     from steelyard.model.body_differences import BodyDifference
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 NAME = "diff"
 HELP = "what differs between two robot files"
-DIGITS = 9
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,8 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
     found = robot_differences(a, b, dynamics=dynamics, digits=arguments.digits)
     bodies = body_differences(a, b, found, digits=arguments.digits)
     output = Output(arguments.json)
-    _show(output, paths, found, bodies)
-    output.document({"a": paths[0], "b": paths[1], **_document(found, bodies)})
+    _show(output, paths, found, bodies, arguments.digits)
+    output.document(
+        {"a": paths[0], "b": paths[1], "digits": arguments.digits, **_document(found, bodies)}
+    )
     return 1 if found.differ else 0
 
 
@@ -60,28 +62,28 @@ def _show(
     paths: tuple[str, str],
     found: RobotDifferences,
     bodies: tuple[BodyDifference, ...],
+    digits: int,
 ) -> None:
-    counts = (
-        f"{len(found.links)} of {_count(found.n_links, 'link')} and "
-        f"{len(found.joints)} of {_count(found.n_joints, 'joint')}"
-    )
-    if not found.differ:
-        output.line(
-            f"a: {paths[0]}, b: {paths[1]}: no difference in {_count(found.n_links, 'link')} "
-            f"and {_count(found.n_joints, 'joint')}"
-        )
-        return
-    output.line(f"a: {paths[0]}, b: {paths[1]}: {counts} that both have differ", "bold")
-    for line in found.lines:
-        output.line(f"  {line}")
+    output.line(f"a: {paths[0]}")
+    output.line(f"b: {paths[1]}")
+    for line in found.link_lines:
+        output.line(line)
     for body in bodies:
-        output.line(f"  body '{body.name}' ({' + '.join(body.links)}): {body.words}")
+        output.line(f"body '{body.name}' ({' + '.join(body.links)}): {body.words}")
+    for line in found.other_lines:
+        output.line(line)
     if found.different_robots:
         output.line(
             "note: fewer than half of the links have the same name in both files: these are "
             "different robots, or their links were renamed",
             "yellow",
         )
+    links, joints = _count(found.n_links, "link"), _count(found.n_joints, "joint")
+    if found.differ:
+        counts = f"{len(found.links)} of {links} and {len(found.joints)} of {joints}"
+        output.line(f"{counts} that both have differ", "bold")
+    else:
+        output.line(f"no difference in {links} and {joints}, to {_count(digits, 'digit')}", "bold")
 
 
 def _count(number: int, noun: str) -> str:

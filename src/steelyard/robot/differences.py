@@ -79,8 +79,17 @@ class RobotDifferences:
     @property
     def lines(self) -> tuple[str, ...]:
         """One sentence for each link, joint and other thing that differs."""
-        lines = [f"link '{change.name}': {change.words}" for change in self.links]
-        lines += [f"joint '{change.name}': {change.words}" for change in self.joints]
+        return (*self.link_lines, *self.other_lines)
+
+    @property
+    def link_lines(self) -> tuple[str, ...]:
+        """One sentence for each link that both have and that differs."""
+        return tuple(f"link '{change.name}': {change.words}" for change in self.links)
+
+    @property
+    def other_lines(self) -> tuple[str, ...]:
+        """One sentence for each joint and other thing that differs."""
+        lines = [f"joint '{change.name}': {change.words}" for change in self.joints]
         for what, names in (
             ("links only in a", self.links_only_in_a),
             ("links only in b", self.links_only_in_b),
@@ -112,7 +121,8 @@ def robot_differences(
 
     dynamics : damping, friction and armature of each robot's joints, which a Robot does not hold;
         see :func:`steelyard.robot.formats.dynamics.read_dynamics`. Without, they are not compared.
-    digits : numbers that agree to this many digits are equal, 1 to 15.
+    digits : numbers that agree to this many digits are equal, 1 to 15; angles that differ by less
+        than the last of these digits of a radian.
     """
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MOST_DIGITS:
         raise RobotError(f"digits is {digits!r}; it must be a whole number from 1 to {MOST_DIGITS}")

@@ -20,8 +20,8 @@ from steelyard.robot.rotations import frozen_array
 
 Array = NDArray[np.float64]
 
-DIGITS = 9
-"""Digits to which numbers of two files are compared by default."""
+DIGITS = 6
+"""Digits to which numbers of two files are compared by default: many files write no more."""
 DISTINCT = 0.05
 """A principal axis exists where its moment differs from the next by this share of the largest."""
 SMALLEST_ANGLE_DEG = 0.01
