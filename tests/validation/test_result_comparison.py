@@ -151,6 +151,19 @@ def test_other_methods_terms_and_processing(results):
     assert not codes & {f["code"] for f in results.wls.document["findings"]}
 
 
+def test_settings_are_compared_by_value(results, tmp_path):
+    """Values that differ in a late digit, or late in a long list, are told apart."""
+    document = copy.deepcopy(dict(results.entropic.document))
+    document["robot"]["gravity"] = [0.0, 0.0, -9.8100000001]
+    document["robot"]["floating_base"] = True
+    found = compare_results(results.entropic, written(tmp_path, document))
+    settings = {pair.what: (pair.a, pair.b) for pair in found.settings}
+    assert settings == {
+        "gravity": ("[0.0, 0.0, -9.81]", "[0.0, 0.0, -9.8100000001]"),
+        "floating base": ("no", "yes"),
+    }
+
+
 def test_verdicts_are_right_as_often_as_they_say(tmp_path):
     """Pairs with independent noise nearly all agree, with about one parameter in twenty outside
     its interval; if one parameter differs by ten standard deviations, none agrees.

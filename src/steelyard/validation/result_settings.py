@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 
 from steelyard.errors import listed
@@ -36,6 +36,8 @@ class ErrorPair:
     b: float
 
 
+Setting = tuple[str, object, object]
+"""What it is, and its value in both results."""
 HELD_OUT = (
     ("relative_error", "outside the dead band"),
     ("relative_error_all", "all samples"),
@@ -69,55 +71,61 @@ def error_pairs(a: Result, b: Result) -> tuple[tuple[ErrorPair, ...], bool | Non
 
 
 def setting_pairs(a: Result, b: Result) -> tuple[SettingPair, ...]:
-    """Everything in which the two were made differently; what is the same is left out."""
+    """Everything in which the two were made differently; what is the same is left out.
+
+    Options of processing are those of the first run.
+    """
     return tuple(
-        pair
-        for pair in (*_model_pairs(a, b), *_data_pairs(a, b), *_estimate_pairs(a, b))
-        if pair.a != pair.b
+        SettingPair(what, *_told_apart(first, second))
+        for what, first, second in (
+            *_model_settings(a, b),
+            *_data_settings(a, b),
+            *_estimate_settings(a, b),
+        )
+        if first != second
     )
 
 
-def _model_pairs(a: Result, b: Result) -> Iterable[SettingPair]:
-    yield SettingPair("Steelyard", *(_entry(result, "steelyard") for result in (a, b)))
+def _model_settings(a: Result, b: Result) -> Iterator[Setting]:
+    yield "Steelyard", _entry(a, "steelyard"), _entry(b, "steelyard")
     for what, key in (
         ("robot", "name"),
         ("joints", "joints"),
         ("gravity", "gravity"),
         ("floating base", "floating_base"),
     ):
-        yield SettingPair(what, *(_entry(result, "robot", key) for result in (a, b)))
-    yield SettingPair("locked joints", *(_shown(dict(result.locked)) for result in (a, b)))
-    yield SettingPair(
-        "turned joints", *(_shown([joint.joint for joint in r.turned]) for r in (a, b))
-    )
+        yield what, _entry(a, "robot", key), _entry(b, "robot", key)
+    yield "locked joints", dict(a.locked), dict(b.locked)
+    yield "turned joints", [turn.joint for turn in a.turned], [turn.joint for turn in b.turned]
     terms_a, terms_b = ({term.name: term for term in result.terms} for result in (a, b))
     only_a, only_b = (
-        _shown([name for name in own if name not in other])
+        [name for name in own if name not in other]
         for own, other in ((terms_a, terms_b), (terms_b, terms_a))
     )
-    yield SettingPair("terms in one only", only_a, only_b)
+    yield "terms in one only", only_a, only_b
     for name, term in terms_a.items():
         if name in terms_b:
-            widths = (f"{own.width:.4g}" for own in (term, terms_b[name]))
-            yield SettingPair(f"width of {name}", *widths)
+            yield f"width of {name}", term.width, terms_b[name].width
 
 
-def _data_pairs(a: Result, b: Result) -> Iterable[SettingPair]:
-    yield SettingPair("logs", *_log_names(a.runs, b.runs))
-    yield SettingPair("samples", *(str(sum(r.samples_in for r in own.runs)) for own in (a, b)))
+def _data_settings(a: Result, b: Result) -> Iterator[Setting]:
+    logs_a, logs_b = _logs(a.runs, b.runs)
+    yield "logs", logs_a, logs_b
+    samples_a, samples_b = (sum(run.samples_in for run in own.runs) for own in (a, b))
+    yield "samples", samples_a, samples_b
     if not (a.runs and b.runs):
         return
     first_a, first_b = a.runs[0], b.runs[0]
     for option in fields(Processing):
-        texts = [_shown(getattr(run.processing, option.name)) for run in (first_a, first_b)]
-        yield SettingPair(option.name, texts[0], texts[1])
-    for what, key in (("cutoff used, Hz", "cutoff_hz"), ("one sample kept in", "decimation")):
-        yield SettingPair(what, *(_shown(getattr(run, key)) for run in (first_a, first_b)))
-    yield SettingPair("torques left out", *(_left_out(result.runs) for result in (a, b)))
+        chosen_a, chosen_b = (getattr(run.processing, option.name) for run in (first_a, first_b))
+        yield option.name, chosen_a, chosen_b
+    yield "cutoff used, Hz", first_a.cutoff_hz, first_b.cutoff_hz
+    yield "one sample kept in", first_a.decimation, first_b.decimation
+    yield "torques left out", _left_out(a.runs), _left_out(b.runs)
 
 
-def _estimate_pairs(a: Result, b: Result) -> Iterable[SettingPair]:
-    yield SettingPair("method", a.method, b.method)
+def _estimate_settings(a: Result, b: Result) -> Iterator[Setting]:
+    yield "method", a.method, b.method
     for what, *keys in (
         ("prior", "record", "prior", "source"),
         ("prior's metric", "record", "prior", "metric"),
@@ -129,13 +137,31 @@ def _estimate_pairs(a: Result, b: Result) -> Iterable[SettingPair]:
         ("intervals by", "estimate", "interval_covariance"),
         ("certificate", "certificate", "kind"),
     ):
-        yield SettingPair(what, *(_entry(result, *keys) for result in (a, b)))
+        yield what, _entry(a, *keys), _entry(b, *keys)
 
 
-def _entry(result: Result, *keys: str) -> str:
-    """An entry of the document as text."""
+def _entry(result: Result, *keys: str) -> object:
+    """An entry of the document; None where it is missing."""
     within = stored_object(result, *keys[:-1])
-    return _shown(None if within is None else within.entries.get(keys[-1]))
+    return None if within is None else within.entries.get(keys[-1])
+
+
+def _logs(a: tuple[RunRecord, ...], b: tuple[RunRecord, ...]) -> tuple[list[str], list[str]]:
+    """Names of the logs; with the start of their hashes where only the contents differ."""
+    names = [run.log for run in a], [run.log for run in b]
+    if names[0] == names[1] and content_hashes(a) != content_hashes(b):
+        return _with_hashes(a), _with_hashes(b)
+    return names
+
+
+def _with_hashes(runs: tuple[RunRecord, ...]) -> list[str]:
+    return [f"{run.log} (content {(run.content_sha256 or '?')[:8]})" for run in runs]
+
+
+def _told_apart(a: object, b: object) -> tuple[str, str]:
+    """Two values as text: short, or in full where the short texts are equal."""
+    short = _shown(a), _shown(b)
+    return short if short[0] != short[1] else (repr(a), repr(b))
 
 
 def _shown(value: object) -> str:
@@ -144,28 +170,17 @@ def _shown(value: object) -> str:
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return f"{value:.6g}" if isinstance(value, float) else str(value)
-    if isinstance(value, dict):
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping):
         return listed(f"{name} {_shown(entry)}" for name, entry in value.items())
     if isinstance(value, list | tuple):
         return listed(_shown(entry) for entry in value)
     return str(value)
 
 
-def _log_names(a: tuple[RunRecord, ...], b: tuple[RunRecord, ...]) -> tuple[str, str]:
-    """Names of the logs; with the start of their hashes where only the contents differ."""
-    names = [_shown([run.log for run in runs]) for runs in (a, b)]
-    if names[0] == names[1] and content_hashes(a) != content_hashes(b):
-        names = [
-            _shown([f"{run.log} (content {(run.content_sha256 or '?')[:8]})" for run in runs])
-            for runs in (a, b)
-        ]
-    return names[0], names[1]
-
-
-def _left_out(runs: tuple[RunRecord, ...]) -> str:
-    return str(sum(run.dead_band.n_left_out for run in runs))
+def _left_out(runs: tuple[RunRecord, ...]) -> int:
+    return sum(run.dead_band.n_left_out for run in runs)
 
 
 def _training(result: Result) -> float:
