@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from steelyard.logs.writer_csv import write_csv as write_csv
     from steelyard.model.base_map import BaseMap as BaseMap
     from steelyard.model.base_map import base_map as base_map
+    from steelyard.model.body_differences import body_differences as body_differences
     from steelyard.model.kernels import bias_torque as bias_torque
     from steelyard.model.kernels import mass_matrix as mass_matrix
     from steelyard.model.kernels import torque as torque
@@ -101,6 +102,9 @@ if TYPE_CHECKING:
     from steelyard.report.content import Report as Report
     from steelyard.report.page import render_report as render_report
     from steelyard.report.page import write_report as write_report
+    from steelyard.robot.differences import RobotDifferences as RobotDifferences
+    from steelyard.robot.differences import robot_differences as robot_differences
+    from steelyard.robot.formats.dynamics import read_dynamics as read_dynamics
     from steelyard.robot.nearest_body import nearest_physical as nearest_physical
     from steelyard.robot.parts import Joint as Joint
     from steelyard.robot.parts import Limits as Limits
@@ -118,6 +122,8 @@ if TYPE_CHECKING:
     from steelyard.simulation.simulate import simulate as simulate
     from steelyard.validation.held_out import HeldOut as HeldOut
     from steelyard.validation.held_out import validate_logs as validate_logs
+    from steelyard.validation.result_comparison import ResultComparison as ResultComparison
+    from steelyard.validation.result_comparison import compare_results as compare_results
     from steelyard.validation.saved_results import validate_result as validate_result
     from steelyard.validation.scores import predict_base as predict_base
     from steelyard.validation.scores import validate as validate
@@ -156,7 +162,9 @@ _HOME = {
     "Regression": "regression.regression",
     "Report": "report.content",
     "Result": "estimators.result_file",
+    "ResultComparison": "validation.result_comparison",
     "Robot": "robot.robot",
+    "RobotDifferences": "robot.differences",
     "RowMixing": "regression.row_mixing",
     "Sensors": "simulation.sensors",
     "SteelyardError": "errors",
@@ -166,9 +174,11 @@ _HOME = {
     "base_feasibility": "certificates.base_feasibility",
     "base_map": "model.base_map",
     "bias_torque": "model.kernels",
+    "body_differences": "model.body_differences",
     "body_estimates": "estimators.bodies",
     "c_header": "export.c_header",
     "check_links": "robot.physical_links",
+    "compare_results": "validation.result_comparison",
     "compress": "regression.compress",
     "compress_stream": "regression.compress",
     "correct_base": "certificates.base_feasibility",
@@ -196,6 +206,7 @@ _HOME = {
     "prove": "certificates.certificate",
     "proven_correction": "certificates.base_correction",
     "read_certificate": "certificates.document",
+    "read_dynamics": "robot.formats.dynamics",
     "read_log": "logs.reading",
     "read_overlay": "knowledge.overlay.toml_file",
     "read_regression": "regression.factor_file",
@@ -205,6 +216,7 @@ _HOME = {
     "report_of": "identification.outputs",
     "result_document": "estimators.result_file",
     "rewrite_inertials": "export.urdf",
+    "robot_differences": "robot.differences",
     "simulate": "simulation.simulate",
     "standard_csv": "export.tables",
     "torque": "model.kernels",

@@ -36,6 +36,7 @@ from steelyard.robot.description import RobotDescription
 from steelyard.robot.formats._mimics import resolve_mimics
 from steelyard.robot.formats._mjcf_source import MjcfSource, read_mjcf_source
 from steelyard.robot.inertia import from_com
+from steelyard.robot.joint_dynamics import JointDynamics
 from steelyard.robot.parts import Array, Joint, JointKind, Limits, Link, Mimic, Origin, lock_joints
 from steelyard.robot.rotations import (
     frozen_array,
@@ -55,6 +56,26 @@ def read_mjcf(path: str | Path) -> RobotDescription:
         return _robot(model, str(path))
     except RobotError as error:
         raise RobotError(f"{where}: {error}") from None
+
+
+def mjcf_dynamics(path: str | Path) -> dict[str, JointDynamics]:
+    """Damping, friction loss and armature of each hinge and slide of an MJCF file, by joint."""
+    model = _compile(read_mjcf_source(path), shown_path(path))
+    from mujoco import mjtJoint
+
+    names = _names([model.joint(i).name for i in range(model.njnt)], "joint")
+    kinds = (int(mjtJoint.mjJNT_HINGE), int(mjtJoint.mjJNT_SLIDE))
+    found = {}
+    for index, name in enumerate(names):
+        if int(model.jnt_type[index]) not in kinds:
+            continue
+        dof = int(model.jnt_dofadr[index])
+        found[name] = JointDynamics(
+            float(model.dof_damping[dof]),
+            float(model.dof_frictionloss[dof]),
+            float(model.dof_armature[dof]),
+        )
+    return found
 
 
 def _compile(source: MjcfSource, where: str) -> Any:

@@ -1,0 +1,118 @@
+"""Parameters, intervals and findings of a result file, each entry checked as it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+from steelyard._files.json_object import JsonObject
+from steelyard.errors import ResultError
+from steelyard.estimators.estimate import (
+    BaseKind,
+    ParameterEstimate,
+    StandardEstimate,
+    StandardKind,
+)
+from steelyard.estimators.result_file import Result
+from steelyard.findings import Finding
+from steelyard.model.model import Column
+
+
+def stored_object(result: Result, *keys: str) -> JsonObject | None:
+    """The object at these keys of the result's document; None where it is missing or null."""
+    found: JsonObject | None = JsonObject.of(result.document, "the result", ResultError)
+    for key in keys:
+        found = None if found is None else found.child(key)
+    return found
+
+
+def stored_list(within: JsonObject | None, key: str) -> Iterator[JsonObject]:
+    """The objects of a list; none where it is missing or null."""
+    if within is None:
+        return
+    entries = within.entries.get(key)
+    if entries is None:
+        return
+    if not isinstance(entries, list):
+        raise within.error(f"{within.where}: '{key}' must be a list")
+    for number, entry in enumerate(entries, start=1):
+        yield JsonObject.of(entry, f"{within.where}: '{key}' {number}", within.error)
+
+
+def stored_parameters(result: Result) -> tuple[ParameterEstimate, ...]:
+    """The base parameters with their intervals; NaN where a number is not known."""
+    found = []
+    for entry in stored_list(stored_object(result, "estimate"), "parameters"):
+        cluster = entry.entries.get("sigma_cluster")
+        found.append(
+            ParameterEstimate(
+                name=_text(entry, "name"),
+                combination=_text(entry, "combination"),
+                unit=_text(entry, "unit"),
+                value=entry.number("value"),
+                sigma=entry.number("sigma"),
+                relative_sigma_percent=entry.number("relative_sigma_percent"),
+                sigma_cluster=None if cluster is None else entry.number("sigma_cluster"),
+                lower=entry.number("lower"),
+                upper=entry.number("upper"),
+                interval_kind=_kind(entry, get_args(BaseKind)),
+            )
+        )
+    return tuple(found)
+
+
+def stored_standard(result: Result) -> tuple[StandardEstimate, ...]:
+    """The standard parameters; none where the method gives none."""
+    return tuple(
+        StandardEstimate(
+            name=_text(entry, "name"),
+            unit=_text(entry, "unit"),
+            value=entry.number("value"),
+            lower=_known(entry, "lower"),
+            upper=_known(entry, "upper"),
+            interval_kind=_kind(entry, get_args(StandardKind)),
+            at_boundary=entry.flag("at_boundary"),
+        )
+        for entry in stored_list(stored_object(result, "standard"), "parameters")
+    )
+
+
+def stored_columns(result: Result) -> tuple[Column, ...]:
+    """The columns of the result's model: owner and kind of every standard parameter."""
+    return tuple(
+        Column(*(_text(entry, key) for key in ("owner", "symbol", "unit", "kind")))
+        for entry in stored_list(stored_object(result, "model"), "columns")
+    )
+
+
+def stored_findings(result: Result) -> tuple[Finding, ...]:
+    """Findings about the estimate, then those about the held-out logs."""
+    return tuple(
+        Finding(
+            "warning" if entry.text("level") == "warning" else "info",
+            _text(entry, "code"),
+            _text(entry, "words"),
+        )
+        for where in (stored_object(result), stored_object(result, "validation"))
+        for entry in stored_list(where, "findings")
+    )
+
+
+def _text(entry: JsonObject, key: str) -> str:
+    text = entry.text(key)
+    if text is None:
+        raise entry.error(f"{entry.where}: has no '{key}'")
+    return text
+
+
+def _known(entry: JsonObject, key: str) -> float | None:
+    return None if entry.entries.get(key) is None else entry.number(key)
+
+
+def _kind(entry: JsonObject, kinds: tuple[Any, ...]) -> Any:
+    kind = _text(entry, "interval_kind")
+    if kind not in kinds:
+        raise entry.error(
+            f"{entry.where}: 'interval_kind' is {kind!r:.60}; it must be one of {', '.join(kinds)}"
+        )
+    return kind
