@@ -17,11 +17,12 @@ from robot_files import example_urdfs
 from small_arm import URDF, write_arm
 
 from steelyard.errors import ModelError, RobotError
-from steelyard.export._digits import exactly_physical, file_decimal, physical_texts
+from steelyard.export._digits import file_decimal, physical_texts
 from steelyard.export._xml_source import SetAttribute, apply_edits, read_document
 from steelyard.export.physical import NearestUrdf, nearest_urdf, unphysical_links
 from steelyard.export.urdf import WrittenBody, rewrite_inertials, write_inertials
 from steelyard.model.right_angles import with_right_angles
+from steelyard.robot.formats.urdf_digits import exactly_physical
 from steelyard.robot.inertia import from_com, is_physical, to_com, transform
 from steelyard.robot.parts import TurnedJoint
 from steelyard.robot.physical_links import check_links

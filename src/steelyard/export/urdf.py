@@ -29,8 +29,8 @@ from steelyard.export._xml_source import (
     apply_edits,
     read_document,
 )
-from steelyard.robot.formats._urdf_elements import INERTIA_ENTRIES
 from steelyard.robot.formats.urdf import parse_urdf
+from steelyard.robot.formats.urdf_digits import INERTIA_ENTRIES
 from steelyard.robot.inertia import to_com, violations, violations_about_com
 from steelyard.robot.parts import TurnedJoint
 from steelyard.robot.rotations import rotation_rpy
@@ -266,11 +266,3 @@ def _summary(element: XmlElement) -> str:
         f"{child.tag} " + ", ".join(f"{name} {text}" for name, text in child.attributes.items())
         for child in element.children
     )
-
-
-def stated_texts(inertial: XmlElement) -> tuple[str, Sequence[str]]:
-    """Mass and inertia (xx, xy, xz, yy, yz, zz) of an <inertial> as its file writes them."""
-    mass, inertia = inertial.first("mass"), inertial.first("inertia")
-    assert mass is not None  # as the reader requires
-    assert inertia is not None
-    return mass.attributes["value"], [inertia.attributes[entry] for entry in INERTIA_ENTRIES]
