@@ -8,6 +8,7 @@ from typing import NoReturn
 import steelyard.cli.base as base
 import steelyard.cli.check as check
 import steelyard.cli.demo as demo
+import steelyard.cli.export as export
 import steelyard.cli.gains as gains
 import steelyard.cli.identify as identify
 import steelyard.cli.info as info
@@ -47,7 +48,18 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"steelyard {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (demo, check, identify, validate, simulate, gains, base, verify, info):
+    for module in (
+        demo,
+        check,
+        identify,
+        validate,
+        export,
+        simulate,
+        gains,
+        base,
+        verify,
+        info,
+    ):
         command = commands.add_parser(
             module.NAME, help=module.HELP, description=module.__doc__, allow_abbrev=False
         )

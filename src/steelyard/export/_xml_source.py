@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from steelyard._files.xml import XmlElement, parse_xml
 from steelyard.errors import RobotError
 
-# Only start tags have a name here, and end tags an end; the rest is matched to be skipped. The document is well-formed
-# (the parser has seen it), so these five kinds of markup are all there are.
+# Start tags have a name here, and end tags an end; the rest is matched to be skipped. The document
+# is well-formed (the parser has seen it), so these five kinds of markup are all there are.
 # White space is listed explicitly: in text decoded as Latin-1, \s would also match parts of other
 # characters.
 MARKUP = re.compile(

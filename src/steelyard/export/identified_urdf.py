@@ -18,7 +18,7 @@ from steelyard.export._urdf_dynamics import JointEdits, drake_edits, dynamics_ed
 from steelyard.export._xml_source import apply_edits, read_document
 from steelyard.export.identified_robot import IdentifiedRobot
 from steelyard.export.urdf import Rewritten, inertial_edits, turned_edits
-from steelyard.model.model import RIGID_BODY, Model
+from steelyard.model.model import Model
 from steelyard.robot.description import RobotDescription
 from steelyard.robot.formats.urdf import parse_urdf
 from steelyard.robot.formats.urdf_digits import inexact_links
