@@ -17,6 +17,11 @@ from steelyard.model.terms import Term
 SCHEMA = "steelyard.joints/1"
 IN_URDF = {"viscous": "damping", "coulomb": "friction"}
 """Attribute of <dynamics> that holds a kind of term of one joint."""
+MEANING = (
+    "Each term adds its torque to the inverse dynamics of the rigid bodies. Speed and acceleration "
+    "are those of the joint. For a coupling they are the sum of weight * joint over its direction, "
+    "and its torque acts on each of these joints times its weight. SI units."
+)
 POWERS = {"drive_inertia": 2, "viscous": 2}  # of the weight; the others have 1
 
 
@@ -62,6 +67,7 @@ def joints_document(
     others = dict.fromkeys(term.owner for term in terms if term.owner not in own)
     return {
         "schema": SCHEMA,
+        "meaning": MEANING,
         "robot": robot.name,
         "robot_file": None if robot_file is None else {"name": robot_file, "sha256": sha256},
         "joints": [

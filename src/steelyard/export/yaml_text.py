@@ -25,7 +25,7 @@ TERMS = {
     "drive_inertia": "drive_inertia",
     "offset": "offset",
 }
-PLAIN_DIGITS = 20  # places beyond which a number is written with an exponent
+SMALLEST_PLAIN, LARGEST_PLAIN = -5, 15  # powers of ten outside of which there is an exponent
 
 
 def parameters_yaml(found: IdentifiedRobot, file: RobotFile) -> str:
@@ -45,6 +45,7 @@ def parameters_yaml(found: IdentifiedRobot, file: RobotFile) -> str:
         *_nothing_or(_links(root)),
         "joints:",
         *_nothing_or(_joints(found)),
+        *_turned(found),
     ]
     return "\n".join(lines) + "\n"
 
@@ -54,10 +55,9 @@ def yaml_number(text: str) -> str:
     value = Decimal(text.strip())
     if value == 0:
         return "0.0"
-    if -PLAIN_DIGITS < value.adjusted() < PLAIN_DIGITS:
+    if SMALLEST_PLAIN <= value.adjusted() <= LARGEST_PLAIN:
         plain = format(value, "f")
-        if len(plain) <= 2 * PLAIN_DIGITS:
-            return plain if "." in plain else f"{plain}.0"
+        return plain if "." in plain else f"{plain}.0"
     sign, digits, _ = value.as_tuple()
     mantissa = "".join(map(str, digits))
     return f"{'-' if sign else ''}{mantissa[0]}.{mantissa[1:] or '0'}e{value.adjusted():+03d}"
@@ -95,6 +95,15 @@ def _joints(found: IdentifiedRobot) -> Iterator[str]:
             yield f"  {_text(joint)}:"
         for key, value in own.items():
             yield f"    {key}: {yaml_number(repr(value))}"
+
+
+def _turned(found: IdentifiedRobot) -> Iterator[str]:
+    """Angles (rad) of joints that were turned, which the inertials belong to."""
+    if found.robot.turned:
+        yield "turned:"
+    for joint in found.robot.turned:
+        angles = ", ".join(yaml_number(repr(angle)) for angle in joint.after)
+        yield f"  {_text(joint.joint)}: {{rpy: [{angles}]}}"
 
 
 def _text(text: str) -> str:

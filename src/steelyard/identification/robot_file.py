@@ -29,8 +29,8 @@ FileKind = Literal["identified_robot", "joint_terms"]
 class RobotFiles:
     """Files that belong to the identified robot, not written yet.
 
-    content : by kind, the file's name and bytes: "identified_robot" is the robot's own file with the
-        identified parameters, "joint_terms" the terms of its joints. Empty if there are none.
+    content : by kind, the file's name and bytes: "identified_robot" is the robot's own file with
+        the identified parameters, "joint_terms" the terms of its joints. Empty if there are none.
     certified : what a certificate states about the robot file.
     finding : why there is no robot file, although the method gives physical parameters.
     """
