@@ -314,8 +314,10 @@ def test_identify_gives_what_the_library_gives(files):
 
 
 def test_identify_writes_its_files(files):
-    """The folder holds the result, tables, report and certificate, and no partial files."""
+    """The folder holds result, tables, report, certificate, robot file, and no partial files."""
     assert sorted(path.name for path in files["out"].iterdir()) == [
+        "arm.identified.joints.json",
+        "arm.identified.urdf",
         "certificate.json",
         "parameters.csv",
         "report.html",
@@ -763,6 +765,8 @@ def test_demo_goes_all_the_way(capsys, tmp_path):
     document = json.loads(out)
     jsonschema.validate(document["result"], read_schema())
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
+        "arm.identified.joints.json",
+        "arm.identified.urdf",
         "arm.urdf",
         "certificate.json",
         "held_out.csv",

@@ -17,6 +17,7 @@ from small_arm import JOINT, LINK, URDF, true_theta
 from steelyard.errors import ModelError, RobotError
 from steelyard.export.identified_robot import IdentifiedRobot, identified_robot
 from steelyard.export.identified_urdf import identified_urdf
+from steelyard.export.joint_terms import joints_document
 from steelyard.model.attached_links import RULES, AttachedRule
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
@@ -341,6 +342,40 @@ def test_drive_inertia_as_drake_states_it(inside, rotor, ratio):
             assert [e.attrib["value"] for e in actuator.findall(space + tag)] == [value]
     assert first.find("actuator").attrib["name"] == "m1"
     assert "SimpleTransmission" in second.find("type").text
+
+
+def test_the_terms_of_all_joints_are_plain_data():
+    """Those that URDF holds and those that it cannot; couplings by their direction."""
+    text = '<mimic joint="shoulder" multiplier="2"/></joint>'.join(URDF.rsplit("</joint>", 1))
+    robot = Robot.from_urdf_text(text)
+    along = (("shoulder", 2.0),)
+    terms = (
+        Term("coulomb", "shoulder", (("shoulder", 1.0),), width=0.02),
+        *joint_terms(["shoulder"], ["offset"]),
+        Term("drive_inertia", "motor", along),
+    )
+    found = with_values(robot, terms, {"shoulder.fc": 0.5, "shoulder.fo": -0.1, "motor.Ia": 3.0})
+    document = joints_document(found, "arm.urdf", "0" * 64)
+    (joint,) = document["joints"]
+    assert joint["name"] == "shoulder"
+    coulomb, offset = joint["terms"]
+    assert (coulomb["value"], coulomb["unit"], coulomb["width"]) == (0.5, "N m", 0.02)
+    assert (coulomb["in_urdf"], offset["in_urdf"]) == ("friction", None)
+    assert (offset["kind"], offset["value"], offset["torque"]) == ("offset", -0.1, "value")
+    (motor,) = document["couplings"]
+    assert (motor["name"], motor["direction"]) == ("motor", {"shoulder": 2.0})
+    assert motor["terms"][0]["value"] == 3.0
+    assert document["followers"] == [
+        {"name": "elbow", "follows": "shoulder", "multiplier": 2.0, "offset": 0.0}
+    ]
+    # the formulas give the torques of the model
+    v, a = 0.01, 3.0
+    speeds = {"joint": v, "motor": 2.0 * v}
+    total = 0.5 * np.clip(speeds["joint"] / 0.02, -1, 1) - 0.1 + 2.0 * (3.0 * 2.0 * a)
+    theta = found.theta.copy()
+    theta[[column.term_kind is None for column in found.model.columns]] = 0.0
+    at = (np.zeros((1, 1)), np.array([[v]]), np.array([[a]]))
+    assert torque(found.model, theta, *at)[0, 0] == pytest.approx(total, rel=1e-12)
 
 
 # --- refusals ---------------------------------------------------------------------------------
