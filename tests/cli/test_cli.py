@@ -764,9 +764,14 @@ def test_demo_goes_all_the_way(capsys, tmp_path):
     assert (code, err) == (0, "")
     document = json.loads(out)
     jsonschema.validate(document["result"], read_schema())
-    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
-        "arm.identified.joints.json",
-        "arm.identified.urdf",
+    names = sorted(path.name for path in (tmp_path / "demo").iterdir())
+    # the hand's rest without flange and tool may not be physical, which a finding says
+    codes = [finding["code"] for finding in document["result"]["findings"]]
+    own = ["arm.identified.joints.json", "arm.identified.urdf"]
+    assert [name for name in names if ".identified." in name] == (
+        [] if "robot-file-not-written" in codes else own
+    )
+    assert [name for name in names if name not in own] == [
         "arm.urdf",
         "certificate.json",
         "held_out.csv",

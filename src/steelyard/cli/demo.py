@@ -51,7 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.errors import RobotError
     from steelyard.excitation.fourier import multisine
     from steelyard.identification.identify import identify
-    from steelyard.identification.outputs import document_of, write_outputs
+    from steelyard.identification.outputs import (
+        document_of,
+        with_robot_file_finding,
+        write_outputs,
+    )
+    from steelyard.identification.robot_file import robot_files
     from steelyard.logs.writer_csv import write_csv
     from steelyard.model.model import Model
     from steelyard.report.content import Reference
@@ -98,6 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
         found = identify(robot, logs[:1], validate_on=logs[1:], processing=processing, level=LEVEL)
         shown.step("writing the report")
         true_beta = found.estimate.base.K @ truth
+        own = robot_files(found, robot_file=inputs["robot"])
+        found = with_robot_file_finding(found, own)
         files = write_outputs(
             found,
             folder,
