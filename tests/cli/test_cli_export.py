@@ -282,6 +282,8 @@ def test_an_unknown_format(capsys, folder):
     """The formats are listed."""
     err = refusal(capsys, folder, "export", "out/result.json", "--to", "urfd")
     assert "no format 'urfd' (did you mean 'urdf'?); the formats are urdf, " in err
+    err = refusal(capsys, folder, "export", "out/result.json", "--to", "csv", "--drake")
+    assert "--drake is given, but only --to urdf uses it" in err
 
 
 def test_bodies_of_several_links(capsys, folder):
@@ -321,3 +323,15 @@ def test_damaged_standard_parameters(capsys, folder):
     edit_result(folder, lambda document: document["standard"].update(parameters=[{"value": "x"}]))
     err = refusal(capsys, folder, "export", "out/result.json", "--to", "urdf")
     assert "are damaged" in err
+    edit_result(folder, lambda document: document["robot"].pop("gravity"))
+    assert run(capsys, "export", "out/result.json", "--to", "csv")[0] == 2
+
+
+def test_an_emptied_link_behind_a_locked_joint_is_noted(capsys, folder):
+    """It moves in the file, where simulators want it to have a mass."""
+    argv = ("identify", "arm.urdf", "run.csv", "--lock", "elbow=0", "-o", "locked", *QUICK)
+    assert run(capsys, *argv)[0] == 0
+    argv = ("export", "locked/result.json", "--to", "urdf")
+    assert "note" not in run(capsys, *argv)[1]
+    out = run(capsys, *argv, "--attached", "lump")[1]
+    assert "note: link 'fore' is emptied, but joint 'elbow', which was locked, moves it" in out

@@ -71,6 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.knowledge.overlay.toml_file import read_overlay
 
     chosen = format_named(arguments.to)
+    if arguments.drake and chosen.name != "urdf":
+        raise ResultError(f"--drake is given, but only --to urdf uses it, not {chosen.name}")
     result = read_result(arguments.result)
     overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
     robot = robot_of_result(

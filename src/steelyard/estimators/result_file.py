@@ -86,12 +86,13 @@ class Result:
             return None
         try:
             values = np.array([float(entry["value"]) for entry in standard["parameters"]])
+            n_columns = len(self.document["model"]["columns"])
         except (KeyError, TypeError, ValueError) as failure:
             raise ResultError(
                 f"the standard parameters of the result are damaged; "
                 f"{type(failure).__name__}: {failure}"
             ) from None
-        if not np.isfinite(values).all() or len(values) != len(self.document["model"]["columns"]):
+        if not np.isfinite(values).all() or len(values) != n_columns:
             raise ResultError("the standard parameters of the result are not complete")
         return values
 

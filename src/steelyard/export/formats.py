@@ -141,7 +141,18 @@ def _urdf(request: ExportRequest) -> Exported:
     found = request.identified
     written = identified_urdf(found, file.data, drake=request.drake)
     beside = {JOINTS_SUFFIX: joints_json(found, request.name, written.data)}
-    return Exported(written.data, beside, written.changes)
+    return Exported(written.data, beside, written.changes, _emptied_behind_locked(found))
+
+
+def _emptied_behind_locked(found: IdentifiedRobot) -> tuple[str, ...]:
+    """Notes on emptied links that can move in the file, since the joint was only locked."""
+    emptied = {name for one in found.attached for name in one.emptied}
+    return tuple(
+        f"link '{joint.child}' is emptied, but joint '{joint.name}', which was locked, moves it in "
+        "the file: simulators refuse a moving link without mass; --attached keep keeps its inertial"
+        for joint in found.robot.joints
+        if joint.name in found.robot.locked and joint.child in emptied
+    )
 
 
 def _csv(request: ExportRequest) -> Exported:

@@ -61,8 +61,8 @@ def robot_of_result(
     """
     path = _found(result, Path(result_path)) if robot is None else Path(robot)
     stated = result.document["robot"]
-    read = read_robot(path, gravity=stated["gravity"], overlay=overlay, keep_angles=True)
-    if stated["floating_base"] and not read.floating_base:
+    read = read_robot(path, gravity=stated.get("gravity"), overlay=overlay, keep_angles=True)
+    if stated.get("floating_base") and not read.floating_base:
         read = replace(read, floating_base=True)
     model = result.model_for(read)
     file = RobotFile(path, read_file(path))

@@ -58,7 +58,7 @@ def robot_files(
     if standard is None or not standard.feasible:
         return RobotFiles()
     path = found.model.robot.source if robot_file is None else robot_file
-    if path is None:
+    if path is None:  # a text, or a table: a writer of new files belongs here
         words = "no robot file is written: the robot was not read from a file"
         return RobotFiles(finding=Finding("info", NOT_WRITTEN, words))
     try:
