@@ -214,6 +214,28 @@ def test_only_inertials_and_dynamics_change():
     )
 
 
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16", "latin-1"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_encodings_and_line_ends_are_kept(codec, line_end):
+    """New elements are written in the file's encoding, with its line ends."""
+    body = URDF.replace("elbow", "Ellenbögen").replace("\n", line_end)
+
+    def written(encoding: str) -> str:
+        data = f'<?xml version="1.0" encoding="{encoding}"?>{body}'.encode(encoding)
+        robot = Robot.from_urdf_text(data)
+        model = Model(robot)
+        found = identified_robot(model, true_theta(model))
+        new = identified_urdf(found, data, drake=True).data
+        assert Robot.from_urdf_text(new).joint_names == ("shoulder", "Ellenbögen")
+        return new.decode(encoding).split("?>", 1)[1]
+
+    text = written(codec)
+    assert text == written("utf-8")
+    assert text.count("<dynamics") == 2
+    assert ("\r" in text) == (line_end == "\r\n")
+    assert not re.search("(?<!\r)\n", text) or line_end == "\n"
+
+
 # --- friction and drive inertia ---------------------------------------------------------------
 
 
