@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from steelyard.excitation.fourier import multisine as multisine
     from steelyard.export.c_header import c_header as c_header
     from steelyard.export.numpy_module import numpy_module as numpy_module
+    from steelyard.export.identified_robot import IdentifiedRobot as IdentifiedRobot
+    from steelyard.export.identified_robot import identified_robot as identified_robot
+    from steelyard.export.identified_urdf import identified_urdf as identified_urdf
     from steelyard.export.physical import nearest_urdf as nearest_urdf
     from steelyard.export.physical import write_nearest_urdf as write_nearest_urdf
     from steelyard.export.tables import parameters_csv as parameters_csv
@@ -143,6 +146,7 @@ _HOME = {
     "HeldOut": "validation.held_out",
     "Hull": "knowledge.regions",
     "Identification": "identification.identify",
+    "IdentifiedRobot": "export.identified_robot",
     "Joint": "robot.parts",
     "Limits": "robot.parts",
     "Link": "robot.parts",
@@ -185,6 +189,8 @@ _HOME = {
     "coupled_terms": "model.terms",
     "default_terms": "model.terms",
     "document_of": "identification.outputs",
+    "identified_robot": "export.identified_robot",
+    "identified_urdf": "export.identified_urdf",
     "identify": "identification.identify",
     "identify_gains": "identification.drive_gains",
     "joint_terms": "model.terms",

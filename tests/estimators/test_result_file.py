@@ -114,6 +114,15 @@ def test_round_trip_through_a_file(tmp_path, arm, found, document):
     assert result.method == found.estimate.method
     assert result.document == document
     assert result.model_for(arm).hash == found.model.hash
+    assert found.estimate.standard is not None
+    np.testing.assert_array_equal(result.theta, found.estimate.standard.theta)
+    assert result.feasible
+    assert (result.source, result.source_sha256) == (None, arm.source_sha256)
+    old = {**document, "robot": {**document["robot"]}}
+    del old["robot"]["sha256"]
+    check_schema(old)
+    write_result(path, old)
+    assert read_result(path).source_sha256 is None
 
 
 def test_a_result_predicts_the_torques_of_its_robot(tmp_path, arm, found, document):

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from fractions import Fraction
 from functools import cache
-from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.parsers import expat
 
 import numpy as np
 import pytest
-from robot_files import example_urdfs
+from exact_links import exact_violators
+from robot_files import example_urdfs, readable_urdfs
 from small_arm import URDF, write_arm
 
 from steelyard.errors import ModelError, RobotError
-from steelyard.export._digits import exactly_physical, file_decimal, physical_texts
+from steelyard.export._digits import file_decimal, physical_texts
 from steelyard.export._xml_source import SetAttribute, apply_edits, read_document
 from steelyard.export.physical import NearestUrdf, nearest_urdf, unphysical_links
 from steelyard.export.urdf import WrittenBody, rewrite_inertials, write_inertials
 from steelyard.model.right_angles import with_right_angles
+from steelyard.robot.formats.urdf_digits import exactly_physical
 from steelyard.robot.inertia import from_com, is_physical, to_com, transform
 from steelyard.robot.parts import TurnedJoint
 from steelyard.robot.physical_links import check_links
@@ -62,36 +62,6 @@ def outside(data: bytes, links: set[str]) -> list[bytes]:
         pieces.append(data[at:start])
         at = end
     return [*pieces, data[at:]]
-
-
-def exact_violators(data: bytes) -> set[str]:
-    """Links that are not physical as written: tr(I)/2 1 - I has a negative principal minor."""
-    found = set()
-    for link in ElementTree.fromstring(data).findall("link"):
-        inertial = link.find("inertial")
-        if inertial is None:
-            continue
-        mass = Fraction(inertial.find("mass").attrib["value"].strip())
-        entries = {k: Fraction(v.strip()) for k, v in inertial.find("inertia").attrib.items()}
-        inertia = [[entries["i" + "".join(sorted(a + b))] for b in "xyz"] for a in "xyz"]
-        half = sum(inertia[i][i] for i in range(3)) / 2
-        S = [[half * (i == j) - inertia[i][j] for j in range(3)] for i in range(3)]
-        minors = [S[i][i] for i in range(3)]
-        minors += [S[i][i] * S[j][j] - S[i][j] ** 2 for i, j in combinations(range(3), 2)]
-        minors.append(
-            S[0][0] * (S[1][1] * S[2][2] - S[1][2] * S[2][1])
-            - S[0][1] * (S[1][0] * S[2][2] - S[1][2] * S[2][0])
-            + S[0][2] * (S[1][0] * S[2][1] - S[1][1] * S[2][0])
-        )
-        massless = mass == 0 and not any(entries.values())
-        if not massless and (mass <= 0 or min(minors) < 0):
-            found.add(link.attrib["name"])
-    return found
-
-
-def readable_urdfs() -> list[Path]:
-    """The files of example-robot-data that have links (one has none)."""
-    return [path for path in example_urdfs() if b"<link" in path.read_bytes()]
 
 
 @cache

@@ -20,6 +20,11 @@ def example_urdfs() -> list[Path]:
     return sorted(path for path in files if path.suffix == ".urdf")
 
 
+def readable_urdfs() -> list[Path]:
+    """The files of example-robot-data that have links (one has none)."""
+    return [path for path in example_urdfs() if b"<link" in path.read_bytes()]
+
+
 def dataset_folder(name: str) -> Path:
     """Where a recorded data set should be."""
     beside = BESIDE / "datasets"

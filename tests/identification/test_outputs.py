@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,10 @@ from steelyard.identification.outputs import (
     report_of,
     write_outputs,
 )
+from steelyard.identification.robot_file import file_names, robot_files
 from steelyard.logs.reading import read_log
 from steelyard.logs.writer_csv import write_csv
+from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
 from steelyard.signals.prepare import prepare
 
@@ -66,7 +69,8 @@ def test_the_library_gives_what_the_command_line_writes(folder, found, tmp_path)
     assert [vars(finding) for finding in found.findings] == result["findings"]
     assert document_of(found) == result
     written = write_outputs(found, tmp_path / "library")
-    assert {kind: path.name for kind, path in written.items()} == FILES
+    names = {kind: path.name for kind, path in written.items()}
+    assert names == {**FILES, **file_names(robot)}
     for path in written.values():
         assert path.read_bytes() == (tmp_path / "cli" / path.name).read_bytes(), path.name
 
@@ -143,4 +147,40 @@ def test_files_of_an_earlier_estimate_are_named(folder, found, tmp_path):
     robot, train, _ = from_files(folder)
     plain = identify(robot, train, method="wls")
     left = leftovers(tmp_path, write_outputs(plain, tmp_path).values())
-    assert sorted(path.name for path in left) == ["certificate.json", "standard_parameters.csv"]
+    assert sorted(path.name for path in left) == [
+        "arm.identified.joints.json",
+        "arm.identified.urdf",
+        "certificate.json",
+        "standard_parameters.csv",
+    ]
+
+
+def test_the_robot_file_is_written_only_for_the_file_that_was_read(folder, found, tmp_path):
+    """Not for one that has changed since or is missing, nor for a robot that is in no file."""
+    files = robot_files(found)
+    assert files.finding is None
+    assert [name for name, _ in files.content.values()] == list(file_names("arm.urdf").values())
+    copy = tmp_path / "copy.urdf"
+    copy.write_text(URDF, encoding="utf-8")
+    again = robot_files(found, robot_file=copy)
+    assert again.content["identified_robot"] == (
+        "copy.identified.urdf",
+        files.content["identified_robot"][1],
+    )
+    copy.write_text(URDF.replace("2.5", "2.6"), encoding="utf-8")
+    changed = robot_files(found, robot_file=copy)
+    missing = robot_files(found, robot_file=tmp_path / "none.urdf")
+    for none, words in ((changed, "has changed since"), (missing, "there is no such file")):
+        assert none.content == {}
+        assert none.certified is None
+        assert none.finding is not None
+        assert (none.finding.level, none.finding.code) == ("warning", "robot-file-not-written")
+        assert words in none.finding.words
+    robot = replace(found.model.robot, source=None)
+    nowhere = robot_files(replace(found, model=Model(robot, found.model.terms)))
+    assert nowhere.finding is not None
+    assert nowhere.finding.level == "info"
+    paths = write_outputs(found, tmp_path, robot_file=tmp_path / "none.urdf")
+    assert set(paths) == set(FILES)
+    findings = json.loads(paths["result"].read_text())["findings"]
+    assert findings[-1]["code"] == "robot-file-not-written"

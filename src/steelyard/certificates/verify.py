@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.certificates.document import (
     ParsedCertificate,
@@ -31,6 +31,9 @@ from steelyard.certificates.document import (
 )
 from steelyard.conic import exact
 from steelyard.conic.exact_text import CertificateError, quoted, shown_value
+
+if TYPE_CHECKING:
+    from steelyard.certificates.files import FileVerdict
 
 MAX_WORK = 2 * 10**9  # operations on 64-bit words: about ten seconds for long numbers
 
@@ -54,14 +57,25 @@ def verify(
     *,
     model: str | None = None,
     constraints: str | None = None,
+    folder: str | Path | None = None,
 ) -> Verification:
     """Verify a certificate, given as a path or as the object in the file.
 
     model, constraints : expected hashes; None accepts any.
+    folder : where the files that the certificate names are; by default that of ``source`` if it is
+        a path. A file that is not there is not checked, which is no problem.
     """
+    if not isinstance(source, Mapping) and folder is None:
+        folder = Path(source).parent
     document = source if isinstance(source, Mapping) else read_certificate(source)
     certificate = parse(document)
     problems = hash_problems(document, model, constraints)
+    files: Sequence[FileVerdict] = ()
+    if "files" in document:
+        from steelyard.certificates.files import check_files, stated_files
+
+        files = check_files(stated_files(document), None if folder is None else Path(folder))
+    problems += [file.problem for file in files if file.problem is not None]
     work = Work()
     found = _CHECKS[certificate.kind](certificate, work)
     problems += found.problems
@@ -69,6 +83,7 @@ def verify(
         "parameters": len(certificate.parameters),
         "conditions": len(certificate.blocks),
         **found.details,
+        **({"files": [file.as_json() for file in files]} if files else {}),
         "problems": problems,
     }
     words = found.words if not problems else f"invalid: {'; '.join(problems[:5])}"

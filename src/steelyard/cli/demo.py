@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 NAME = "demo"
 HELP = "simulate, identify and validate a built-in arm; needs no input"
 
+ARM_FILE = "arm.urdf"
 DURATION_S, RATE_HZ, LEVEL = 30.0, 500.0, 0.95
 TORQUE_NOISE, TORQUE_BANDWIDTH_HZ, ENCODER_STEP = 0.2, 50.0, 2e-5
 
@@ -50,7 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.errors import RobotError
     from steelyard.excitation.fourier import multisine
     from steelyard.identification.identify import identify
-    from steelyard.identification.outputs import document_of, write_outputs
+    from steelyard.identification.outputs import (
+        document_of,
+        with_robot_file_finding,
+        write_outputs,
+    )
+    from steelyard.identification.robot_file import robot_files
     from steelyard.logs.writer_csv import write_csv
     from steelyard.model.model import Model
     from steelyard.report.content import Reference
@@ -62,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder = output_folder(arguments.out)
     output = Output(arguments.json)
     # the files must not depend on the folder in which the package is installed
-    robot = replace(builtin_arm(), source=None)
+    robot = replace(builtin_arm(), source=ARM_FILE)
     model = Model(robot)
     truth = builtin_truth(model)
     sensors = Sensors(
@@ -88,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
                     name=name,
                 )
             )
-        inputs = {"robot": folder / "arm.urdf"}
+        inputs = {"robot": folder / ARM_FILE}
         write_text(inputs["robot"], arm_urdf(), RobotError)
         for log in logs:
             inputs[log.name] = folder / f"{log.name}.csv"
@@ -97,7 +103,14 @@ def run(arguments: argparse.Namespace) -> int:
         found = identify(robot, logs[:1], validate_on=logs[1:], processing=processing, level=LEVEL)
         shown.step("writing the report")
         true_beta = found.estimate.base.K @ truth
-        files = write_outputs(found, folder, reference=Reference("truth", true_beta))
+        own = robot_files(found, robot_file=inputs["robot"])
+        found = with_robot_file_finding(found, own)
+        files = write_outputs(
+            found,
+            folder,
+            reference=Reference("truth", true_beta),
+            robot_file=inputs["robot"],
+        )
     covered = coverage(found.estimate, true_beta)
     results.show_identification(output, found, files)
     output.line(

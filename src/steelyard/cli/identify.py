@@ -46,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--out",
         metavar="FOLDER",
-        help="write result.json, report.html, tables and the certificate there",
+        help="write result.json, report.html, tables, the certificate and the robot file with the "
+        "identified parameters there",
     )
     parser.add_argument(
         "--method",
@@ -103,7 +104,14 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from steelyard.cli import results
     from steelyard.identification.identify import identify, with_findings
-    from steelyard.identification.outputs import FILES, document_of, leftovers, write_outputs
+    from steelyard.identification.outputs import (
+        FILES,
+        document_of,
+        leftovers,
+        with_robot_file_finding,
+        write_outputs,
+    )
+    from steelyard.identification.robot_file import file_names, robot_files
     from steelyard.knowledge.overlay.constraints import constraints_from_overlay
     from steelyard.knowledge.overlay.model import model_of
     from steelyard.knowledge.overlay.terms import terms_from_overlay, terms_to_identify
@@ -122,7 +130,8 @@ def run(arguments: argparse.Namespace) -> int:
         if folder is not None:
             inputs = [arguments.robot, *arguments.logs, *arguments.validate_on]
             inputs += [path for path in (arguments.prior, arguments.overlay) if path is not None]
-            refuse_overwriting([folder / name for name in FILES.values()], inputs, ResultError)
+            names = [*FILES.values(), *file_names(arguments.robot).values()]
+            refuse_overwriting([folder / name for name in names], inputs, ResultError)
         terms = terms_to_identify(robot, overlay, torque=arguments.torque)
         stated, notes = constraints_from_overlay(model_of(robot, terms=terms), overlay)
         found = identify(
@@ -149,6 +158,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = with_findings(found, left_out_findings(default, terms))
         if folder is not None:
             shown.step("writing the report")
+            found = with_robot_file_finding(found, robot_files(found))
             files = write_outputs(found, folder)
     output = Output(arguments.json)
     results.show_identification(output, found, files, notes)

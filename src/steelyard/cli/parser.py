@@ -10,6 +10,7 @@ import steelyard.cli.check as check
 import steelyard.cli.compare as compare
 import steelyard.cli.demo as demo
 import steelyard.cli.diff as diff
+import steelyard.cli.export as export
 import steelyard.cli.gains as gains
 import steelyard.cli.identify as identify
 import steelyard.cli.info as info
@@ -50,8 +51,19 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"steelyard {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for module in (
-        demo, check, diff, identify, validate, compare, simulate, gains, base, verify, info
-    ):  # fmt: skip
+        demo,
+        check,
+        diff,
+        identify,
+        validate,
+        compare,
+        export,
+        simulate,
+        gains,
+        base,
+        verify,
+        info,
+    ):
         command = commands.add_parser(
             module.NAME, help=module.HELP, description=module.__doc__, allow_abbrev=False
         )

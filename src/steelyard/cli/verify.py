@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from steelyard.cli.output import Output
 
@@ -29,7 +30,12 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.certificates.verify import verify
 
     document = read_certificate(arguments.certificate)
-    verdict = verify(document, model=arguments.model, constraints=arguments.constraints)
+    verdict = verify(
+        document,
+        model=arguments.model,
+        constraints=arguments.constraints,
+        folder=Path(arguments.certificate).parent,
+    )
     output = Output(arguments.json)
     output.line(
         f"{arguments.certificate}: {verdict.kind}, {'valid' if verdict.valid else 'INVALID'}",
@@ -37,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if verdict.valid:
         output.line(f"  {verdict.words}")
+        for file in verdict.details.get("files", ()):
+            output.line(f"  {file['name']}: {file['words']}")
     for problem in verdict.details["problems"][:20]:
         output.line(f"  {problem}")
     output.document(

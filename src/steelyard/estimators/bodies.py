@@ -7,6 +7,7 @@ the origin of the link's frame is linear, and has one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,12 +67,34 @@ def body_estimates(
     model: Model, estimate: Estimate, level: float = 0.95
 ) -> tuple[BodyEstimate, ...]:
     """Every body of an estimate; empty if the estimate has no standard parameters."""
+    ranges = None if estimate.standard is None else estimate.standard.com_ranges
+    return _bodies(model, estimate.standard_parameters(level), ranges)
+
+
+def with_derived(
+    model: Model, parameters: Sequence[StandardEstimate]
+) -> tuple[StandardEstimate, ...]:
+    """The standard parameters, in the order of the columns, and what is derived from them.
+
+    As :func:`all_parameters`, but without intervals of the centres of mass.
+    """
+    bodies = _bodies(model, parameters, None)
+    terms = (
+        parameter
+        for column, parameter in zip(model.columns, parameters, strict=True)
+        if column.kind != "rigid_body"
+    )
+    return (*(parameter for body in bodies for parameter in body.all), *terms)
+
+
+def _bodies(
+    model: Model, parameters: Sequence[StandardEstimate], ranges: Array | None
+) -> tuple[BodyEstimate, ...]:
     by_owner: dict[str, list[StandardEstimate]] = {}
-    for column, parameter in zip(model.columns, estimate.standard_parameters(level), strict=False):
+    for column, parameter in zip(model.columns, parameters, strict=False):
         if column.kind == "rigid_body":
             by_owner.setdefault(column.owner, []).append(parameter)
     joint_of = {body.name: body.joint for body in model.mechanism.bodies}
-    ranges = None if estimate.standard is None else estimate.standard.com_ranges
     return tuple(
         _body(name, joint_of.get(name), tuple(ten), None if ranges is None else ranges[k])
         for k, (name, ten) in enumerate(by_owner.items())

@@ -45,6 +45,7 @@ class Result:
     runs : what was done to the log of each run that it was made from.
     turned, locked : joint frames that were turned, and joints that were locked (rad or m); see
         :class:`steelyard.Robot`.
+    source, source_sha256 : path and SHA-256 of the robot file; None where the result has none.
     """
 
     method: str
@@ -57,6 +58,8 @@ class Result:
     document: Mapping[str, Any]
     turned: tuple[TurnedJoint, ...] = ()
     locked: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    source: str | None = None
+    source_sha256: str | None = None
 
     @property
     def log_hashes(self) -> frozenset[str]:
@@ -71,6 +74,33 @@ class Result:
                 "the result does not record how its signals were processed: it has no runs"
             )
         return self.runs[0].processing_as_used
+
+    @property
+    def theta(self) -> Array | None:
+        """Standard parameters (n_columns,); None where the method gives none.
+
+        Not all methods give physical ones: see ``feasible``.
+        """
+        standard = self.document.get("standard")
+        if standard is None:
+            return None
+        try:
+            values = np.array([float(entry["value"]) for entry in standard["parameters"]])
+            n_columns = len(self.document["model"]["columns"])
+        except (KeyError, TypeError, ValueError) as failure:
+            raise ResultError(
+                f"the standard parameters of the result are damaged; "
+                f"{type(failure).__name__}: {failure}"
+            ) from None
+        if not np.isfinite(values).all() or len(values) != n_columns:
+            raise ResultError("the standard parameters of the result are not complete")
+        return values
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the standard parameters exist and are exactly physical."""
+        standard = self.document.get("standard")
+        return isinstance(standard, Mapping) and standard.get("feasible") is True
 
     def model_for(self, robot: Robot) -> Model:
         """The model of this result for ``robot``; raises ResultError for another robot.
@@ -131,6 +161,7 @@ def result_document(
         "robot": {
             "name": robot.name,
             "source": robot.source,
+            "sha256": robot.source_sha256,
             "joints": list(robot.joint_names),
             "gravity": robot.gravity.tolist(),
             "floating_base": robot.floating_base,
@@ -252,7 +283,13 @@ def _parse(document: dict[str, Any], path: str) -> Result:
             for joint in robot.get("turned", ())
         ),
         locked={str(joint): float(q) for joint, q in robot.get("locked", {}).items()},
+        source=_text_or_none(robot.get("source")),
+        source_sha256=_text_or_none(robot.get("sha256")),
     )
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else str(value)
 
 
 def _angles(values: Sequence[Any]) -> tuple[float, float, float]:

@@ -1,27 +1,22 @@
 """Decimal texts of a link's mass and inertia that are exactly physical as written.
 
-A URDF states mass ``m`` and the inertia ``I`` about the centre of mass, in its own axes. Rotating
-the axes does not change eigenvalues, so the link is physical if and only if ``m > 0`` and
-``½ tr(I) 1 - I`` is positive semidefinite for the six numbers as written (or all are zero).
-Decimal texts are rational numbers, so this is decided without rounding.
+What exactly physical means, and how it is decided: :mod:`steelyard.robot.formats.urdf_digits`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conic.exact import is_psd
 from steelyard.errors import ModelError
+from steelyard.robot.formats.urdf_digits import exactly_physical
 
 Array = NDArray[np.float64]
 FILE_DIGITS = 12
 """Significant digits of written numbers, unless more are needed to stay physical."""
-SMALLEST_EXPONENT = -400  # a 64-bit float cannot hold less than about 1e-324
 LARGEST_MOVE = 1e-9
 ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # xx, xy, xz, yy, yz, zz
 
@@ -48,30 +43,6 @@ def kept_or_decimal(stated: str, value: float, noise: float = 0.0) -> str:
     if abs(value - old) <= max(noise, 10.0**-FILE_DIGITS * abs(old)):
         return stated.strip()
     return "0" if abs(value) <= noise else file_decimal(value)
-
-
-def rational(text: str) -> Fraction:
-    """A decimal text as an exact rational number.
-
-    Exponents are checked first: 1e-999999999 as a fraction would not fit into memory.
-    """
-    mantissa, _, exponent = text.strip().lower().partition("e")
-    if not any(digit in mantissa for digit in "123456789"):
-        return Fraction(0)
-    if exponent and int(exponent) < SMALLEST_EXPONENT:
-        raise ModelError(f"'{text.strip()}', too small for a 64-bit float; write 0")
-    return Fraction(text.strip())
-
-
-def exactly_physical(mass: str, inertia: Sequence[str]) -> bool:
-    """Whether mass and inertia (xx, xy, xz, yy, yz, zz) are exactly physical as written."""
-    m = rational(mass)
-    xx, xy, xz, yy, yz, zz = (rational(text) for text in inertia)
-    if m == 0:
-        return not any((xx, xy, xz, yy, yz, zz))
-    half = (xx + yy + zz) / 2
-    second = [[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]]
-    return m > 0 and is_psd(second)
 
 
 def physical_texts(

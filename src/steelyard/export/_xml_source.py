@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from steelyard._files.xml import XmlElement, parse_xml
 from steelyard.errors import RobotError
 
-# Only start tags have a name here; the rest is matched to be skipped. The document is well-formed
-# (the parser has seen it), so these five kinds of markup are all there are.
+# Start tags have a name here, and end tags an end; the rest is matched to be skipped. The document
+# is well-formed (the parser has seen it), so these five kinds of markup are all there are.
 # White space is listed explicitly: in text decoded as Latin-1, \s would also match parts of other
 # characters.
 MARKUP = re.compile(
-    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|</[^>]*>"
+    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|(?P<end></[^>]*>)"
     r"|<(?P<name>[^ \t\r\n/>!?][^ \t\r\n/>]*)(?:[^\"'>]++|\"[^\"]*+\"|'[^']*+')*+>",
     re.DOTALL,
 )
@@ -47,7 +47,8 @@ class XmlDocument:
 
     where : names the document in messages. root : the parsed tree. text : the bytes decoded by
     ``codec``. That is Latin-1 for every encoding that contains ASCII, since markup and numbers are
-    ASCII and everything else is copied.
+    ASCII and everything else is copied. tags, ends : by the id of an element, its start tag and the
+    position after its end.
     """
 
     where: str
@@ -55,6 +56,7 @@ class XmlDocument:
     text: str
     codec: str
     tags: dict[int, StartTag] = field(repr=False)
+    ends: dict[int, int] = field(repr=False)
 
     def tag(self, element: XmlElement) -> StartTag:
         """The start tag of an element of this document."""
@@ -91,7 +93,23 @@ class InsertFirst:
     child: XmlElement
 
 
-Edit = SetAttribute | InsertFirst
+@dataclass(frozen=True, eq=False)
+class InsertAfter:
+    """Put ``child`` (with its own children) after ``sibling``, an element below ``parent``."""
+
+    parent: XmlElement
+    sibling: XmlElement
+    child: XmlElement
+
+
+@dataclass(slots=True)
+class TextElement(XmlElement):
+    """An element to insert that contains a plain text."""
+
+    text: str = ""
+
+
+Edit = SetAttribute | InsertFirst | InsertAfter
 
 
 def read_document(data: bytes, where: str) -> XmlDocument:
@@ -103,17 +121,25 @@ def read_document(data: bytes, where: str) -> XmlDocument:
     except UnicodeDecodeError:
         raise _unknown_layout(where) from None
     tags: dict[int, StartTag] = {}
+    ends: dict[int, int] = {}
+    open_elements: list[XmlElement] = []
     elements = _in_order(root)
     for found in MARKUP.finditer(text):
+        if found["end"] is not None and open_elements:
+            ends[id(open_elements.pop())] = found.end()
         if found["name"] is None:
             continue
         element = next(elements, None)
         if element is None or (found["name"].isascii() and found["name"] != element.tag):
             raise _unknown_layout(where)
         tags[id(element)] = StartTag(found.start(), found.end("name"), found.end())
-    if next(elements, None) is not None:
+        if text[found.end() - 2] == "/":
+            ends[id(element)] = found.end()
+        else:
+            open_elements.append(element)
+    if next(elements, None) is not None or open_elements:
         raise _unknown_layout(where)
-    return XmlDocument(where, root, text, codec, tags)
+    return XmlDocument(where, root, text, codec, tags, ends)
 
 
 def apply_edits(document: XmlDocument, edits: Sequence[Edit]) -> bytes:
@@ -122,10 +148,13 @@ def apply_edits(document: XmlDocument, edits: Sequence[Edit]) -> bytes:
     for edit in edits:
         if isinstance(edit, SetAttribute):
             pieces.append(_attribute_piece(document, edit))
-        else:
+        elif isinstance(edit, InsertFirst):
             pieces.append(_child_piece(document, edit))
+        else:
+            pieces.append(_following_piece(document, edit))
     text, at = [], 0
-    for start, end, new in sorted(pieces):
+    # a stable order: edits at one place follow each other as they are given
+    for start, end, new in sorted(pieces, key=lambda piece: piece[:2]):
         text += [document.text[at:start], new]
         at = end
     text.append(document.text[at:])
@@ -179,6 +208,14 @@ def _child_piece(document: XmlDocument, edit: InsertFirst) -> tuple[int, int, st
     return tag.end, tag.end, inner
 
 
+def _following_piece(document: XmlDocument, edit: InsertAfter) -> tuple[int, int, str]:
+    """The new element, after its sibling and indented like it."""
+    at = document.ends[id(edit.sibling)]
+    margin = _space_before(document.text, document.tag(edit.sibling).start)
+    step = _step(margin, _space_before(document.text, document.tag(edit.parent).start))
+    return at, at, margin + _rendered(edit.child, margin, step)
+
+
 def _space_before(text: str, at: int) -> str:
     """White space before a tag, from its last line break on if it has one."""
     start = at
@@ -198,7 +235,11 @@ def _step(margin: str, outer: str) -> str:
 
 
 def _rendered(element: XmlElement, margin: str, step: str) -> str:
-    attributes = "".join(f' {name}="{value}"' for name, value in element.attributes.items())
+    attributes = "".join(
+        f' {name}="{_escaped(value)}"' for name, value in element.attributes.items()
+    )
+    if isinstance(element, TextElement):
+        return f"<{element.tag}{attributes}>{_escaped(element.text)}</{element.tag}>"
     if not element.children:
         return f"<{element.tag}{attributes}/>"
     deeper = margin + step if "\n" in margin else ""
@@ -206,20 +247,31 @@ def _rendered(element: XmlElement, margin: str, step: str) -> str:
     return f"<{element.tag}{attributes}>{inner}{margin if deeper else ''}</{element.tag}>"
 
 
+def _escaped(text: str) -> str:
+    """Text in ASCII, which is the same in every encoding that a document may have."""
+    plain = "".join(f"&#{ord(c)};" if c in "<>&\"'" else c for c in text)
+    return plain.encode("ascii", "xmlcharrefreplace").decode("ascii")
+
+
 def _confirm(document: XmlDocument, edits: Sequence[Edit], data: bytes) -> None:
     """Raise RobotError unless the new bytes parse to the old document with these edits."""
     values: dict[int, dict[str, str]] = {}
     inserted: dict[int, list[XmlElement]] = {}
+    following: dict[int, list[XmlElement]] = {}
     for edit in edits:
         if isinstance(edit, SetAttribute):
             values.setdefault(id(edit.element), {})[edit.name] = edit.value
-        else:
+        elif isinstance(edit, InsertFirst):
             inserted.setdefault(id(edit.parent), []).append(edit.child)
+        else:
+            following.setdefault(id(edit.sibling), []).append(edit.child)
     stack = [(document.root, parse_xml(data, document.where))]
     while stack:
         old, new = stack.pop()
         expected = {**old.attributes, **values.get(id(old), {})}
-        children = [*inserted.get(id(old), ()), *old.children]
+        children = list(inserted.get(id(old), ()))
+        for child in old.children:
+            children += [child, *following.get(id(child), ())]
         if (
             old.tag != new.tag
             or _words(expected) != _words(new.attributes)

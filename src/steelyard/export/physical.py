@@ -11,9 +11,9 @@ import numpy as np
 from steelyard._files.access import whole_file
 from steelyard._files.xml import XmlElement, parse_xml, read_file
 from steelyard.errors import ModelError, RobotError, quoted_list, shown_path
-from steelyard.export._digits import exactly_physical
-from steelyard.export.urdf import Change, WrittenBody, rewrite_inertials, stated_texts
+from steelyard.export.urdf import Change, WrittenBody, rewrite_inertials
 from steelyard.robot.formats.urdf import parse_urdf
+from steelyard.robot.formats.urdf_digits import is_exact, stated_inertials
 from steelyard.robot.inertia import Violation
 from steelyard.robot.nearest_body import FLOOR, nearest_physical
 from steelyard.robot.parts import Link
@@ -118,25 +118,13 @@ def _unphysical(links: Iterable[Link], stated: Mapping[str, XmlElement]) -> tupl
         link
         for link in links
         if link.name in stated
-        and (check_link(link).violations or not _is_exact(stated[link.name], link.name))
+        and (check_link(link).violations or not is_exact(stated[link.name], link.name))
     )
 
 
 def _inertials(data: bytes) -> dict[str, XmlElement]:
     """The first <inertial> of every link that has one."""
-    found = {}
-    for link in parse_xml(data, "URDF text").all("link"):
-        inertial = link.first("inertial")
-        if inertial is not None:
-            found[link.attributes["name"]] = inertial
-    return found
-
-
-def _is_exact(inertial: XmlElement, name: str) -> bool:
-    try:
-        return exactly_physical(*stated_texts(inertial))
-    except ModelError as error:
-        raise ModelError(f"link '{name}': a number of its <inertial> is {error}") from None
+    return stated_inertials(parse_xml(data, "URDF text"))
 
 
 def _nearest_body(link: Link, inertial: XmlElement, floor: float) -> WrittenBody:

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from steelyard._files.json_data import finite
-from steelyard.estimators.bodies import all_parameters
-from steelyard.estimators.estimate import Estimate
+from steelyard.errors import ResultError
+from steelyard.estimators.bodies import all_parameters, with_derived
+from steelyard.estimators.estimate import Estimate, StandardEstimate
+from steelyard.estimators.result_file import Result
 from steelyard.model.model import Model
 
 BASE_COLUMNS = (
@@ -38,6 +40,24 @@ def standard_csv(model: Model, estimate: Estimate, level: float = 0.95) -> str:
     Only the header if the method gives no standard parameters.
     """
     return _table(STANDARD_COLUMNS, all_parameters(model, estimate, level))
+
+
+def saved_csv(model: Model, result: Result) -> str:
+    """:func:`standard_csv` of a saved result, with the intervals in it.
+
+    Centres of mass have no interval: a result does not contain their ranges.
+    """
+    standard = result.document.get("standard")
+    if standard is None:
+        raise ResultError(
+            f"the method '{result.method}' of the result gives no standard parameters; "
+            "parameters.csv, which identify writes, has the base parameters"
+        )
+    try:
+        estimates = tuple(StandardEstimate(**entry) for entry in standard["parameters"])
+    except (KeyError, TypeError) as failure:
+        raise ResultError(f"the standard parameters are damaged: {failure}") from None
+    return _table(STANDARD_COLUMNS, with_derived(model, estimates))
 
 
 def _table(columns: Sequence[str], parameters: Iterable[object]) -> str:

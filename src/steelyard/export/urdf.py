@@ -29,8 +29,8 @@ from steelyard.export._xml_source import (
     apply_edits,
     read_document,
 )
-from steelyard.robot.formats._urdf_elements import INERTIA_ENTRIES
 from steelyard.robot.formats.urdf import parse_urdf
+from steelyard.robot.formats.urdf_digits import INERTIA_ENTRIES
 from steelyard.robot.inertia import to_com, violations, violations_about_com
 from steelyard.robot.parts import TurnedJoint
 from steelyard.robot.rotations import rotation_rpy
@@ -115,6 +115,29 @@ def rewrite_inertials(
     where = "URDF text" if isinstance(source, bytes) else shown_path(source)
     parse_urdf(data, mimics=False, source=None if isinstance(source, bytes) else str(source))
     document = read_document(data, where)
+    new = inertial_edits(document, inertials, add_missing=add_missing)
+    turns = turned_edits(document, turned)
+    return Rewritten(
+        apply_edits(document, [*new.edits, *(edit for edit, _ in turns)]),
+        (*new.changes, *(change for _, change in turns)),
+        new.moved,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class InertialEdits:
+    """Edits that set inertials; changes and moved as in :class:`Rewritten`."""
+
+    edits: tuple[Edit, ...]
+    changes: tuple[Change, ...]
+    moved: Mapping[str, float]
+
+
+def inertial_edits(
+    document: XmlDocument, inertials: Mapping[str, ArrayLike | WrittenBody], *, add_missing: bool
+) -> InertialEdits:
+    """The edits that set the inertials of these links; see :func:`rewrite_inertials`."""
+    where = document.where
     links = {element.attributes["name"]: element for element in document.root.all("link")}
     edits: list[Edit] = []
     changes: list[Change] = []
@@ -140,10 +163,7 @@ def rewrite_inertials(
             element, moved[name] = _inertial_element(body, noise, name)
             edits.append(InsertFirst(links[name], element))
             changes.append(Change(name, "inertial", None, _summary(element)))
-    for edit, change in turned_edits(document, turned):
-        edits.append(edit)
-        changes.append(change)
-    return Rewritten(apply_edits(document, edits), tuple(changes), moved)
+    return InertialEdits(tuple(edits), tuple(changes), moved)
 
 
 def _body(value: ArrayLike | WrittenBody, name: str) -> tuple[WrittenBody, float]:
@@ -266,11 +286,3 @@ def _summary(element: XmlElement) -> str:
         f"{child.tag} " + ", ".join(f"{name} {text}" for name, text in child.attributes.items())
         for child in element.children
     )
-
-
-def stated_texts(inertial: XmlElement) -> tuple[str, Sequence[str]]:
-    """Mass and inertia (xx, xy, xz, yy, yz, zz) of an <inertial> as its file writes them."""
-    mass, inertia = inertial.first("mass"), inertial.first("inertia")
-    assert mass is not None  # as the reader requires
-    assert inertia is not None
-    return mass.attributes["value"], [inertia.attributes[entry] for entry in INERTIA_ENTRIES]

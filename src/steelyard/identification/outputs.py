@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from steelyard._files.access import write_text
+from steelyard._files.access import whole_file, write_text
+from steelyard.certificates.files import with_files
 from steelyard.certificates.writing import write_certificate
-from steelyard.errors import ResultError
+from steelyard.errors import ResultError, RobotError
 from steelyard.estimators.least_squares import channel_fits
 from steelyard.estimators.result_file import result_document, write_result
+from steelyard.export.formats import AttachedChoice
 from steelyard.export.tables import parameters_csv, standard_csv
-from steelyard.identification.identify import Identification
+from steelyard.identification.identify import Identification, with_findings
+from steelyard.identification.robot_file import IDENTIFIED, NOT_WRITTEN, RobotFiles, robot_files
 from steelyard.report.content import JointError, Reference, Report, TorqueRun
 from steelyard.report.page import render_report
 from steelyard.report.processing import covered
@@ -34,14 +37,26 @@ NOT_ALWAYS = ("standard_parameters", "certificate")
 
 
 def write_outputs(
-    found: Identification, folder: str | Path, *, reference: Reference | None = None
+    found: Identification,
+    folder: str | Path,
+    *,
+    reference: Reference | None = None,
+    robot_file: str | Path | None = None,
+    attached: AttachedChoice = "keep",
 ) -> dict[str, Path]:
-    """Write result, tables, report and certificate, those that exist; returns paths by kind.
+    """Write result, tables, report, certificate and robot file, those that exist.
+
+    Returns paths by kind: those of ``FILES``, and "identified_robot" and "joint_terms", whose
+    names are made of that of the robot file.
 
     folder : created if missing. reference : values that the report compares with.
+    robot_file, attached : see :func:`steelyard.identification.robot_file.robot_files`. If the
+        robot file cannot be written, a finding says why, and the others are written.
     """
     folder = Path(folder)
     # render everything first: if that fails, nothing is written
+    own = robot_files(found, robot_file=robot_file, attached=attached)
+    found = with_robot_file_finding(found, own)
     page = render_report(report_of(found, reference=reference))
     document = document_of(found)
     folder.mkdir(parents=True, exist_ok=True)
@@ -52,16 +67,31 @@ def write_outputs(
         paths["standard_parameters"] = folder / FILES["standard_parameters"]
         table = standard_csv(found.model, found.estimate, found.level)
         write_text(paths["standard_parameters"], table, ResultError)
+    for kind, (name, data) in own.content.items():
+        paths[kind] = folder / name
+        with whole_file(paths[kind], RobotError) as stream:
+            stream.write(data)
     if found.certificate is not None:
         paths["certificate"] = folder / FILES["certificate"]
-        write_certificate(paths["certificate"], found.certificate.document)
+        proven = found.certificate.document
+        if own.certified is not None:
+            proven = with_files(proven, [own.certified])
+        write_certificate(paths["certificate"], proven)
     write_text(paths["report"], page, ResultError)
     return paths
+
+
+def with_robot_file_finding(found: Identification, own: RobotFiles) -> Identification:
+    """``found`` with the finding why there is no robot file, if there is one, and only once."""
+    if own.finding is None or any(finding.code == NOT_WRITTEN for finding in found.findings):
+        return found
+    return with_findings(found, [own.finding])
 
 
 def leftovers(folder: str | Path, written: Collection[Path]) -> list[Path]:
     """Files of an earlier identification in the folder that are not among those ``written``."""
     sometimes = [Path(folder) / FILES[kind] for kind in NOT_ALWAYS]
+    sometimes += sorted(Path(folder).glob(f"*{IDENTIFIED}.*"))
     return [path for path in sometimes if path.exists() and path not in written]
 
 

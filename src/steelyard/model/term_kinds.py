@@ -86,6 +86,7 @@ class TermKind:
 
     name : in overlays, result files and messages. symbol : in the names of parameters.
     description : in sentences. formula : the torque along d as LaTeX, with s for the speed.
+    plain_formula : the same as plain text, for files that other programs read.
     units : of the parameter, for revolute and prismatic joints.
     law : the factor of the parameter, (n_terms, n_samples).
     response : how the torque depends on the motion, for simulation and the mass matrix:
@@ -104,6 +105,7 @@ class TermKind:
     symbol: str
     description: str
     formula: str
+    plain_formula: str
     units: tuple[str, str]
     law: Callable[[MotionAlong], Array]
     response: Response
@@ -147,6 +149,7 @@ TERM_KINDS = (
         symbol="Ia",
         description="drive inertia",
         formula=r"I_a \dot s",
+        plain_formula="value * acceleration",
         units=("kg m²", "kg"),
         law=lambda motion: motion.acceleration,
         response="inertia",
@@ -157,6 +160,7 @@ TERM_KINDS = (
         symbol="fv",
         description="viscous friction",
         formula="f_v s",
+        plain_formula="value * speed",
         units=("N m s/rad", "N s/m"),
         law=lambda motion: motion.speed,
         response="linear",
@@ -167,6 +171,7 @@ TERM_KINDS = (
         symbol="fc",
         description="Coulomb friction",
         formula=r"f_c\,\mathrm{sign}(s)\ \text{or}\ f_c\,\mathrm{clip}(s / w, -1, 1)",
+        plain_formula="value * sign(speed); with a width: value * clip(speed / width, -1, 1)",
         units=("N m", "N"),
         law=lambda motion: motion.sign,
         response="curve",
@@ -178,6 +183,7 @@ TERM_KINDS = (
         symbol="fo",
         description="offsets",
         formula="f_o",
+        plain_formula="value",
         units=("N m", "N"),
         law=lambda motion: motion.ones,
         response="constant",

@@ -19,6 +19,8 @@ class RobotDescription:
     """Links and joints that form one tree, and what else the file states.
 
     gravity : (3,) m/s² in the root link's frame. source : path of the file.
+    source_sha256 : SHA-256 of the file's bytes, or of the text, as hexadecimal digits; None for a
+        robot that no file or text describes.
     notes : what a user should know about that file.
     """
 
@@ -28,6 +30,7 @@ class RobotDescription:
     gravity: Array = field(default_factory=lambda: frozen_array(STANDARD_GRAVITY, (3,)))
     floating_base: bool = False
     source: str | None = None
+    source_sha256: str | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -43,7 +43,8 @@ Array = NDArray[np.float64]
 class Robot:
     """A tree of links and joints, with gravity (m/s², in the root link's frame).
 
-    source : the file it was read from. notes : what a user should know about that file.
+    source : the file it was read from. source_sha256 : SHA-256 of that file's bytes, or of the text
+        that it was read from. notes : what a user should know about that file.
     transmission : its motors and gears, where they are stated.
     turned : joints whose frames were turned onto angles that their file rounds; see
         :mod:`steelyard.robot.right_angles`.
@@ -56,6 +57,7 @@ class Robot:
     gravity: Array = field(default_factory=lambda: frozen_array(STANDARD_GRAVITY, (3,)))
     floating_base: bool = False
     source: str | None = None
+    source_sha256: str | None = None
     notes: tuple[str, ...] = ()
     transmission: Transmission | None = None
     turned: tuple[TurnedJoint, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -484,6 +485,18 @@ def test_file_is_named_in_messages(tmp_path: Path) -> None:
     path.write_text(two_links().replace(' name="r"', ""))
     robot = Robot.from_urdf(path)
     assert (robot.name, robot.source) == ("arm", str(path))
+
+
+def test_the_bytes_of_the_file_are_recorded(tmp_path: Path) -> None:
+    """Their SHA-256, or that of the text in UTF-8."""
+    data = b"\xef\xbb\xbf" + two_links().encode() + b"\r\n"
+    path = tmp_path / "arm.urdf"
+    path.write_bytes(data)
+    assert Robot.from_urdf(path).source_sha256 == hashlib.sha256(data).hexdigest()
+    text = two_links().replace('name="r"', 'name="ä"')
+    expected = hashlib.sha256(text.encode()).hexdigest()
+    assert Robot.from_urdf_text(text).source_sha256 == expected
+    assert Robot.from_urdf_text(text).lock({"elbow": 0.1}).source_sha256 == expected
 
 
 def test_meshes_are_never_opened(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ if such a geom needs it, and only inside the folder of the MJCF file.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
@@ -53,16 +54,21 @@ NOT_FINITE = {"nan", "inf", "infinity"}
 
 @dataclass(frozen=True, eq=False)
 class MjcfSource:
-    """An MJCF text that names no file on disk, and the meshes that it needs."""
+    """An MJCF text that names no file on disk, and the meshes that it needs.
+
+    sha256 : of the bytes of the file.
+    """
 
     text: str
     meshes: dict[str, bytes]
+    sha256: str
 
 
 def read_mjcf_source(path: str | Path) -> MjcfSource:
     """The part of an MJCF file that defines the robot, checked; see the module's docstring."""
     where = shown_path(path)
-    root = parse_xml(read_file(path), where, "utf-8")
+    data = read_file(path)
+    root = parse_xml(data, where, "utf-8")
     if root.tag != "mujoco":
         hint = "; read it as URDF" if root.tag == "robot" else ""
         raise RobotError(f"{where} has root element <{root.tag[:60]}>, not <mujoco>{hint}")
@@ -76,7 +82,7 @@ def read_mjcf_source(path: str | Path) -> MjcfSource:
         meshes = _load_meshes(kept, compiler, Path(path).resolve().parent)
     except RobotError as error:
         raise RobotError(f"{where}: {error}") from None
-    return MjcfSource(write_xml(kept), meshes)
+    return MjcfSource(write_xml(kept), meshes, hashlib.sha256(data).hexdigest())
 
 
 def _elements(root: XmlElement) -> Iterator[XmlElement]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from steelyard._files.xml import NUMBER, XmlElement, attribute, number, numbers
 from steelyard.errors import LONGEST_NAME, RobotError, did_you_mean, is_name, listed, shown
+from steelyard.robot.formats.urdf_digits import INERTIA_ENTRIES
 from steelyard.robot.inertia import from_com
 from steelyard.robot.parts import (
     MOVING_KINDS,
@@ -20,7 +21,6 @@ from steelyard.robot.parts import (
 )
 from steelyard.robot.rotations import Array, frozen_array
 
-INERTIA_ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 JOINT_TYPES: dict[str, JointKind] = {
     "revolute": "revolute",
     "continuous": "continuous",

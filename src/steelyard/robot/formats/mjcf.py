@@ -53,9 +53,10 @@ def read_mjcf(path: str | Path) -> RobotDescription:
     where = shown_path(path)
     model = _compile(source, where)
     try:
-        return _robot(model, str(path))
+        found = _robot(model, str(path))
     except RobotError as error:
         raise RobotError(f"{where}: {error}") from None
+    return replace(found, source_sha256=source.sha256)
 
 
 def mjcf_dynamics(path: str | Path) -> dict[str, JointDynamics]:

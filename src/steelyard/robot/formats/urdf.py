@@ -14,6 +14,8 @@ default to 0: that would be a joint that cannot move.
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 from steelyard._files.xml import XmlElement, parse_xml, read_file
@@ -73,9 +75,10 @@ def parse_urdf(
         hint = "; read it as MJCF" if root.tag == "mujoco" else ""
         raise RobotError(f"{where} has root element <{root.tag[:60]}>, not <robot>{hint}")
     try:
-        return _robot(root, gravity, floating_base, mimics, source)
+        found = _robot(root, gravity, floating_base, mimics, source)
     except RobotError as error:
         raise RobotError(f"{where}: {error}") from None
+    return replace(found, source_sha256=hashlib.sha256(data).hexdigest())
 
 
 def _robot(

@@ -1,0 +1,191 @@
+"""The formats that a result can be exported to: the registry.
+
+A format is one entry of `FORMATS`, whose ``render`` makes the file's bytes from an
+:class:`ExportRequest`. The command line, the documentation and the tests read the list. Renderers
+import what they need when they are called.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from steelyard.errors import ResultError, RobotError, did_you_mean, listed, quoted_list, shown
+
+if TYPE_CHECKING:
+    from steelyard.estimators.result_file import Result
+    from steelyard.export.identified_robot import IdentifiedRobot
+    from steelyard.export.robot_file import RobotFile
+    from steelyard.export.urdf import Change
+    from steelyard.model.model import Model
+
+AttachedChoice = Literal["keep", "lump", "refuse"]
+ATTACHED_CHOICES: tuple[AttachedChoice, ...] = ("keep", "lump", "refuse")
+"""Rules for bodies of several links: see :mod:`steelyard.model.attached_links`; or refuse them."""
+JOINTS_SUFFIX = ".joints.json"
+
+
+@dataclass(frozen=True, eq=False)
+class ExportRequest:
+    """What to export.
+
+    name : of the file that will be written. model : of the result, for its robot.
+    robot_file : the file of that robot. attached : rule for bodies of several links.
+    drake : whether a URDF gets Drake's rotor tags.
+    """
+
+    name: str
+    result: Result
+    model: Model
+    robot_file: RobotFile
+    attached: AttachedChoice = "keep"
+    drake: bool = False
+
+    @cached_property
+    def identified(self) -> IdentifiedRobot:
+        """The robot with the standard parameters of the result, spread over its links.
+
+        Raises ResultError for a method without physical standard parameters, and ModelError for
+        a link that would not be physical.
+        """
+        theta = self.result.theta
+        if theta is None or not self.result.feasible:
+            raise ResultError(
+                f"the method '{self.result.method}' of the result gives no physical standard "
+                "parameters; identify with 'entropic' (the default) or another constrained method"
+            )
+        return spread_robot(self.model, theta, self.attached)
+
+
+@dataclass(frozen=True, eq=False)
+class Exported:
+    """The content of a file.
+
+    beside : content of further files, by what follows the stem of the first one's name.
+    changes : of the robot's own file. notes : what a user should know.
+    """
+
+    data: bytes
+    beside: Mapping[str, bytes] = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ExportFormat:
+    """One format: its name on the command line, the ending of its files, and what it contains."""
+
+    name: str
+    suffix: str
+    description: str
+    render: Callable[[ExportRequest], Exported]
+
+
+def format_named(name: str) -> ExportFormat:
+    """The entry of this name."""
+    names = [one.name for one in FORMATS]
+    for one in FORMATS:
+        if one.name == name:
+            return one
+    raise ResultError(
+        f"there is no format {shown(name)}{did_you_mean(name, names)}; the formats are "
+        f"{listed(names)}"
+    )
+
+
+def spread_robot(model: Model, theta: object, attached: AttachedChoice) -> IdentifiedRobot:
+    """The robot with standard parameters (n_columns,); "refuse" allows no body of several links."""
+    import numpy as np
+
+    from steelyard.errors import ModelError
+    from steelyard.export.identified_robot import identified_robot
+    from steelyard.model.attached_links import attached_links
+
+    values = np.asarray(theta, dtype=float)
+    if attached != "refuse":
+        return identified_robot(model, values, attached=attached)
+    for one in attached_links(model, "keep"):
+        if one.kept:
+            raise ModelError(
+                f"body '{one.body}' consists of several links with inertials, "
+                f"{quoted_list((one.receiver, *one.kept))}, and --attached refuse is given; with "
+                "--attached keep all but the first keep theirs, with lump they are emptied"
+            )
+    return identified_robot(model, values)
+
+
+def joints_json(found: IdentifiedRobot, name: str, data: bytes) -> bytes:
+    """The file with the terms of the joints that belongs to this robot file."""
+    import hashlib
+
+    from steelyard._files.json_data import finite
+    from steelyard.export.joint_terms import joints_document
+
+    document = joints_document(found, name, hashlib.sha256(data).hexdigest())
+    text = json.dumps(finite(document), indent=1, ensure_ascii=False, allow_nan=False)
+    return (text + "\n").encode(errors="backslashreplace")
+
+
+def _urdf(request: ExportRequest) -> Exported:
+    from steelyard.export.identified_urdf import identified_urdf
+
+    file = request.robot_file
+    if file.format != "urdf":
+        raise RobotError(
+            f"{shown(str(file.path))} is {file.format.upper()}, and --to urdf edits the URDF that "
+            "the robot was read from; choose another format"
+        )
+    found = request.identified
+    written = identified_urdf(found, file.data, drake=request.drake)
+    beside = {JOINTS_SUFFIX: joints_json(found, request.name, written.data)}
+    return Exported(written.data, beside, written.changes, _emptied_behind_locked(found))
+
+
+def _emptied_behind_locked(found: IdentifiedRobot) -> tuple[str, ...]:
+    """Notes on emptied links that can move in the file, since the joint was only locked."""
+    emptied = {name for one in found.attached for name in one.emptied}
+    return tuple(
+        f"link '{joint.child}' is emptied, but joint '{joint.name}', which was locked, moves it in "
+        "the file: simulators refuse a moving link without mass; --attached keep keeps its inertial"
+        for joint in found.robot.joints
+        if joint.name in found.robot.locked and joint.child in emptied
+    )
+
+
+def _csv(request: ExportRequest) -> Exported:
+    from steelyard.export.tables import saved_csv
+
+    return Exported(saved_csv(request.model, request.result).encode())
+
+
+def _yaml(request: ExportRequest) -> Exported:
+    from steelyard.export.yaml_text import parameters_yaml
+
+    return Exported(parameters_yaml(request.identified, request.robot_file).encode())
+
+
+FORMATS = (
+    ExportFormat(
+        "urdf",
+        ".urdf",
+        "the robot's own URDF with identified inertials and friction, every other byte unchanged; "
+        "terms of joints that URDF cannot hold in a JSON file beside it",
+        _urdf,
+    ),
+    ExportFormat(
+        "csv",
+        ".csv",
+        "a table of the standard parameters with units and intervals",
+        _csv,
+    ),
+    ExportFormat(
+        "yaml",
+        ".yaml",
+        "inertials of links and terms of joints, for xacro.load_yaml",
+        _yaml,
+    ),
+)
+"""Every format, in the order in which they are listed."""

@@ -1,0 +1,132 @@
+"""What terms mean for single joints, and all terms of a robot as plain data.
+
+A term acts along a direction d in joint space, with the torque ``d * value * law(d . v)``. Along
+one joint with weight w, as of a motor behind a gear, it is a term of that joint with another
+value: w^2 times the drive inertia or viscous friction, |w| times the Coulomb friction, w times the
+offset. Along several joints it is a term of none of them: no joint of a robot file can hold it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.errors import ModelError
+from steelyard.export.identified_robot import IdentifiedRobot
+from steelyard.model.terms import Term
+
+SCHEMA = "steelyard.joints/1"
+IN_URDF = {"viscous": "damping", "coulomb": "friction"}
+"""Attribute of <dynamics> that holds a kind of term of one joint."""
+MEANING = (
+    "Each term adds its torque to the inverse dynamics of the rigid bodies. Speed and acceleration "
+    "are those of the joint. For a coupling they are the sum of weight * joint over its direction, "
+    "and its torque acts on each of these joints times its weight. SI units."
+)
+POWERS = {"drive_inertia": 2, "viscous": 2}  # of the weight; the others have 1
+
+
+def joint_values(found: IdentifiedRobot, kind: str) -> dict[str, float]:
+    """The value of one kind of term by joint, of the joints that have it; other terms left out.
+
+    In the units of the kind: kg m² or kg, N m s/rad or N s/m, N m or N.
+    """
+    values: dict[str, float] = {}
+    given = found.term_values(kind)
+    for term in found.model.terms:
+        if term.kind != kind or not of_one_joint(term):
+            continue
+        joint, weight = term.direction[0]
+        if kind != "offset":
+            weight = abs(weight)
+        value = weight ** POWERS.get(kind, 1) * given[term.owner]
+        values[joint] = values.get(joint, 0.0) + value
+    for joint, value in values.items():
+        if kind != "offset" and value < 0.0:
+            raise ModelError(
+                f"joint '{joint}': its {kind.replace('_', ' ')} is {value:.6g}, which is negative; "
+                "estimate it again with a method that gives physical parameters"
+            )
+    return values
+
+
+def of_one_joint(term: Term) -> bool:
+    """Whether the term acts along a single joint."""
+    return len(term.direction) == 1
+
+
+def joints_document(
+    found: IdentifiedRobot, robot_file: str | None = None, sha256: str | None = None
+) -> dict[str, Any]:
+    """All terms of the joints, and how the robot differs from its file, as plain data.
+
+    robot_file, sha256 : name and hash of the robot file that this belongs to.
+    """
+    robot = found.robot
+    terms = found.model.terms
+    own = {term.owner for term in terms if _is_of_owner(term)}
+    others = dict.fromkeys(term.owner for term in terms if term.owner not in own)
+    return {
+        "schema": SCHEMA,
+        "meaning": MEANING,
+        "robot": robot.name,
+        "robot_file": None if robot_file is None else {"name": robot_file, "sha256": sha256},
+        "joints": [
+            {"name": joint, "terms": _terms(found, joint)}
+            for joint in robot.joint_names
+            if joint in own
+        ],
+        "couplings": [
+            {
+                "name": owner,
+                "direction": dict(
+                    next(term.direction for term in terms if term.owner == owner),
+                ),
+                "terms": _terms(found, owner),
+            }
+            for owner in others
+        ],
+        "followers": [
+            {
+                "name": joint.name,
+                "follows": joint.mimic.joint,
+                "multiplier": joint.mimic.multiplier,
+                "offset": joint.mimic.offset,
+            }
+            for joint in robot.moving_joints
+            if joint.mimic is not None
+        ],
+        "locked": dict(robot.locked),
+        "bodies_of_several_links": [
+            {
+                "body": one.body,
+                "receiver": one.receiver,
+                "kept": list(one.kept),
+                "emptied": list(one.emptied),
+            }
+            for one in found.attached
+        ],
+    }
+
+
+def _is_of_owner(term: Term) -> bool:
+    return term.direction == ((term.owner, 1.0),)
+
+
+def _terms(found: IdentifiedRobot, owner: str) -> list[dict[str, Any]]:
+    units = {column.name: column.unit for column in found.model.columns}
+    out: list[dict[str, Any]] = []
+    for term in found.model.terms:
+        if term.owner != owner:
+            continue
+        kind = term.term_kind
+        entry: dict[str, Any] = {
+            "kind": kind.name,
+            "value": found.term_values(kind.name)[owner],
+            "unit": units[term.name],
+            "torque": kind.plain_formula,
+        }
+        if kind.jumps_at_zero_speed:
+            entry["width"] = term.width
+        entry["in_urdf"] = IN_URDF.get(kind.name) if of_one_joint(term) else None
+        out.append(entry)
+    return out
