@@ -63,19 +63,27 @@ def rational(text: str) -> Fraction:
     return Fraction(text.strip())
 
 
-def exactly_physical(mass: str, inertia: Sequence[str]) -> bool:
-    """Whether mass and inertia (xx, xy, xz, yy, yz, zz) are exactly physical as written."""
+def exactly_physical(mass: str, inertia: Sequence[str], margin: float = 0.0) -> bool:
+    """Whether mass and inertia (xx, xy, xz, yy, yz, zz) are exactly physical as written.
+
+    margin : kg m², by which two principal moments together must exceed the third.
+    """
     m = rational(mass)
     xx, xy, xz, yy, yz, zz = (rational(text) for text in inertia)
     if m == 0:
         return not any((xx, xy, xz, yy, yz, zz))
-    half = (xx + yy + zz) / 2
+    half = (xx + yy + zz - Fraction(margin)) / 2
     second = [[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]]
     return m > 0 and is_psd(second)
 
 
 def physical_texts(
-    mass: str, inertia: Array, stated: Sequence[str] | None, noise: float, name: str
+    mass: str,
+    inertia: Array,
+    stated: Sequence[str] | None,
+    noise: float,
+    name: str,
+    margin: float = 0.0,
 ) -> WrittenInertia:
     """Texts of an inertia (3, 3) about the centre of mass that are physical with ``mass``.
 
@@ -84,28 +92,30 @@ def physical_texts(
     are. Raises ModelError if that needs more than rounding errors explain.
 
     noise : kg m², rounding error of the given entries.
+    margin : kg m², for readers that check the triangle inequality with rounding errors; see
+        :func:`exactly_physical`.
     """
     wanted = [float(inertia[i, j]) for i, j in ENTRIES]
     if stated is not None:
         texts = tuple(
             kept_or_decimal(text, value, noise) for text, value in zip(stated, wanted, strict=True)
         )
-        if exactly_physical(mass, texts):
+        if exactly_physical(mass, texts, margin):
             return WrittenInertia(texts, _moved(texts, wanted))
     size = float(np.abs(inertia).max())
     # a diagonal entry is never rounding noise: it is a sum of squares
     clean = [
         0.0 if i != j and abs(x) <= noise else x for (i, j), x in zip(ENTRIES, wanted, strict=True)
     ]
-    most = max(LARGEST_MOVE * size, 16.0 * noise)
+    most = max(LARGEST_MOVE * size, 16.0 * noise, 4.0 * margin)
     added = 0.0
     while added <= most:
         lifted = [x + added if i == j else x for (i, j), x in zip(ENTRIES, clean, strict=True)]
         for digits in (FILE_DIGITS, 15, 17):
             texts = tuple(file_decimal(x, digits) for x in lifted)
-            if exactly_physical(mass, texts):
+            if exactly_physical(mass, texts, margin):
                 return WrittenInertia(texts, _moved(texts, wanted))
-        added = max(2.0 * added, 1e-16 * size, 1e-3 * noise)
+        added = max(2.0 * added, 1e-16 * size, 1e-3 * noise, margin)
         if added == 0.0:
             break
     raise ModelError(

@@ -84,6 +84,14 @@ class SetAttribute:
 
 
 @dataclass(frozen=True, eq=False)
+class RemoveAttribute:
+    """Remove an attribute that an element has, with the white space before it."""
+
+    element: XmlElement
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
 class InsertFirst:
     """Make ``child`` (with its own children) the first child of ``parent``."""
 
@@ -91,7 +99,7 @@ class InsertFirst:
     child: XmlElement
 
 
-Edit = SetAttribute | InsertFirst
+Edit = SetAttribute | RemoveAttribute | InsertFirst
 
 
 def read_document(data: bytes, where: str) -> XmlDocument:
@@ -122,6 +130,8 @@ def apply_edits(document: XmlDocument, edits: Sequence[Edit]) -> bytes:
     for edit in edits:
         if isinstance(edit, SetAttribute):
             pieces.append(_attribute_piece(document, edit))
+        elif isinstance(edit, RemoveAttribute):
+            pieces.append(_removal_piece(document, edit))
         else:
             pieces.append(_child_piece(document, edit))
     text, at = [], 0
@@ -159,6 +169,15 @@ def _attribute_piece(document: XmlDocument, edit: SetAttribute) -> tuple[int, in
         return (*span, edit.value)
     at = document.tag(edit.element).name_end
     return at, at, f' {edit.name}="{edit.value}"'
+
+
+def _removal_piece(document: XmlDocument, edit: RemoveAttribute) -> tuple[int, int, str]:
+    tag = document.tag(edit.element)
+    for found in ATTRIBUTE.finditer(document.text, tag.name_end, tag.end):
+        if found["name"] == edit.name:
+            start = len(document.text[: found.start("name")].rstrip(SPACE))
+            return start, found.end(), ""
+    raise ValueError(f"<{edit.element.tag}> has no attribute {edit.name!r}")
 
 
 def _child_piece(document: XmlDocument, edit: InsertFirst) -> tuple[int, int, str]:
@@ -209,16 +228,20 @@ def _rendered(element: XmlElement, margin: str, step: str) -> str:
 def _confirm(document: XmlDocument, edits: Sequence[Edit], data: bytes) -> None:
     """Raise RobotError unless the new bytes parse to the old document with these edits."""
     values: dict[int, dict[str, str]] = {}
+    removed: dict[int, set[str]] = {}
     inserted: dict[int, list[XmlElement]] = {}
     for edit in edits:
         if isinstance(edit, SetAttribute):
             values.setdefault(id(edit.element), {})[edit.name] = edit.value
+        elif isinstance(edit, RemoveAttribute):
+            removed.setdefault(id(edit.element), set()).add(edit.name)
         else:
             inserted.setdefault(id(edit.parent), []).append(edit.child)
     stack = [(document.root, parse_xml(data, document.where))]
     while stack:
         old, new = stack.pop()
-        expected = {**old.attributes, **values.get(id(old), {})}
+        stay = old.attributes.keys() - removed.get(id(old), set())
+        expected = {name: old.attributes[name] for name in stay} | values.get(id(old), {})
         children = [*inserted.get(id(old), ()), *old.children]
         if (
             old.tag != new.tag

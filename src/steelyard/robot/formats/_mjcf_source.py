@@ -59,10 +59,13 @@ class MjcfSource:
     meshes: dict[str, bytes]
 
 
-def read_mjcf_source(path: str | Path) -> MjcfSource:
-    """The part of an MJCF file that defines the robot, checked; see the module's docstring."""
+def read_mjcf_source(path: str | Path, content: bytes | None = None) -> MjcfSource:
+    """The part of an MJCF file that defines the robot, checked; see the module's docstring.
+
+    content : bytes to read in place of the file's.
+    """
     where = shown_path(path)
-    root = parse_xml(read_file(path), where, "utf-8")
+    root = parse_xml(read_file(path) if content is None else content, where, "utf-8")
     if root.tag != "mujoco":
         hint = "; read it as URDF" if root.tag == "robot" else ""
         raise RobotError(f"{where} has root element <{root.tag[:60]}>, not <mujoco>{hint}")

@@ -16,7 +16,7 @@ bodies fixed to the world are left out.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +46,50 @@ from steelyard.robot.rotations import (
 )
 
 
-def read_mjcf(path: str | Path) -> RobotDescription:
-    """The robot in an MJCF file; needs MuJoCo, the extra ``[mujoco]``."""
-    source = read_mjcf_source(path)
+@dataclass(frozen=True)
+class JointDynamics:
+    """What MuJoCo adds to the torque of a joint: armature (kg m² or kg), damping (N m s/rad or
+    N s/m) and frictionloss (N m or N), with defaults applied.
+    """
+
+    armature: float
+    damping: float
+    frictionloss: float
+
+
+def read_mjcf(path: str | Path, content: bytes | None = None) -> RobotDescription:
+    """The robot in an MJCF file; needs MuJoCo, the extra ``[mujoco]``.
+
+    content : bytes to read in place of the file's; meshes are looked up beside ``path``.
+    """
+    source = read_mjcf_source(path, content)
     where = shown_path(path)
     model = _compile(source, where)
     try:
         return _robot(model, str(path))
     except RobotError as error:
         raise RobotError(f"{where}: {error}") from None
+
+
+def read_joint_dynamics(
+    path: str | Path, content: bytes | None = None
+) -> dict[str, JointDynamics]:
+    """The dynamics of every hinge and slide, by the names that :func:`read_mjcf` gives them."""
+    from mujoco import mjtJoint
+
+    model = _compile(read_mjcf_source(path, content), shown_path(path))
+    names = _names([model.joint(i).name for i in range(model.njnt)], "joint")
+    found = {}
+    for index, name in enumerate(names):
+        if model.jnt_type[index] == mjtJoint.mjJNT_FREE:
+            continue
+        dof = int(model.jnt_dofadr[index])
+        found[name] = JointDynamics(
+            float(model.dof_armature[dof]),
+            float(np.ravel(model.dof_damping[dof])[0]),
+            float(model.dof_frictionloss[dof]),
+        )
+    return found
 
 
 def _compile(source: MjcfSource, where: str) -> Any:
