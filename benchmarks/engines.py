@@ -288,9 +288,8 @@ def idyntree_torque(export: Export) -> Array:
         computer.inverseDynamics(acceleration, a, wrenches, result)
         joints[s] = result.jointTorques().toNumPy()[dof]
         if floating:
-            wrench = result.baseWrench()
-            force, moment = wrench.getLinearVec3().toNumPy(), wrench.getAngularVec3().toNumPy()
-            base[s] = np.concatenate([R.T @ force, R.T @ moment])
+            wrench = result.baseWrench().asVector().toNumPy()
+            base[s] = np.concatenate([R.T @ wrench[:3], R.T @ wrench[3:]])
     return states.combined(base, joints)
 
 

@@ -78,7 +78,7 @@ def read_joint_dynamics(
     from mujoco import mjtJoint
 
     model = _compile(read_mjcf_source(path, content), shown_path(path))
-    names = _names([model.joint(i).name for i in range(model.njnt)], "joint")
+    names = numbered_names([model.joint(i).name for i in range(model.njnt)], "joint")
     found = {}
     for index, name in enumerate(names):
         if model.jnt_type[index] == mjtJoint.mjJNT_FREE:
@@ -113,8 +113,8 @@ def _compile(source: MjcfSource, where: str) -> Any:
 def _robot(model: Any, path: str) -> RobotDescription:
     from mujoco import mjtDisableBit
 
-    link_names = _names([model.body(i).name for i in range(model.nbody)], "body")
-    joint_names = _names([model.joint(i).name for i in range(model.njnt)], "joint")
+    link_names = numbered_names([model.body(i).name for i in range(model.nbody)], "body")
+    joint_names = numbered_names([model.joint(i).name for i in range(model.njnt)], "joint")
     root, bodies = _root_and_bodies(model, link_names)
     links = [Link(link_names[root], *_inertial(model, root, link_names[root]))]
     joints: list[Joint] = []
@@ -186,7 +186,7 @@ def _unused_dynamics(model: Any, names: list[str]) -> tuple[str, ...]:
     )
 
 
-def _names(given: list[str], kind: str) -> list[str]:
+def numbered_names(given: list[str], kind: str) -> list[str]:
     """Names, checked; bodies or joints without a name are numbered."""
     for name in given:
         if name and not is_name(name):

@@ -1,0 +1,118 @@
+"""The edits that give a body of an MJCF another inertial."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from steelyard._files.xml import XmlElement
+from steelyard.errors import RobotError, shown
+from steelyard.export._digits import exactly_physical, kept_or_decimal
+from steelyard.export._link_texts import ROUNDING, LinkBody, inertial_texts
+from steelyard.export._mjcf_elements import ORIENTATIONS, BodyElement
+from steelyard.export._xml_source import (
+    Edit,
+    InsertFirst,
+    RemoveAttribute,
+    SetAttribute,
+    XmlDocument,
+)
+from steelyard.export.urdf import Change
+
+SAME = 1e-12
+"""Relative difference of values that count as equal, as in a file with twelve digits."""
+
+
+def inertial_edits(
+    document: XmlDocument, element: BodyElement, body: LinkBody | None, stated: LinkBody | None
+) -> list[tuple[Edit, Change | None]]:
+    """The edits after which a <body> has this body; none if it has it already.
+
+    body : None for no mass. stated : what MuJoCo reads from the file now.
+    """
+    inertial = element.inertial
+    if body is None and stated is None:
+        return []
+    if _same(body, stated) and (inertial is None or _exact(inertial)):
+        return []
+    name = element.name
+    if body is None and element.joints:
+        raise RobotError(
+            f"{document.where}: body {shown(name)} would have no mass, which MuJoCo refuses for a "
+            "body that moves"
+        )
+    attributes = _attributes(document, inertial, body, name)
+    if inertial is None:
+        new = XmlElement("inertial", attributes, 0)
+        summary = ", ".join(f"{key} {text}" for key, text in attributes.items())
+        return [(InsertFirst(element.element, new), Change(name, "inertial", None, summary))]
+    if element.in_moved_frame:
+        raise RobotError(
+            f"{document.where}: the <inertial> of body {shown(name)} is inside a <frame> that "
+            "moves it, which cannot be changed in place; move it out of the <frame>"
+        )
+    edits: list[tuple[Edit, Change | None]] = []
+    for old in (*ORIENTATIONS, "diaginertia", "fullinertia"):
+        if old in inertial.attributes and old not in attributes:
+            edits.append((RemoveAttribute(inertial, old), None))
+    for key, text in attributes.items():
+        before = inertial.attributes.get(key)
+        if before is None or before.split() != text.split():
+            shape = before or inertial.attributes.get("diaginertia") if "inertia" in key else before
+            change = Change(name, f"inertial {key}", shape, text)
+            edits.append((SetAttribute(inertial, key, text), change))
+    return edits
+
+
+def _same(body: LinkBody | None, stated: LinkBody | None) -> bool:
+    if body is None or stated is None:
+        return body is stated
+    noise = max(body.noise, SAME * float(np.abs(stated.inertia_com).max()))
+    return (
+        abs(body.mass - stated.mass) <= SAME * stated.mass
+        and float(np.abs(body.com - stated.com).max()) <= ROUNDING * float(np.abs(body.com).max())
+        and float(np.abs(body.inertia_com - stated.inertia_com).max()) <= noise
+    )
+
+
+def _exact(inertial: XmlElement) -> bool:
+    """Whether an <inertial> is exactly physical as written; a rotation does not matter."""
+    mass = inertial.attributes.get("mass", "0")
+    return exactly_physical(mass, _stated_inertia(inertial))
+
+
+def _stated_inertia(inertial: XmlElement) -> tuple[str, ...]:
+    """The inertia as the file states it, in the order xx, xy, xz, yy, yz, zz and its own axes."""
+    if "fullinertia" in inertial.attributes:
+        xx, yy, zz, xy, xz, yz = inertial.attributes["fullinertia"].split()
+        return xx, xy, xz, yy, yz, zz
+    xx, yy, zz = inertial.attributes.get("diaginertia", "0 0 0").split()
+    return xx, "0", "0", yy, "0", zz
+
+
+def _attributes(
+    document: XmlDocument, inertial: XmlElement | None, body: LinkBody | None, name: str
+) -> dict[str, str]:
+    """The attributes of the new <inertial>; stated numbers that are right keep their text."""
+    old = {} if inertial is None else inertial.attributes
+    if body is None:
+        # MuJoCo refuses a fullinertia of zeros
+        return {"pos": old.get("pos", "0 0 0"), "mass": "0", "diaginertia": "0 0 0"}
+    in_body_axes = inertial is not None and not any(key in old for key in ORIENTATIONS)
+    stated = _stated_inertia(inertial) if inertial is not None and in_body_axes else None
+    texts = inertial_texts(body, name, margins=True, stated=stated)
+    pos, mass = " ".join(texts.com), texts.mass
+    if "mass" in old:
+        mass = kept_or_decimal(old["mass"], body.mass)
+    if inertial is not None and "pos" in old:
+        noise = ROUNDING * float(np.abs(body.com).max())
+        kept = [
+            kept_or_decimal(text, float(x), noise)
+            for text, x in zip(old["pos"].split(), body.com, strict=True)
+        ]
+        following = iter(kept)
+        raw = document.raw_value(inertial, "pos")
+        plain = raw is not None and "&" not in raw
+        pos = re.sub(r"\S+", lambda _: next(following), raw or "") if plain else " ".join(kept)
+    return {"pos": pos, "mass": mass, "fullinertia": " ".join(texts.full)}
