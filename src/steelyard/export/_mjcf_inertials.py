@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from steelyard._files.xml import XmlElement
+from steelyard._files.xml import LONGEST_NUMBER, NUMBER, XmlElement
 from steelyard.errors import RobotError, shown
 from steelyard.export._digits import exactly_physical, kept_or_decimal
 from steelyard.export._link_texts import ROUNDING, LinkBody, inertial_texts
@@ -78,17 +78,37 @@ def _same(body: LinkBody | None, stated: LinkBody | None) -> bool:
 
 def _exact(inertial: XmlElement) -> bool:
     """Whether an <inertial> is exactly physical as written; a rotation does not matter."""
-    mass = inertial.attributes.get("mass", "0")
-    return exactly_physical(mass, _stated_inertia(inertial))
+    mass, inertia = _decimals(inertial, "mass", 1), _stated_inertia(inertial)
+    return mass is not None and inertia is not None and exactly_physical(mass[0], inertia)
 
 
-def _stated_inertia(inertial: XmlElement) -> tuple[str, ...]:
+def _stated_inertia(inertial: XmlElement) -> tuple[str, ...] | None:
     """The inertia as the file states it, in the order xx, xy, xz, yy, yz, zz and its own axes."""
-    if "fullinertia" in inertial.attributes:
-        xx, yy, zz, xy, xz, yz = inertial.attributes["fullinertia"].split()
+    full = _decimals(inertial, "fullinertia", 6)
+    if full is not None:
+        xx, yy, zz, xy, xz, yz = full
         return xx, xy, xz, yy, yz, zz
-    xx, yy, zz = inertial.attributes.get("diaginertia", "0 0 0").split()
+    moments = _decimals(inertial, "diaginertia", 3)
+    if moments is None:
+        return None
+    xx, yy, zz = moments
     return xx, "0", "0", yy, "0", zz
+
+
+def _decimals(inertial: XmlElement | None, name: str, count: int) -> list[str] | None:
+    """The numbers of an attribute as texts; None if there are others than decimals of usual size.
+
+    MuJoCo reads some texts as numbers that are not decimals; these are not kept.
+    """
+    texts = [] if inertial is None else inertial.attributes.get(name, "").split()
+    usual = [bool(NUMBER.fullmatch(text)) and _usual_size(text) for text in texts]
+    return texts if len(texts) == count and all(usual) else None
+
+
+def _usual_size(text: str) -> bool:
+    return len(text) <= LONGEST_NUMBER and (
+        1e-200 < abs(float(text)) < 1e200 or not any(digit in text for digit in "123456789")
+    )
 
 
 def _attributes(
@@ -99,17 +119,19 @@ def _attributes(
     if body is None:
         # MuJoCo refuses a fullinertia of zeros
         return {"pos": old.get("pos", "0 0 0"), "mass": "0", "diaginertia": "0 0 0"}
-    in_body_axes = inertial is not None and not any(key in old for key in ORIENTATIONS)
-    stated = _stated_inertia(inertial) if inertial is not None and in_body_axes else None
+    stated = None
+    if inertial is not None and not any(key in old for key in ORIENTATIONS):
+        stated = _stated_inertia(inertial)
     texts = inertial_texts(body, name, margins=True, stated=stated)
     pos, mass = " ".join(texts.com), texts.mass
-    if "mass" in old:
-        mass = kept_or_decimal(old["mass"], body.mass)
-    if inertial is not None and "pos" in old:
+    stated_mass, stated_pos = _decimals(inertial, "mass", 1), _decimals(inertial, "pos", 3)
+    if stated_mass is not None:
+        mass = kept_or_decimal(stated_mass[0], body.mass)
+    if inertial is not None and stated_pos is not None:
         noise = ROUNDING * float(np.abs(body.com).max())
         kept = [
             kept_or_decimal(text, float(x), noise)
-            for text, x in zip(old["pos"].split(), body.com, strict=True)
+            for text, x in zip(stated_pos, body.com, strict=True)
         ]
         following = iter(kept)
         raw = document.raw_value(inertial, "pos")

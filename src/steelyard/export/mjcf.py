@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard._files.xml import XmlElement, read_file
+from steelyard._files.xml import XmlElement, number, read_file
 from steelyard.errors import RobotError, listed, shown, shown_path
 from steelyard.export._digits import file_decimal
 from steelyard.export._joint_values import JointValues, joint_values, left_out_notes
@@ -152,7 +152,7 @@ def _without_settings(path: str, content: bytes) -> Robot | None:
 def _overrides(name: str, stated: str) -> bool:
     if name in ("inertiafromgeom", "balanceinertia"):
         return stated == "true"
-    return float(stated) > 0.0  # MuJoCo has read it as a number
+    return number(stated, f"compiler {name}") > 0.0
 
 
 def _bodies(
