@@ -261,6 +261,8 @@ def idyntree_torque(export: Export) -> Array:
     computer.loadRobotModel(model)
     if export.robot.floating_base:
         computer.setFloatingBase(export.robot.root)
+    # iDynTree starts at the first link with a mass, which may be fixed to the root
+    T_root_base = _fixed_pose(export.robot, computer.getFloatingBase())
     dof = [model.getJoint(model.getJointIndex(name)).getDOFsOffset() for name in states.names]
     n = len(states.q)
     floating = export.robot.floating_base
@@ -284,13 +286,22 @@ def idyntree_torque(export: Export) -> Array:
             )
         T = np.eye(4)
         T[:3, :3], T[:3, 3] = R, states.position[s]
-        computer.setRobotState(T, q, twist, v, np.array(export.robot.gravity))
+        computer.setRobotState(T @ T_root_base, q, twist, v, np.array(export.robot.gravity))
         computer.inverseDynamics(acceleration, a, wrenches, result)
         joints[s] = result.jointTorques().toNumPy()[dof]
         if floating:
             wrench = result.baseWrench().asVector().toNumPy()
             base[s] = np.concatenate([R.T @ wrench[:3], R.T @ wrench[3:]])
     return states.combined(base, joints)
+
+
+def _fixed_pose(robot: Robot, link: str) -> Array:
+    """T_root_link (4, 4) of a link that fixed joints hold to the root."""
+    T = np.eye(4)
+    while link != robot.root:
+        joint = next(joint for joint in robot.joints if joint.child == link)
+        T, link = joint.pose(0.0) @ T, joint.parent
+    return T
 
 
 @contextlib.contextmanager

@@ -64,8 +64,8 @@ def check_written(
         wanted = _phi(link.inertial)
         if link.name in bodies:
             body = bodies[link.name]
-            wanted = np.zeros(10) if body is None else from_com(
-                body.mass, body.com, body.inertia_com
+            wanted = (
+                np.zeros(10) if body is None else from_com(body.mass, body.com, body.inertia_com)
             )
         read = _phi(after.link(link.name).inertial)
         slack = CLOSE * np.abs(wanted) + CLOSE * np.abs(wanted[4:]).max() + READING_NOISE

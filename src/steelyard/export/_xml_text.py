@@ -44,9 +44,7 @@ def header(
         f"'{robot.name}'. Meshes, collision shapes, actuators and sensors are not in this file.",
     ]
     if not states_gravity and not np.array_equal(robot.gravity, STANDARD_GRAVITY):
-        lines.append(
-            f"Gravity in the frame of '{robot.root}' is {numbers(robot.gravity)} m/s^2."
-        )
+        lines.append(f"Gravity in the frame of '{robot.root}' is {numbers(robot.gravity)} m/s^2.")
     return [*lines, *(note.words for note in notes)]
 
 

@@ -219,9 +219,7 @@ def _turned_edits(
         stated = [name for name in ORIENTATIONS if name in body.element.attributes]
         before = "; ".join(f"{name} {body.element.attributes[name]}" for name in stated)
         text = numbers(quaternion_from_rotation(rotation_rpy(*turned.after)))
-        edits += [
-            (RemoveAttribute(body.element, name), None) for name in stated if name != "quat"
-        ]
+        edits += [(RemoveAttribute(body.element, name), None) for name in stated if name != "quat"]
         change = Change(None, "body quat", before or None, text, turned.joint)
         edits.append((SetAttribute(body.element, "quat", text), change))
     return edits

@@ -20,7 +20,13 @@ from steelyard._files.xml import MAX_DEPTH
 from steelyard.errors import RobotError, listed
 from steelyard.export._digits import file_decimal
 from steelyard.export._joint_values import JointValues, joint_values, left_out_notes
-from steelyard.export._link_texts import NOTHING, LinkBody, InertialTexts, inertial_texts, link_bodies
+from steelyard.export._link_texts import (
+    NOTHING,
+    InertialTexts,
+    LinkBody,
+    inertial_texts,
+    link_bodies,
+)
 from steelyard.export._xml_text import header, number, numbers, xml_text
 from steelyard.export.identified_robot import IdentifiedRobot
 from steelyard.findings import Finding

@@ -52,9 +52,7 @@ def urdf_text(found: IdentifiedRobot) -> str:
             inertial = SubElement(element, "inertial")
             SubElement(inertial, "origin", xyz=" ".join(texts.com), rpy="0 0 0")
             SubElement(inertial, "mass", value=texts.mass)
-            SubElement(
-                inertial, "inertia", dict(zip(INERTIA_ENTRIES, texts.inertia, strict=True))
-            )
+            SubElement(inertial, "inertia", dict(zip(INERTIA_ENTRIES, texts.inertia, strict=True)))
     for joint in robot.joints:
         _add_joint(root, joint, frames[joint.parent], values)
     return xml_text(root, header(found, urdf_text_notes(found)))

@@ -71,9 +71,7 @@ def read_mjcf(path: str | Path, content: bytes | None = None) -> RobotDescriptio
         raise RobotError(f"{where}: {error}") from None
 
 
-def read_joint_dynamics(
-    path: str | Path, content: bytes | None = None
-) -> dict[str, JointDynamics]:
+def read_joint_dynamics(path: str | Path, content: bytes | None = None) -> dict[str, JointDynamics]:
     """The dynamics of every hinge and slide, by the names that :func:`read_mjcf` gives them."""
     from mujoco import mjtJoint
 
