@@ -39,12 +39,16 @@ if TYPE_CHECKING:
     from steelyard.estimators.result_file import write_result as write_result
     from steelyard.excitation.fourier import FourierTrajectory as FourierTrajectory
     from steelyard.excitation.fourier import multisine as multisine
+    from steelyard.export.mjcf import identified_mjcf as identified_mjcf
+    from steelyard.export.mjcf_text import mjcf_text as mjcf_text
     from steelyard.export.physical import nearest_urdf as nearest_urdf
     from steelyard.export.physical import write_nearest_urdf as write_nearest_urdf
+    from steelyard.export.sdf import sdf_text as sdf_text
     from steelyard.export.tables import parameters_csv as parameters_csv
     from steelyard.export.tables import standard_csv as standard_csv
     from steelyard.export.urdf import rewrite_inertials as rewrite_inertials
     from steelyard.export.urdf import write_inertials as write_inertials
+    from steelyard.export.urdf_text import urdf_text as urdf_text
     from steelyard.findings import Finding as Finding
     from steelyard.identification.drive_gains import identify_gains as identify_gains
     from steelyard.identification.identify import Identification as Identification
@@ -172,11 +176,13 @@ _HOME = {
     "coupled_terms": "model.terms",
     "default_terms": "model.terms",
     "document_of": "identification.outputs",
+    "identified_mjcf": "export.mjcf",
     "identify": "identification.identify",
     "identify_gains": "identification.drive_gains",
     "joint_terms": "model.terms",
     "mass_matrix": "model.kernels",
     "merge": "regression.regression",
+    "mjcf_text": "export.mjcf_text",
     "multisine": "excitation.fourier",
     "nearest_physical": "robot.nearest_body",
     "nearest_urdf": "export.physical",
@@ -201,10 +207,12 @@ _HOME = {
     "report_of": "identification.outputs",
     "result_document": "estimators.result_file",
     "rewrite_inertials": "export.urdf",
+    "sdf_text": "export.sdf",
     "simulate": "simulation.simulate",
     "standard_csv": "export.tables",
     "torque": "model.kernels",
     "torque_regressor": "model.kernels",
+    "urdf_text": "export.urdf_text",
     "validate": "validation.scores",
     "validate_logs": "validation.held_out",
     "validate_result": "validation.saved_results",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal, Inexact, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -23,6 +24,7 @@ FILE_DIGITS = 12
 """Significant digits of written numbers, unless more are needed to stay physical."""
 SMALLEST_EXPONENT = -400  # a 64-bit float cannot hold less than about 1e-324
 LARGEST_MOVE = 1e-9
+MARGIN_DIGITS = 1000  # a difference of two numbers of a file is exact in so many
 ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # xx, xy, xz, yy, yz, zz
 
 
@@ -63,16 +65,13 @@ def rational(text: str) -> Fraction:
     return Fraction(text.strip())
 
 
-def exactly_physical(mass: str, inertia: Sequence[str], margin: float = 0.0) -> bool:
-    """Whether mass and inertia (xx, xy, xz, yy, yz, zz) are exactly physical as written.
-
-    margin : kg m², by which two principal moments together must exceed the third.
-    """
+def exactly_physical(mass: str, inertia: Sequence[str]) -> bool:
+    """Whether mass and inertia (xx, xy, xz, yy, yz, zz) are exactly physical as written."""
     m = rational(mass)
     xx, xy, xz, yy, yz, zz = (rational(text) for text in inertia)
     if m == 0:
         return not any((xx, xy, xz, yy, yz, zz))
-    half = (xx + yy + zz - Fraction(margin)) / 2
+    half = (xx + yy + zz) / 2
     second = [[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]]
     return m > 0 and is_psd(second)
 
@@ -92,15 +91,15 @@ def physical_texts(
     are. Raises ModelError if that needs more than rounding errors explain.
 
     noise : kg m², rounding error of the given entries.
-    margin : kg m², for readers that check the triangle inequality with rounding errors; see
-        :func:`exactly_physical`.
+    margin : kg m², by which two principal moments together exceed the third, for readers that
+        check this with rounding errors.
     """
     wanted = [float(inertia[i, j]) for i, j in ENTRIES]
     if stated is not None:
         texts = tuple(
             kept_or_decimal(text, value, noise) for text, value in zip(stated, wanted, strict=True)
         )
-        if exactly_physical(mass, texts, margin):
+        if _physical_by(margin, mass, texts):
             return WrittenInertia(texts, _moved(texts, wanted))
     size = float(np.abs(inertia).max())
     # a diagonal entry is never rounding noise: it is a sum of squares
@@ -113,7 +112,7 @@ def physical_texts(
         lifted = [x + added if i == j else x for (i, j), x in zip(ENTRIES, clean, strict=True)]
         for digits in (FILE_DIGITS, 15, 17):
             texts = tuple(file_decimal(x, digits) for x in lifted)
-            if exactly_physical(mass, texts, margin):
+            if _physical_by(margin, mass, texts):
                 return WrittenInertia(texts, _moved(texts, wanted))
         added = max(2.0 * added, 1e-16 * size, 1e-3 * noise, margin)
         if added == 0.0:
@@ -122,6 +121,22 @@ def physical_texts(
         f"link '{name}': its inertia about the centre of mass is not physical, by more than "
         "rounding; steelyard.nearest_physical gives the closest physical inertia"
     )
+
+
+def _physical_by(margin: float, mass: str, texts: Sequence[str]) -> bool:
+    """Whether the texts are exactly physical, and stay so if each moment is less by ``margin``."""
+    if not exactly_physical(mass, texts):
+        return False
+    if margin == 0.0:
+        return True
+    with localcontext() as context:
+        context.prec = MARGIN_DIGITS
+        context.traps[Inexact] = True
+        less = [
+            str(Decimal(text) - Decimal(repr(margin))) if i == j else text
+            for (i, j), text in zip(ENTRIES, texts, strict=True)
+        ]
+    return exactly_physical(mass, less)
 
 
 def _moved(texts: Sequence[str], wanted: Sequence[float]) -> float:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard._files.xml import XmlElement, number, read_file
 from steelyard.errors import RobotError, listed, shown, shown_path
@@ -43,6 +44,7 @@ from steelyard.robot.formats.mjcf import JointDynamics, read_joint_dynamics, rea
 from steelyard.robot.robot import Robot
 from steelyard.robot.rotations import rotation_rpy
 
+Array = NDArray[np.float64]
 ATTRIBUTES = {"drive_inertia": "armature", "viscous": "damping", "coulomb": "frictionloss"}
 """The attribute of a joint that holds each kind of term."""
 HARMLESS = {
@@ -168,7 +170,7 @@ def _bodies(
     all_links : whether bodies that keep their inertial are written as well.
     """
     bodies: dict[str, LinkBody | None] = {}
-    for name, phi in found.inertials.items():
+    for name, phi in _changed_inertials(found).items():
         body = phi_body(phi, name)
         if name in elements:
             bodies[name] = body
@@ -183,6 +185,23 @@ def _bodies(
             if link.name in elements and link.name not in bodies and link.inertial is not None:
                 bodies[link.name] = stated_body(link)
     return bodies
+
+
+def _changed_inertials(found: IdentifiedRobot) -> dict[str, Array]:
+    """The inertials (10,) of bodies whose parameters are not those of the file.
+
+    Subtracting links that are kept costs digits: an unchanged link would not be recognised.
+    """
+    model = found.model
+    spread = {one.body: one for one in found.attached}
+    same: set[str] = set()
+    for body, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):
+        stated = model.mechanism.merged_inertial(found.robot, body)
+        one = spread.get(body.name)
+        emptied = one is not None and one.emptied
+        if not emptied and np.array_equal(found.theta[first : first + 10], stated):
+            same.add(body.name if one is None else one.receiver)
+    return {name: phi for name, phi in found.inertials.items() if name not in same}
 
 
 def _joint_edits(

@@ -153,7 +153,9 @@ def _add_joint(model: Element, joint: Joint, names: dict[str, str], values: Join
     if not joint.moves:
         return
     if not np.array_equal(joint.child_offset, IDENTITY):
-        SubElement(element, "pose").text = _pose(np.linalg.inv(joint.child_offset))
+        SubElement(element, "pose").text = _pose(
+            np.asarray(np.linalg.inv(joint.child_offset), dtype=float)
+        )
     axis = SubElement(element, "axis")
     SubElement(axis, "xyz").text = numbers(joint.axis)
     stated = {
