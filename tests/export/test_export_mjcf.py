@@ -12,6 +12,7 @@ from steelyard.errors import ModelError, RobotError
 from steelyard.export._digits import exactly_physical
 from steelyard.export.identified_robot import IdentifiedRobot, identified_robot
 from steelyard.export.mjcf import identified_mjcf
+from steelyard.export.mjcf_text import mjcf_text
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 from steelyard.model.random_states import random_states
@@ -19,7 +20,7 @@ from steelyard.model.terms import coupled_terms, joint_terms
 from steelyard.robot.inertia import from_com
 from steelyard.robot.right_angles import rounded_angles, turn_joints
 from steelyard.robot.robot import Robot
-from steelyard.testing.random_robots import random_body
+from steelyard.testing.random_robots import random_body, random_robot
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -237,6 +238,51 @@ def test_rounded_angles_are_written(tmp_path):
     assert np.abs(again.joint("shoulder_x").pose(0.2) - wanted).max() < 1e-15
     assert np.abs(joint.pose(0.2) - wanted).max() > 1e-6
     assert b"90.0001" not in written.data
+
+
+def test_joints_that_follow_others(tmp_path):
+    """Drive inertia and friction of a follower are part of the leader's terms: it gets none."""
+    text = (
+        '<mujoco><default><joint type="slide" armature="0.1" damping="2"/></default><worldbody>'
+        '<body name="left"><joint name="a"/><geom size="0.1"/></body>'
+        '<body name="right"><joint name="b" axis="0 1 0"/><geom size="0.1"/></body></worldbody>'
+        '<equality><joint joint1="a" joint2="b" polycoef="0.1 -0.5 0 0 0"/></equality></mujoco>'
+    )
+    robot = robot_in(tmp_path, text)
+    assert robot.joint_names == ("b",)
+    found = perturbed(Model(robot))
+    written = identified_mjcf(found, text.encode())
+    q, v, a = random_states(np.random.default_rng(0), robot, 5)
+    G = np.array([[-0.5, 1.0]])
+    theirs = mujoco_inverse(written.data, q @ G + [0.1, 0.0], v @ G, a @ G) @ G.T
+    ours = torque(found.model, smooth(found), q, v, a)
+    assert np.abs(theirs - ours).max() < 1e-9 * np.abs(ours).max()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_robots(tmp_path, seed):
+    """Trees with slides and fixed links: MuJoCo reads our torques, at 50 states,
+    and writing the same again changes nothing.
+    """
+    rng = np.random.default_rng(seed)
+    drawn = random_robot(rng, int(rng.integers(1, 6)), fixed=0.4)
+    text = mjcf_text(identified_robot(Model(drawn, ()), Model(drawn, ()).prior_theta()))
+    robot = robot_in(tmp_path, text)
+    found = perturbed(Model(robot), seed)
+    written = identified_mjcf(found, text.encode())
+    q, v, a = random_states(rng, robot, 50)
+    ours = torque(found.model, smooth(found), q, v, a)
+    assert np.abs(mujoco_inverse(written.data, q, v, a) - ours).max() < 1e-9 * np.abs(ours).max()
+    again = robot_in(tmp_path, written.data.decode())
+    model = Model(again)
+    terms = {
+        column.name: found.theta[k]
+        for k, column in enumerate(found.model.columns)
+        if column.term_kind is not None
+    }
+    same = identified_mjcf(identified_robot(model, model.theta(terms)), written.data)
+    assert same.data == written.data
+    assert same.changes == ()
 
 
 def test_floating_base(tmp_path):

@@ -101,22 +101,33 @@ def identified_mjcf(found: IdentifiedRobot, source: bytes | str | Path) -> Ident
         stated = None if plain is None else stated_body(plain.link(name))
         made += inertial_edits(document, elements[name], body, stated)
     joints = {name: one for body in elements.values() for name, one in body.joints}
-    made += _joint_edits(joints, values, dynamics)
+    attributes = _by_attribute(found.robot, values)
+    made += _joint_edits(joints, attributes, dynamics)
     made += _turned_edits(found.robot, elements, where)
 
     data = apply_edits(document, [edit for edit, _ in made])
-    check_written(bodies, before, values_by_attribute(values), path, data)
+    check_written(bodies, before, attributes, path, data)
     notes = (
         *setting_notes,
         *left_out_notes(found, values, "MJCF", ATTRIBUTES),
-        *_kept_dynamics(found, values, dynamics),
+        *_kept_dynamics(found.robot, attributes, dynamics),
     )
     return IdentifiedMjcf(data, tuple(change for _, change in made if change), notes)
 
 
-def values_by_attribute(values: JointValues) -> dict[str, dict[str, float]]:
-    """Values of armature, damping and frictionloss by joint."""
-    return {attribute: values.of(kind) for kind, attribute in ATTRIBUTES.items()}
+def _by_attribute(robot: Robot, values: JointValues) -> dict[str, dict[str, float]]:
+    """Values of armature, damping and frictionloss by joint.
+
+    A term of a joint that others follow contains what theirs would add: they get 0.
+    """
+    found = {}
+    for kind, attribute in ATTRIBUTES.items():
+        by_joint = dict(values.of(kind))
+        for joint in robot.moving_joints:
+            if joint.mimic is not None and joint.mimic.joint in by_joint:
+                by_joint[joint.name] = 0.0
+        found[attribute] = by_joint
+    return found
 
 
 def _setting_edits(
@@ -205,16 +216,17 @@ def _changed_inertials(found: IdentifiedRobot) -> dict[str, Array]:
 
 
 def _joint_edits(
-    joints: Mapping[str, XmlElement], values: JointValues, dynamics: Mapping[str, JointDynamics]
+    joints: Mapping[str, XmlElement],
+    attributes: Mapping[str, Mapping[str, float]],
+    dynamics: Mapping[str, JointDynamics],
 ) -> list[tuple[Edit, Change | None]]:
     """Set what the model has terms for, where MuJoCo has another value, defaults included."""
     edits: list[tuple[Edit, Change | None]] = []
-    for attribute, by_joint in values_by_attribute(values).items():
+    for attribute, by_joint in attributes.items():
         for name, value in by_joint.items():
-            now = getattr(dynamics[name], attribute)
-            if abs(value - now) <= 1e-12 * abs(now):
-                continue
             text = file_decimal(value)
+            if text == file_decimal(getattr(dynamics[name], attribute)):
+                continue
             stated = joints[name].attributes.get(attribute)
             change = Change(None, f"joint {attribute}", stated, text, name)
             edits.append((SetAttribute(joints[name], attribute, text), change))
@@ -245,14 +257,16 @@ def _turned_edits(
 
 
 def _kept_dynamics(
-    found: IdentifiedRobot, values: JointValues, dynamics: Mapping[str, JointDynamics]
+    robot: Robot,
+    attributes: Mapping[str, Mapping[str, float]],
+    dynamics: Mapping[str, JointDynamics],
 ) -> tuple[Finding, ...]:
-    """A note on what the file states about free joints and the model has no term for."""
+    """A note on what the file states about moving joints and the model has no term for."""
     kept = [
-        f"{attribute} {getattr(dynamics[name], attribute):.6g} of {name}"
-        for attribute, by_joint in values_by_attribute(values).items()
-        for name in found.robot.joint_names
-        if name not in by_joint and not np.isclose(getattr(dynamics[name], attribute), 0.0)
+        f"{attribute} {getattr(dynamics[joint.name], attribute):.6g} of {joint.name}"
+        for attribute, by_joint in attributes.items()
+        for joint in robot.moving_joints
+        if joint.name not in by_joint and getattr(dynamics[joint.name], attribute) != 0.0
     ]
     if not kept:
         return ()
