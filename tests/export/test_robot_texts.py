@@ -18,6 +18,7 @@ from robot_files import example_urdfs
 from sdf_reader import pinocchio_model_of_sdf
 
 from steelyard.errors import ModelError, RobotError
+from steelyard.export._link_texts import inertial_texts, phi_body
 from steelyard.export.identified_robot import IdentifiedRobot, identified_robot
 from steelyard.export.mjcf_text import mjcf_text, mjcf_text_notes
 from steelyard.export.sdf import sdf_text, sdf_text_notes
@@ -267,7 +268,7 @@ def test_digits_are_exactly_physical(form):
         theta = model.prior_theta()
         for first in model.first_column_of_body:
             R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-            extent = rng.uniform(1e-4, 0.3, size=3) * rng.integers(0, 2, size=3)
+            extent = 10.0 ** rng.uniform(-4.0, 1.5, size=3) * rng.integers(0, 2, size=3)
             second = R @ np.diag(extent**2) @ R.T
             body = np.trace(second) * np.eye(3) - second
             theta[first : first + 10] = from_com(1.5, rng.normal(size=3), body)
@@ -278,6 +279,29 @@ def test_digits_are_exactly_physical(form):
         if form == "mjcf":
             mujoco = pytest.importorskip("mujoco")
             mujoco.MjModel.from_xml_string(text)
+
+
+def test_mujoco_takes_bodies_at_the_limit_of_what_is_physical():
+    """A thousand flat, needle-shaped and pointlike bodies pass its check, which has rounding
+    errors: without a margin, one of 200 does not.
+    """
+    mujoco = pytest.importorskip("mujoco")
+    rng = np.random.default_rng(0)
+    bodies = []
+    for _ in range(1000):
+        R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        extent = 10.0 ** rng.uniform(-4.0, 1.5, size=3) * rng.integers(0, 2, size=3)
+        second = R @ np.diag(extent**2) @ R.T
+        phi = from_com(1.5, rng.normal(size=3), np.trace(second) * np.eye(3) - second)
+        body = phi_body(phi, "body")
+        assert body is not None
+        texts = inertial_texts(body, "body", margins=True)
+        full = " ".join(texts.full)
+        bodies.append(
+            f'<body><joint/><inertial pos="0 0 0" mass="{texts.mass}" fullinertia="{full}"/></body>'
+        )
+    text = f"<mujoco><worldbody>{''.join(bodies)}</worldbody></mujoco>"
+    assert mujoco.MjModel.from_xml_string(text).nbody == 1001
 
 
 def test_notes_and_comment_say_what_a_format_cannot_hold():
@@ -418,6 +442,7 @@ def test_texts_of_a_robot_from_mjcf(tmp_path: Path):
     )
     found = identified(Robot.from_mjcf(path))
     (tmp_path / "new.xml").write_text(mjcf_text(found))
+    assert mjcf_text(found).count("<body") == 1
     again = Robot.from_mjcf(tmp_path / "new.xml")
     assert [link.name for link in again.links] == [link.name for link in found.robot.links]
     one, two = Model(found.robot, ()), Model(again, ())
