@@ -282,13 +282,13 @@ def test_digits_are_exactly_physical(form):
 
 
 def test_mujoco_takes_bodies_at_the_limit_of_what_is_physical():
-    """A thousand flat, needle-shaped and pointlike bodies pass its check, which has rounding
+    """Hundreds of flat, needle-shaped and pointlike bodies pass its check, which has rounding
     errors: without a margin, one of 200 does not.
     """
     mujoco = pytest.importorskip("mujoco")
     rng = np.random.default_rng(0)
     bodies = []
-    for _ in range(1000):
+    for _ in range(600):
         R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
         extent = 10.0 ** rng.uniform(-4.0, 1.5, size=3) * rng.integers(0, 2, size=3)
         second = R @ np.diag(extent**2) @ R.T
@@ -298,10 +298,10 @@ def test_mujoco_takes_bodies_at_the_limit_of_what_is_physical():
         texts = inertial_texts(body, "body", margins=True)
         full = " ".join(texts.full)
         bodies.append(
-            f'<body><joint/><inertial pos="0 0 0" mass="{texts.mass}" fullinertia="{full}"/></body>'
+            f'<body><inertial pos="0 0 0" mass="{texts.mass}" fullinertia="{full}"/></body>'
         )
     text = f"<mujoco><worldbody>{''.join(bodies)}</worldbody></mujoco>"
-    assert mujoco.MjModel.from_xml_string(text).nbody == 1001
+    assert mujoco.MjModel.from_xml_string(text).nbody == 601
 
 
 def test_notes_and_comment_say_what_a_format_cannot_hold():
