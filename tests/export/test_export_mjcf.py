@@ -10,6 +10,12 @@ import pytest
 
 from steelyard.errors import ModelError, RobotError
 from steelyard.export._digits import exactly_physical
+from steelyard.export._xml_source import (
+    RemoveAttribute,
+    SetAttribute,
+    apply_edits,
+    read_document,
+)
 from steelyard.export.identified_robot import IdentifiedRobot, identified_robot
 from steelyard.export.mjcf import identified_mjcf
 from steelyard.export.mjcf_text import mjcf_text
@@ -347,3 +353,20 @@ def test_bodies_that_mjcf_cannot_hold_are_refused(tmp_path):
     found = perturbed(Model(robot_in(tmp_path, inside)))
     with pytest.raises(RobotError, match="'other' is inside a <frame>"):
         identified_mjcf(found, inside.encode())
+
+
+def test_attributes_are_removed_replaced_and_added_in_place():
+    """Every other byte stays: quotes, line breaks, comments, the order of attributes."""
+    text = "<a>\n <!-- <b x='1'/> -->\n <b  x = '1'\n\ty=\"2\" z='3' /><c/></a>\n"
+    document = read_document(text.encode(), "text")
+    b, c = document.root.children
+    edits = [
+        RemoveAttribute(b, "x"),
+        RemoveAttribute(b, "y", ("w", "4 5")),
+        SetAttribute(b, "v", "6", last=True),
+        SetAttribute(c, "u", "7", last=True),
+    ]
+    expected = '<a>\n <!-- <b x=\'1\'/> -->\n <b\n\tw="4 5" z=\'3\' v="6" /><c u="7"/></a>\n'
+    assert apply_edits(document, edits).decode() == expected
+    with pytest.raises(ValueError, match="no attribute"):
+        apply_edits(document, [RemoveAttribute(c, "x")])

@@ -52,16 +52,32 @@ def inertial_edits(
             f"{document.where}: the <inertial> of body {shown(name)} is inside a <frame> that "
             "moves it, which cannot be changed in place; move it out of the <frame>"
         )
+    return _element_edits(inertial, attributes, name)
+
+
+def _element_edits(
+    inertial: XmlElement, attributes: dict[str, str], name: str
+) -> list[tuple[Edit, Change | None]]:
+    """Set these attributes of an <inertial> and remove its others; one form of the inertia takes
+    the place of the other.
+    """
     edits: list[tuple[Edit, Change | None]] = []
-    for old in (*ORIENTATIONS, "diaginertia", "fullinertia"):
-        if old in inertial.attributes and old not in attributes:
+    forms = ("fullinertia", "diaginertia")
+    for old in (*ORIENTATIONS, *forms):
+        if old not in inertial.attributes or old in attributes:
+            continue
+        new = next((form for form in forms if form in attributes), "")
+        if old in forms:
+            text, before = attributes.pop(new), inertial.attributes[old]
+            change = Change(name, f"inertial {new}", f"{old} {before}", text)
+            edits.append((RemoveAttribute(inertial, old, (new, text)), change))
+        else:
             edits.append((RemoveAttribute(inertial, old), None))
     for key, text in attributes.items():
-        before = inertial.attributes.get(key)
-        if before is None or before.split() != text.split():
-            shape = before or inertial.attributes.get("diaginertia") if "inertia" in key else before
-            change = Change(name, f"inertial {key}", shape, text)
-            edits.append((SetAttribute(inertial, key, text), change))
+        stated = inertial.attributes.get(key)
+        if stated is None or stated.split() != text.split():
+            change = Change(name, f"inertial {key}", stated, text)
+            edits.append((SetAttribute(inertial, key, text, last=True), change))
     return edits
 
 

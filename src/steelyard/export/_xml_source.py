@@ -76,19 +76,26 @@ class XmlDocument:
 
 @dataclass(frozen=True, eq=False)
 class SetAttribute:
-    """Set an attribute of an element; a missing one is added after the tag's name."""
+    """Set an attribute of an element; a missing one is added after the tag's name, or after the
+    other attributes if ``last``.
+    """
 
     element: XmlElement
     name: str
     value: str
+    last: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class RemoveAttribute:
-    """Remove an attribute that an element has, with the white space before it."""
+    """Remove an attribute that an element has, with the white space before it.
+
+    instead : name and value of another attribute that takes its place.
+    """
 
     element: XmlElement
     name: str
+    instead: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,13 +174,20 @@ def _attribute_piece(document: XmlDocument, edit: SetAttribute) -> tuple[int, in
     span = document.value_span(edit.element, edit.name)
     if span is not None:
         return (*span, edit.value)
-    at = document.tag(edit.element).name_end
+    tag = document.tag(edit.element)
+    at = tag.name_end
+    if edit.last:
+        attributes = ATTRIBUTE.finditer(document.text, tag.name_end, tag.end)
+        at = max((found.end() for found in attributes), default=at)
     return at, at, f' {edit.name}="{edit.value}"'
 
 
 def _removal_piece(document: XmlDocument, edit: RemoveAttribute) -> tuple[int, int, str]:
     tag = document.tag(edit.element)
     for found in ATTRIBUTE.finditer(document.text, tag.name_end, tag.end):
+        if found["name"] == edit.name and edit.instead is not None:
+            name, value = edit.instead
+            return found.start("name"), found.end(), f'{name}="{value}"'
         if found["name"] == edit.name:
             start = len(document.text[: found.start("name")].rstrip(SPACE))
             return start, found.end(), ""
@@ -235,6 +249,7 @@ def _confirm(document: XmlDocument, edits: Sequence[Edit], data: bytes) -> None:
             values.setdefault(id(edit.element), {})[edit.name] = edit.value
         elif isinstance(edit, RemoveAttribute):
             removed.setdefault(id(edit.element), set()).add(edit.name)
+            values.setdefault(id(edit.element), {}).update([edit.instead] if edit.instead else [])
         else:
             inserted.setdefault(id(edit.parent), []).append(edit.child)
     stack = [(document.root, parse_xml(data, document.where))]

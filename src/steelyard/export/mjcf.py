@@ -229,7 +229,7 @@ def _joint_edits(
                 continue
             stated = joints[name].attributes.get(attribute)
             change = Change(None, f"joint {attribute}", stated, text, name)
-            edits.append((SetAttribute(joints[name], attribute, text), change))
+            edits.append((SetAttribute(joints[name], attribute, text, last=True), change))
     return edits
 
 
@@ -250,9 +250,11 @@ def _turned_edits(
         stated = [name for name in ORIENTATIONS if name in body.element.attributes]
         before = "; ".join(f"{name} {body.element.attributes[name]}" for name in stated)
         text = numbers(quaternion_from_rotation(rotation_rpy(*turned.after)))
-        edits += [(RemoveAttribute(body.element, name), None) for name in stated if name != "quat"]
         change = Change(None, "body quat", before or None, text, turned.joint)
-        edits.append((SetAttribute(body.element, "quat", text), change))
+        edit: Edit = SetAttribute(body.element, "quat", text, last=True)
+        if stated and stated[0] != "quat":  # MuJoCo allows one of them
+            edit = RemoveAttribute(body.element, stated[0], ("quat", text))
+        edits.append((edit, change))
     return edits
 
 

@@ -73,9 +73,9 @@ def read_mjcf(path: str | Path, content: bytes | None = None) -> RobotDescriptio
 
 def read_joint_dynamics(path: str | Path, content: bytes | None = None) -> dict[str, JointDynamics]:
     """The dynamics of every hinge and slide, by the names that :func:`read_mjcf` gives them."""
+    model = _compile(read_mjcf_source(path, content), shown_path(path))
     from mujoco import mjtJoint
 
-    model = _compile(read_mjcf_source(path, content), shown_path(path))
     names = numbered_names([model.joint(i).name for i in range(model.njnt)], "joint")
     found = {}
     for index, name in enumerate(names):
