@@ -185,6 +185,22 @@ def test_real_robots_in_every_engine(export_cases, engines, monkeypatch):
     assert figures["engines_agree"] < 1e-8
 
 
+def test_the_comparison_notices_wrong_texts(engines):
+    """Engines that check inertias reject one that is not physical; a wrong mass disagrees."""
+    found = identified(random_robot(np.random.default_rng(7), 2, chain=True, fixed=0.0))
+    rng = np.random.default_rng(0)
+    (mass, inertia) = inertials_of("urdf", urdf_text(found))[1]
+    broken = urdf_text(found).replace(f'ixx="{inertia[0]}"', 'ixx="9"')
+    heavier = urdf_text(found).replace(f'value="{mass}"', f'value="{1.001 * float(mass)}"')
+    for engine in engines.ENGINES:
+        export = engines.export_at("heavier", "urdf", heavier, found, rng)
+        armature = "urdf" in engine.with_armature
+        assert engines.disagreement(export, engine.torque(export), armature=armature) > 1e-5
+        if engine.name != "pinocchio":  # which checks nothing
+            with pytest.raises(engines.RejectedError):
+                engine.torque(engines.export_at("broken", "urdf", broken, found, rng))
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_our_readers_read_the_same_robot(tmp_path, name):
     """The torques of the text, read again, are those of the estimate."""
