@@ -306,6 +306,13 @@ def test_floating_base(tmp_path):
     for name in ("trunk", "leg"):
         assert again.link(name).inertial == pytest.approx(found.inertials[name], rel=1e-9)
     assert written.data.count(b"<inertial") == 2
+    aligned = (
+        '<mujoco><compiler alignfree="true"/><worldbody><body name="trunk"><freejoint/>'
+        '<geom size="0.1" pos="0.1 0 0"/></body></worldbody></mujoco>'
+    )
+    found = perturbed(Model(robot_in(tmp_path, aligned)))
+    with pytest.raises(RobotError, match="a setting of the file overrides it"):
+        identified_mjcf(found, aligned.encode())
 
 
 @pytest.mark.parametrize(

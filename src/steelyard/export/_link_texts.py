@@ -104,7 +104,10 @@ def stated_body(link: Link) -> LinkBody | None:
         return phi_body(link.inertial, link.name)
     broken = violations_about_com(float(link.inertial[0]), link.inertia_com, link.name)
     if broken:
-        raise ModelError(f"{broken[0].words}; the robot file states it so: correct the file first")
+        raise ModelError(
+            f"{broken[0].words}; the robot file states it so: correct the file first "
+            "(steelyard check --fix)"
+        )
     mass, com, _ = to_com(link.inertial)
     return _symmetric(float(mass), com, link.inertia_com, 0.0)
 

@@ -30,15 +30,19 @@ def check_same_robot(robot: Robot, before: Robot, where: str) -> None:
     unknown = [name for name in robot.locked if name not in {j.name for j in before.joints}]
     if unknown:
         raise RobotError(f"{where} has no joint {shown(unknown[0])}; {hint}")
-    same = turn_joints(before, robot.turned).lock(dict(robot.locked))
-    joints = {joint.name: joint for joint in same.joints}
+    _compare_joints(robot, turn_joints(before, robot.turned), where, hint)
+
+
+def _compare_joints(robot: Robot, other: Robot, where: str, hint: str) -> None:
+    """Refuse another robot whose joints, after locking, are not those of ``robot``."""
+    joints = {joint.name: joint for joint in other.lock(dict(robot.locked)).joints}
     for joint in robot.joints:
-        other = joints.pop(joint.name, None)
-        if other is None:
+        found = joints.pop(joint.name, None)
+        if found is None:
             raise RobotError(f"{where} has no joint {shown(joint.name)}; {hint}")
-        if (other.kind, other.parent, other.child) != (joint.kind, joint.parent, joint.child):
+        if (found.kind, found.parent, found.child) != (joint.kind, joint.parent, joint.child):
             raise RobotError(f"{where}: joint {shown(joint.name)} connects other links; {hint}")
-        if np.abs(other.pose(0.3) - joint.pose(0.3)).max() > CLOSE:
+        if np.abs(found.pose(0.3) - joint.pose(0.3)).max() > CLOSE:
             raise RobotError(
                 f"{where}: joint {shown(joint.name)} is in another place, or moves in another "
                 f"direction, than that of the identified robot; {hint}"
@@ -48,18 +52,22 @@ def check_same_robot(robot: Robot, before: Robot, where: str) -> None:
 
 
 def check_written(
+    robot: Robot,
     bodies: Mapping[str, LinkBody | None],
     before: Robot,
     attributes: Mapping[str, Mapping[str, float]],
     path: str,
     data: bytes,
 ) -> None:
-    """Refuse the new bytes if MuJoCo reads other inertials or joint dynamics from them.
+    """Refuse the new bytes if MuJoCo reads other joints, inertials or joint dynamics from them.
 
+    robot : the robot with its joints turned and locked as it was written.
     bodies : what was written; all other links of ``before`` must be unchanged.
     attributes : armature, damping and frictionloss by joint.
     """
     after = Robot.from_description(read_mjcf(path, data))
+    hint = "the file has a setting that is not supported; write a new MJCF instead (mjcf_text)"
+    _compare_joints(robot, after, "the written MJCF", hint)
     for link in before.links:
         wanted = _phi(link.inertial)
         if link.name in bodies:

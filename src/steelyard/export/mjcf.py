@@ -106,7 +106,7 @@ def identified_mjcf(found: IdentifiedRobot, source: bytes | str | Path) -> Ident
     made += _turned_edits(found.robot, elements, where)
 
     data = apply_edits(document, [edit for edit, _ in made])
-    check_written(bodies, before, attributes, path, data)
+    check_written(found.robot, bodies, before, attributes, path, data)
     notes = (
         *setting_notes,
         *left_out_notes(found, values, "MJCF", ATTRIBUTES),
