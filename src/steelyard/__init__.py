@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from steelyard.estimators.result_file import write_result as write_result
     from steelyard.excitation.fourier import FourierTrajectory as FourierTrajectory
     from steelyard.excitation.fourier import multisine as multisine
+    from steelyard.export.c_header import c_header as c_header
     from steelyard.export.mjcf import identified_mjcf as identified_mjcf
     from steelyard.export.mjcf_text import mjcf_text as mjcf_text
+    from steelyard.export.numpy_module import numpy_module as numpy_module
     from steelyard.export.physical import nearest_urdf as nearest_urdf
     from steelyard.export.physical import write_nearest_urdf as write_nearest_urdf
     from steelyard.export.sdf import sdf_text as sdf_text
@@ -169,6 +171,7 @@ _HOME = {
     "base_map": "model.base_map",
     "bias_torque": "model.kernels",
     "body_estimates": "estimators.bodies",
+    "c_header": "export.c_header",
     "check_links": "robot.physical_links",
     "compress": "regression.compress",
     "compress_stream": "regression.compress",
@@ -186,6 +189,7 @@ _HOME = {
     "multisine": "excitation.fourier",
     "nearest_physical": "robot.nearest_body",
     "nearest_urdf": "export.physical",
+    "numpy_module": "export.numpy_module",
     "ols": "estimators.least_squares",
     "parameters_csv": "export.tables",
     "predict_base": "validation.scores",

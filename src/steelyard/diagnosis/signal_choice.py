@@ -13,7 +13,10 @@ width           of Coulomb friction: sign(s), or clip(s / width, -1, 1) with a w
 Each way is fitted to all parts of the log but one, and predicts the unfiltered torque of all
 samples of that part. The width is chosen by that error; cutoff, torque filter and dead band by it
 and the error outside the dead band, which count alike. The usual choice is kept where it predicts
-as well as the best: the proposed cutoff, an unfiltered torque, a dead band, sign(s).
+as well as the best: the proposed cutoff, a filtered torque, a dead band, sign(s). With the torque
+and friction filtered as the positions are, a low cutoff distorts both sides of the equation alike;
+with an unfiltered torque it biases inertia and friction, which left-out parts of the same log,
+distorted in the same way, hardly show.
 """
 
 from __future__ import annotations
@@ -126,7 +129,7 @@ def choose_signals(
     open_widths = widths == "auto" and bool(speeds) and not with_band
     open_band = processing.dead_band == "auto" and bool(speeds)
     fixed = {} if widths == "auto" else dict(widths)
-    filters: tuple[TorqueFilter, ...] = ("none", "same")
+    filters: tuple[TorqueFilter, ...] = ("same", "none")
     if processing.torque_filter != "auto":
         filters = (processing.torque_filter,)
     elif record.cutoff_hz is None and processing.derivative != "savgol":
@@ -235,11 +238,12 @@ class _Search:
         )
 
     def _best_share(self, way: Way) -> Way:
+        """The share that predicts best; that of ``way`` where it predicts as well."""
         if self.ways.fixed is not None:
             self.score(way)
             return way
         options = [replace(way, share=share) for share in SHARES]
-        return options[best_of([self.score(one) for one in options], 0)]
+        return options[best_of([self.score(one) for one in options], SHARES.index(way.share))]
 
     def error(self, way: Way) -> Array:
         """Geometric mean (n_parts,) of the errors on all samples and outside the dead band."""
