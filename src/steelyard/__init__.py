@@ -40,16 +40,20 @@ if TYPE_CHECKING:
     from steelyard.excitation.fourier import FourierTrajectory as FourierTrajectory
     from steelyard.excitation.fourier import multisine as multisine
     from steelyard.export.c_header import c_header as c_header
-    from steelyard.export.numpy_module import numpy_module as numpy_module
     from steelyard.export.identified_robot import IdentifiedRobot as IdentifiedRobot
     from steelyard.export.identified_robot import identified_robot as identified_robot
     from steelyard.export.identified_urdf import identified_urdf as identified_urdf
+    from steelyard.export.mjcf import identified_mjcf as identified_mjcf
+    from steelyard.export.mjcf_text import mjcf_text as mjcf_text
+    from steelyard.export.numpy_module import numpy_module as numpy_module
     from steelyard.export.physical import nearest_urdf as nearest_urdf
     from steelyard.export.physical import write_nearest_urdf as write_nearest_urdf
+    from steelyard.export.sdf import sdf_text as sdf_text
     from steelyard.export.tables import parameters_csv as parameters_csv
     from steelyard.export.tables import standard_csv as standard_csv
     from steelyard.export.urdf import rewrite_inertials as rewrite_inertials
     from steelyard.export.urdf import write_inertials as write_inertials
+    from steelyard.export.urdf_text import urdf_text as urdf_text
     from steelyard.findings import Finding as Finding
     from steelyard.identification.drive_gains import identify_gains as identify_gains
     from steelyard.identification.identify import Identification as Identification
@@ -191,11 +195,13 @@ _HOME = {
     "document_of": "identification.outputs",
     "identified_robot": "export.identified_robot",
     "identified_urdf": "export.identified_urdf",
+    "identified_mjcf": "export.mjcf",
     "identify": "identification.identify",
     "identify_gains": "identification.drive_gains",
     "joint_terms": "model.terms",
     "mass_matrix": "model.kernels",
     "merge": "regression.regression",
+    "mjcf_text": "export.mjcf_text",
     "multisine": "excitation.fourier",
     "nearest_physical": "robot.nearest_body",
     "nearest_urdf": "export.physical",
@@ -223,10 +229,12 @@ _HOME = {
     "result_document": "estimators.result_file",
     "rewrite_inertials": "export.urdf",
     "robot_differences": "robot.differences",
+    "sdf_text": "export.sdf",
     "simulate": "simulation.simulate",
     "standard_csv": "export.tables",
     "torque": "model.kernels",
     "torque_regressor": "model.kernels",
+    "urdf_text": "export.urdf_text",
     "validate": "validation.scores",
     "validate_logs": "validation.held_out",
     "validate_result": "validation.saved_results",

@@ -78,11 +78,26 @@ class XmlDocument:
 
 @dataclass(frozen=True, eq=False)
 class SetAttribute:
-    """Set an attribute of an element; a missing one is added after the tag's name."""
+    """Set an attribute of an element; a missing one is added after the tag's name, or after the
+    other attributes if ``last``.
+    """
 
     element: XmlElement
     name: str
     value: str
+    last: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class RemoveAttribute:
+    """Remove an attribute that an element has, with the white space before it.
+
+    instead : name and value of another attribute that takes its place.
+    """
+
+    element: XmlElement
+    name: str
+    instead: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +124,7 @@ class TextElement(XmlElement):
     text: str = ""
 
 
-Edit = SetAttribute | InsertFirst | InsertAfter
+Edit = SetAttribute | RemoveAttribute | InsertFirst | InsertAfter
 
 
 def read_document(data: bytes, where: str) -> XmlDocument:
@@ -148,6 +163,8 @@ def apply_edits(document: XmlDocument, edits: Sequence[Edit]) -> bytes:
     for edit in edits:
         if isinstance(edit, SetAttribute):
             pieces.append(_attribute_piece(document, edit))
+        elif isinstance(edit, RemoveAttribute):
+            pieces.append(_removal_piece(document, edit))
         elif isinstance(edit, InsertFirst):
             pieces.append(_child_piece(document, edit))
         else:
@@ -186,8 +203,24 @@ def _attribute_piece(document: XmlDocument, edit: SetAttribute) -> tuple[int, in
     span = document.value_span(edit.element, edit.name)
     if span is not None:
         return (*span, edit.value)
-    at = document.tag(edit.element).name_end
+    tag = document.tag(edit.element)
+    at = tag.name_end
+    if edit.last:
+        attributes = ATTRIBUTE.finditer(document.text, tag.name_end, tag.end)
+        at = max((found.end() for found in attributes), default=at)
     return at, at, f' {edit.name}="{edit.value}"'
+
+
+def _removal_piece(document: XmlDocument, edit: RemoveAttribute) -> tuple[int, int, str]:
+    tag = document.tag(edit.element)
+    for found in ATTRIBUTE.finditer(document.text, tag.name_end, tag.end):
+        if found["name"] == edit.name and edit.instead is not None:
+            name, value = edit.instead
+            return found.start("name"), found.end(), f'{name}="{value}"'
+        if found["name"] == edit.name:
+            start = len(document.text[: found.start("name")].rstrip(SPACE))
+            return start, found.end(), ""
+    raise ValueError(f"<{edit.element.tag}> has no attribute {edit.name!r}")
 
 
 def _child_piece(document: XmlDocument, edit: InsertFirst) -> tuple[int, int, str]:
@@ -256,11 +289,15 @@ def _escaped(text: str) -> str:
 def _confirm(document: XmlDocument, edits: Sequence[Edit], data: bytes) -> None:
     """Raise RobotError unless the new bytes parse to the old document with these edits."""
     values: dict[int, dict[str, str]] = {}
+    removed: dict[int, set[str]] = {}
     inserted: dict[int, list[XmlElement]] = {}
     following: dict[int, list[XmlElement]] = {}
     for edit in edits:
         if isinstance(edit, SetAttribute):
             values.setdefault(id(edit.element), {})[edit.name] = edit.value
+        elif isinstance(edit, RemoveAttribute):
+            removed.setdefault(id(edit.element), set()).add(edit.name)
+            values.setdefault(id(edit.element), {}).update([edit.instead] if edit.instead else [])
         elif isinstance(edit, InsertFirst):
             inserted.setdefault(id(edit.parent), []).append(edit.child)
         else:
@@ -268,7 +305,8 @@ def _confirm(document: XmlDocument, edits: Sequence[Edit], data: bytes) -> None:
     stack = [(document.root, parse_xml(data, document.where))]
     while stack:
         old, new = stack.pop()
-        expected = {**old.attributes, **values.get(id(old), {})}
+        stay = old.attributes.keys() - removed.get(id(old), set())
+        expected = {name: old.attributes[name] for name in stay} | values.get(id(old), {})
         children = list(inserted.get(id(old), ()))
         for child in old.children:
             children += [child, *following.get(id(child), ())]

@@ -131,14 +131,18 @@ def joints_json(found: IdentifiedRobot, name: str, data: bytes) -> bytes:
 
 def _urdf(request: ExportRequest) -> Exported:
     from steelyard.export.identified_urdf import identified_urdf
+    from steelyard.export.urdf_text import urdf_text, urdf_text_notes
 
-    file = request.robot_file
+    found, file = request.identified, request.robot_file
     if file.format != "urdf":
-        raise RobotError(
-            f"{shown(str(file.path))} is {file.format.upper()}, and --to urdf edits the URDF that "
-            "the robot was read from; choose another format"
-        )
-    found = request.identified
+        if request.drake:
+            raise RobotError(
+                f"{shown(str(file.path))} is {file.format.upper()}: Drake's tags are written only "
+                "to the URDF that the robot was read from; leave out --drake"
+            )
+        data = urdf_text(found).encode()
+        beside = {JOINTS_SUFFIX: joints_json(found, request.name, data)}
+        return Exported(data, beside, notes=tuple(one.words for one in urdf_text_notes(found)))
     written = identified_urdf(found, file.data, drake=request.drake)
     beside = {JOINTS_SUFFIX: joints_json(found, request.name, written.data)}
     return Exported(written.data, beside, written.changes, _emptied_behind_locked(found))
@@ -167,6 +171,46 @@ def _yaml(request: ExportRequest) -> Exported:
     return Exported(parameters_yaml(request.identified, request.robot_file).encode())
 
 
+def _mjcf(request: ExportRequest) -> Exported:
+    from steelyard.export.mjcf import identified_mjcf
+    from steelyard.export.mjcf_text import mjcf_text, mjcf_text_notes
+
+    found, file = request.identified, request.robot_file
+    if file.format == "mjcf":
+        written = identified_mjcf(found, file.path)
+        notes = tuple(note.words for note in written.notes)
+        beside = {JOINTS_SUFFIX: joints_json(found, request.name, written.data)}
+        return Exported(written.data, beside, written.changes, notes)
+    return Exported(
+        mjcf_text(found).encode(), notes=tuple(note.words for note in mjcf_text_notes(found))
+    )
+
+
+def _sdf(request: ExportRequest) -> Exported:
+    from steelyard.export.sdf import sdf_text, sdf_text_notes
+
+    found = request.identified
+    return Exported(
+        sdf_text(found).encode(), notes=tuple(note.words for note in sdf_text_notes(found))
+    )
+
+
+def _c(request: ExportRequest) -> Exported:
+    from steelyard.export.c_header import c_header
+    from steelyard.model.base_map import base_map
+
+    model = request.model
+    return Exported(c_header(model, base_map(model), request.result.beta).encode())
+
+
+def _numpy(request: ExportRequest) -> Exported:
+    from steelyard.export.numpy_module import numpy_module
+    from steelyard.model.base_map import base_map
+
+    model = request.model
+    return Exported(numpy_module(model, base_map(model), request.result.beta).encode())
+
+
 FORMATS = (
     ExportFormat(
         "urdf",
@@ -174,6 +218,31 @@ FORMATS = (
         "the robot's own URDF with identified inertials and friction, every other byte unchanged; "
         "terms of joints that URDF cannot hold in a JSON file beside it",
         _urdf,
+    ),
+    ExportFormat(
+        "mjcf",
+        ".xml",
+        "the robot's own MJCF with identified inertials, armature, damping and friction loss, all "
+        "other bytes unchanged; of a robot from another format a new MJCF without shapes",
+        _mjcf,
+    ),
+    ExportFormat(
+        "sdf",
+        ".sdf",
+        "a new SDF of links, joints, inertials, damping and friction, without shapes",
+        _sdf,
+    ),
+    ExportFormat(
+        "c",
+        ".h",
+        "a C header that computes the joint torques from the base parameters",
+        _c,
+    ),
+    ExportFormat(
+        "numpy",
+        ".py",
+        "a Python module that does so with NumPy alone",
+        _numpy,
     ),
     ExportFormat(
         "csv",

@@ -20,6 +20,8 @@ from steelyard.robot.inertia import violations
 from steelyard.robot.robot import Robot
 
 Array = NDArray[np.float64]
+UNCHANGED = 16.0 * float(np.finfo(float).eps)
+"""A body whose parameters differ from the file's by less than this share is not written."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,3 +87,28 @@ def identified_robot(
 
 def _listed(links: tuple[str, ...]) -> str:
     return ", ".join(f"'{name}'" for name in links)
+
+
+def changed_inertials(found: IdentifiedRobot) -> dict[str, Array]:
+    """The inertials (10,) of ``found``, without those of bodies that are as in the file.
+
+    Subtracting the inertia of kept links that are far from the origin costs digits, so that an
+    unchanged link would not be recognised by its own numbers.
+    """
+    model = found.model
+    spread = {one.body: one for one in found.attached}
+    same: set[str] = set()
+    for body, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):
+        phi = found.theta[first : first + 10]
+        stated = model.mechanism.merged_inertial(found.robot, body)
+        one = spread.get(body.name)
+        emptied = () if one is None else one.emptied
+        if not emptied and (np.abs(phi - stated) <= UNCHANGED * parameter_sizes(stated)).all():
+            same.add(body.name if one is None else one.receiver)
+    return {name: phi for name, phi in found.inertials.items() if name not in same}
+
+
+def parameter_sizes(phi: Array) -> Array:
+    """Size (10,) of a body's parameters: its mass, largest inertia, and between them sqrt(m I)."""
+    mass, inertia = abs(float(phi[0])), float(np.abs(phi[4:]).max())
+    return np.repeat([mass, np.sqrt(mass * inertia), inertia], [1, 3, 6])

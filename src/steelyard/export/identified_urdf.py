@@ -16,7 +16,11 @@ from steelyard._files.xml import read_file
 from steelyard.errors import ModelError, RobotError, quoted_list, shown, shown_path
 from steelyard.export._urdf_dynamics import JointEdits, drake_edits, dynamics_edits
 from steelyard.export._xml_source import apply_edits, read_document
-from steelyard.export.identified_robot import IdentifiedRobot
+from steelyard.export.identified_robot import (
+    IdentifiedRobot,
+    changed_inertials,
+    parameter_sizes,
+)
 from steelyard.export.urdf import Rewritten, inertial_edits, turned_edits
 from steelyard.model.model import Model
 from steelyard.robot.description import RobotDescription
@@ -25,8 +29,6 @@ from steelyard.robot.formats.urdf_digits import inexact_links
 from steelyard.robot.physical_links import check_link
 
 Array = NDArray[np.float64]
-UNCHANGED = 16.0 * float(np.finfo(float).eps)
-"""A body whose parameters differ from the file's by less than this share is not written."""
 READ_BACK = 1e-9
 """Largest difference of a parameter that is read back, as a share of its body's size."""
 
@@ -69,31 +71,6 @@ def identified_urdf(
     _refuse_unphysical(found, description, new, where, set(changed))
     _refuse_other_parameters(found, description, where)
     return Rewritten(new, changes, inertials.moved)
-
-
-def changed_inertials(found: IdentifiedRobot) -> dict[str, Array]:
-    """The inertials (10,) of ``found``, without those of bodies that are as in the file.
-
-    Subtracting the inertia of kept links that are far from the origin costs digits, so that an
-    unchanged link would not be recognised by its own numbers.
-    """
-    model = found.model
-    spread = {one.body: one for one in found.attached}
-    same: set[str] = set()
-    for body, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):
-        phi = found.theta[first : first + 10]
-        stated = model.mechanism.merged_inertial(found.robot, body)
-        one = spread.get(body.name)
-        emptied = () if one is None else one.emptied
-        if not emptied and (np.abs(phi - stated) <= UNCHANGED * _sizes(stated)).all():
-            same.add(body.name if one is None else one.receiver)
-    return {name: phi for name, phi in found.inertials.items() if name not in same}
-
-
-def _sizes(phi: Array) -> Array:
-    """Size (10,) of a body's parameters: its mass, largest inertia, and between them sqrt(m I)."""
-    mass, inertia = abs(float(phi[0])), float(np.abs(phi[4:]).max())
-    return np.repeat([mass, np.sqrt(mass * inertia), inertia], [1, 3, 6])
 
 
 def _refuse_other_robot(found: IdentifiedRobot, file: RobotDescription, where: str) -> None:
@@ -158,7 +135,7 @@ def _refuse_other_parameters(found: IdentifiedRobot, file: RobotDescription, whe
         found.model.mechanism.bodies, found.model.first_column_of_body, strict=True
     ):
         wanted, got = found.theta[first : first + 10], read[first : first + 10]
-        if (np.abs(got - wanted) > READ_BACK * _sizes(wanted)).any():
+        if (np.abs(got - wanted) > READ_BACK * parameter_sizes(wanted)).any():
             raise ModelError(
                 f"{where}: body '{body.name}' would be read back with other parameters; "
                 "its numbers are too small or too different in size to be written"

@@ -99,9 +99,11 @@ def _rendered(identified: IdentifiedRobot, file: RobotFile) -> RobotFiles:
 
 
 def _written(identified: IdentifiedRobot, file: RobotFile) -> bytes:
-    """The robot's file in its own format. The writers of other formats than URDF belong here."""
+    """The robot's file in its own format."""
     if file.format == "urdf":
         return identified_urdf(identified, file.data).data
-    raise ModelError(
-        f"{shown_path(file.path)} is {file.format.upper()}, which cannot be written yet"
-    )
+    if file.format == "mjcf":
+        from steelyard.export.mjcf import identified_mjcf
+
+        return identified_mjcf(identified, file.path).data
+    raise ModelError(f"{shown_path(file.path)} is {file.format.upper()}, which is not written")

@@ -16,3 +16,8 @@ class JointDynamics:
     damping: float = 0.0
     friction: float = 0.0
     armature: float | None = None
+
+    @property
+    def frictionloss(self) -> float:
+        """The friction, by MJCF's name."""
+        return self.friction

@@ -64,10 +64,13 @@ class MjcfSource:
     sha256: str
 
 
-def read_mjcf_source(path: str | Path) -> MjcfSource:
-    """The part of an MJCF file that defines the robot, checked; see the module's docstring."""
+def read_mjcf_source(path: str | Path, content: bytes | None = None) -> MjcfSource:
+    """The part of an MJCF file that defines the robot, checked; see the module's docstring.
+
+    content : bytes to read in place of the file's.
+    """
     where = shown_path(path)
-    data = read_file(path)
+    data = read_file(path) if content is None else content
     root = parse_xml(data, where, "utf-8")
     if root.tag != "mujoco":
         hint = "; read it as URDF" if root.tag == "robot" else ""

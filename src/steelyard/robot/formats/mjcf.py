@@ -47,9 +47,12 @@ from steelyard.robot.rotations import (
 )
 
 
-def read_mjcf(path: str | Path) -> RobotDescription:
-    """The robot in an MJCF file; needs MuJoCo, the extra ``[mujoco]``."""
-    source = read_mjcf_source(path)
+def read_mjcf(path: str | Path, content: bytes | None = None) -> RobotDescription:
+    """The robot in an MJCF file; needs MuJoCo, the extra ``[mujoco]``.
+
+    content : bytes to read in place of the file's; meshes are looked up beside ``path``.
+    """
+    source = read_mjcf_source(path, content)
     where = shown_path(path)
     model = _compile(source, where)
     try:
@@ -59,20 +62,23 @@ def read_mjcf(path: str | Path) -> RobotDescription:
     return replace(found, source_sha256=source.sha256)
 
 
-def mjcf_dynamics(path: str | Path) -> dict[str, JointDynamics]:
-    """Damping, friction loss and armature of each hinge and slide of an MJCF file, by joint."""
-    model = _compile(read_mjcf_source(path), shown_path(path))
+def mjcf_dynamics(path: str | Path, content: bytes | None = None) -> dict[str, JointDynamics]:
+    """Damping, friction loss and armature of every hinge and slide, with defaults applied, by the
+    names that :func:`read_mjcf` gives them.
+
+    content : bytes to read in place of the file's.
+    """
+    model = _compile(read_mjcf_source(path, content), shown_path(path))
     from mujoco import mjtJoint
 
-    names = _names([model.joint(i).name for i in range(model.njnt)], "joint")
-    kinds = (int(mjtJoint.mjJNT_HINGE), int(mjtJoint.mjJNT_SLIDE))
+    names = numbered_names([model.joint(i).name for i in range(model.njnt)], "joint")
     found = {}
     for index, name in enumerate(names):
-        if int(model.jnt_type[index]) not in kinds:
+        if model.jnt_type[index] == mjtJoint.mjJNT_FREE:
             continue
         dof = int(model.jnt_dofadr[index])
         found[name] = JointDynamics(
-            float(model.dof_damping[dof]),
+            float(np.ravel(model.dof_damping[dof])[0]),
             float(model.dof_frictionloss[dof]),
             float(model.dof_armature[dof]),
         )
@@ -100,8 +106,8 @@ def _compile(source: MjcfSource, where: str) -> Any:
 def _robot(model: Any, path: str) -> RobotDescription:
     from mujoco import mjtDisableBit
 
-    link_names = _names([model.body(i).name for i in range(model.nbody)], "body")
-    joint_names = _names([model.joint(i).name for i in range(model.njnt)], "joint")
+    link_names = numbered_names([model.body(i).name for i in range(model.nbody)], "body")
+    joint_names = numbered_names([model.joint(i).name for i in range(model.njnt)], "joint")
     root, bodies = _root_and_bodies(model, link_names)
     links = [Link(link_names[root], *_inertial(model, root, link_names[root]))]
     joints: list[Joint] = []
@@ -173,7 +179,7 @@ def _unused_dynamics(model: Any, names: list[str]) -> tuple[str, ...]:
     )
 
 
-def _names(given: list[str], kind: str) -> list[str]:
+def numbered_names(given: list[str], kind: str) -> list[str]:
     """Names, checked; bodies or joints without a name are numbered."""
     for name in given:
         if name and not is_name(name):

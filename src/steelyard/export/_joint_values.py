@@ -1,0 +1,117 @@
+"""What the terms of a model give each joint: drive inertia, damping and friction for robot files.
+
+A term along one joint with weight w acts on that joint with the torque w p law(w s). So it is a
+drive inertia w² p, a damping w² p, a friction |w| p or an offset w p of that joint. A term along
+several joints, such as a coupled drive, has no place in a robot file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from steelyard.errors import ModelError, listed
+from steelyard.export.identified_robot import IdentifiedRobot
+from steelyard.findings import Finding
+from steelyard.model.term_kinds import term_kind
+from steelyard.model.terms import Term, term_unit
+from steelyard.robot.file_changes import change_findings
+
+POWER_OF_WEIGHT = {"drive_inertia": 2, "viscous": 2, "coulomb": 1, "offset": 1}
+
+
+@dataclass(frozen=True)
+class JointValues:
+    """Values of the terms that act on one joint alone, by kind and joint.
+
+    widths : rad/s or m/s, of the joints whose Coulomb friction has one.
+    coupled : the terms that act on several joints, with their values.
+    """
+
+    by_kind: dict[str, dict[str, float]]
+    widths: dict[str, float] = field(default_factory=dict)
+    coupled: tuple[tuple[Term, float], ...] = ()
+
+    def of(self, kind: str) -> dict[str, float]:
+        """The values of one kind of term, by joint."""
+        return self.by_kind.get(kind, {})
+
+
+def joint_values(found: IdentifiedRobot) -> JointValues:
+    """The terms of an identified robot, joint by joint.
+
+    Raises ModelError for a value whose sign is not physical.
+    """
+    by_kind: dict[str, dict[str, float]] = {}
+    widths: dict[str, float] = {}
+    coupled = []
+    columns = found.model.term_arrays.column
+    for term, column in zip(found.model.terms, columns, strict=True):
+        value = float(found.theta[column])
+        if value < 0.0 and not term.term_kind.may_be_negative:
+            raise ModelError(
+                f"'{term.owner}': its {term.term_kind.description} is {value:.6g} "
+                f"{term_unit(found.robot, term)}, which is not physical; estimate again with "
+                "physical constraints"
+            )
+        power = POWER_OF_WEIGHT.get(term.kind)
+        if power is None or len(term.direction) > 1:
+            coupled.append((term, value))
+            continue
+        joint, weight = term.direction[0]
+        sized = abs(weight) if term.kind == "coulomb" else weight
+        values = by_kind.setdefault(term.kind, {})
+        values[joint] = values.get(joint, 0.0) + sized**power * value
+        if term.width:
+            widths[joint] = term.width / abs(weight)
+    return JointValues(by_kind, widths, tuple(coupled))
+
+
+def left_out_notes(
+    found: IdentifiedRobot, values: JointValues, form: str, held: Iterable[str]
+) -> tuple[Finding, ...]:
+    """Notes on terms that a format cannot hold, and on how the robot differs from its file.
+
+    form : name of the format. held : the kinds of terms that it can hold.
+    """
+    notes = []
+    for kind, by_joint in values.by_kind.items():
+        lost = {joint: value for joint, value in by_joint.items() if value != 0.0}
+        if kind in held or not lost:
+            continue
+        slides = {joint: found.robot.joint(joint).kind == "prismatic" for joint in lost}
+        words = [
+            f"{joint} {value:.6g} {term_kind(kind).unit(slides=slides[joint])}"
+            for joint, value in lost.items()
+        ]
+        notes.append(
+            Finding(
+                "warning",
+                f"{form.lower()}-without-{kind.replace('_', '-')}",
+                f"{form} cannot hold {term_kind(kind).description}, left out: {listed(words)}",
+            )
+        )
+    if values.widths and "coulomb" in held:
+        words = [f"{joint} {width:.6g}" for joint, width in values.widths.items()]
+        notes.append(
+            Finding(
+                "warning",
+                f"{form.lower()}-without-width",
+                f"{form} cannot hold the speed (rad/s or m/s) within which Coulomb friction grows "
+                f"linearly, left out: {listed(words)}",
+            )
+        )
+    lost_terms = [
+        f"{term.name} {value:.6g} {term_unit(found.robot, term)}"
+        for term, value in values.coupled
+        if value != 0.0
+    ]
+    if lost_terms:
+        notes.append(
+            Finding(
+                "warning",
+                f"{form.lower()}-without-couplings",
+                f"{form} cannot hold terms of several joints, left out: {listed(lost_terms)}",
+            )
+        )
+    return (*notes, *change_findings(found.robot))
