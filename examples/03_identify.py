@@ -14,7 +14,15 @@ model = Model(robot)
 truth = builtin_truth(model)
 sensors = Sensors(torque_noise=0.1, position_noise=1e-5)
 train, test = (
-    simulate(model, truth, multisine(robot, seed=seed), duration_s=20.0, sensors=sensors, seed=seed)
+    simulate(
+        model,
+        truth,
+        multisine(robot, seed=seed),
+        duration_s=20.0,
+        rate_hz=200.0,
+        sensors=sensors,
+        seed=seed,
+    )
     for seed in (1, 2)
 )
 

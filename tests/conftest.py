@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from importlib import import_module
+
 import pytest
 
 
@@ -19,3 +23,17 @@ def pytest_report_header() -> list[str]:
 def _no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables are compared as text: a terminal's colours and width do not matter."""
     monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_thread_beside_other_tests() -> Iterator[None]:
+    """With pytest-xdist the cores are taken: identify starts no helpers unless a test asks.
+
+    Starting them takes a fifth of the time of a small identification. Results do not depend on
+    the number of threads, which tests show that give one.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if "PYTEST_XDIST_WORKER" in os.environ:
+            module = import_module("steelyard.identification.identify")
+            patch.setattr(module, "available_threads", lambda: 1)
+        yield

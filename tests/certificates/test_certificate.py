@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from given_signals import FEW, FEW_FITS, FIXED, QUICK
 from small_arm import URDF, arm_log
 
 from steelyard.certificates import certificate as certificates
@@ -28,13 +29,14 @@ from steelyard.robot.robot import Robot
 @pytest.fixture(scope="module")
 def found() -> Identification:
     robot = Robot.from_urdf_text(URDF)
-    return identify(robot, [arm_log(robot, 1)], method="feasible", n_resamples=20, ranges=False)
+    quick = {**QUICK, "n_resamples": 20, "ranges": False}
+    return identify(robot, [arm_log(robot, 1)], method="feasible", **quick)
 
 
 def test_a_fit_that_a_prior_draws_is_proven_feasible():
     """The certificate claims feasibility only, not closeness to the best fit."""
     robot = Robot.from_urdf_text(URDF)
-    drawn = identify(robot, [arm_log(robot, 1)], n_resamples=20, ranges=False)
+    drawn = identify(robot, [arm_log(robot, 1)], **FEW)
     certificate, findings = prove(drawn.model, drawn.regression, drawn.fit)
     assert certificate is not None
     assert findings == ()
@@ -139,8 +141,8 @@ def test_the_command_line_states_the_proof_and_warns_of_an_old_certificate(capsy
     robot = tmp_path / "arm.urdf"
     robot.write_text(URDF)
     write_csv(arm_log(Robot.from_urdf_text(URDF), 1), tmp_path / "log.csv")
-    argv = ["identify", str(robot), str(tmp_path / "log.csv"), "-o", str(tmp_path / "out")]
-    assert main([*argv, "--resamples", "20", "--no-ranges", "--threads", "1"]) == 0
+    argv = ["identify", str(robot), str(tmp_path / "log.csv"), "-o", str(tmp_path / "out"), *FIXED]
+    assert main([*argv, *FEW_FITS, "--no-ranges", "--threads", "1"]) == 0
     said = capsys.readouterr().out
     assert "Proven: the parameters meet all" in said
     assert f"steelyard verify {tmp_path / 'out' / 'certificate.json'}" in said

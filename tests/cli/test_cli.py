@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -13,6 +14,7 @@ import sys
 import zipfile
 from collections.abc import Callable
 from fractions import Fraction
+from importlib import import_module
 from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
@@ -20,6 +22,7 @@ from xml.etree import ElementTree
 import jsonschema
 import numpy as np
 import pytest
+from given_signals import FEW_FITS, FIXED
 from project import SOURCES
 from robot_files import example_urdfs
 from small_arm import URDF, write_arm, write_run
@@ -30,28 +33,31 @@ from steelyard.cli.parser import build_parser
 from steelyard.estimators.result_file import read_schema
 from steelyard.identification.identify import identify
 from steelyard.logs.reading import read_log
+from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
+from steelyard.simulation.builtin_arm import builtin_arm
 
 BEATS = "beats the baseline (file's inertials, no friction)"
 
 
-FIXED = ("--cutoff-hz", "10", "--torque-filter", "same", "--dead-band", "tenth")
-"""Options with which nothing about signals is chosen from the data."""
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A robot file, two logs, and a result that was obtained from the first."""
+    """A robot file, two logs, and the default result for the first: its files, what is printed."""
     folder = tmp_path_factory.mktemp("arm")
     paths = {
         "robot": write_arm(folder),
         "train": write_run(folder, 1, "train.csv"),
         "test": write_run(folder, 2, "test.csv"),
         "out": folder / "out",
+        "printed": folder / "printed.json",
     }
-    argv = ["identify", str(paths["robot"]), str(paths["train"]), "-o", str(paths["out"])]
-    assert main(argv) == 0
+    argv = ["identify", str(paths["robot"]), str(paths["train"]), "-o", str(paths["out"]), "--json"]
+    printed, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
+        assert main(argv) == 0
+    assert errors.getvalue() == ""
+    paths["printed"].write_text(printed.getvalue(), encoding="utf-8")
     paths["result"] = paths["out"] / "result.json"
     return paths
 
@@ -62,6 +68,14 @@ def run(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, st
     code = main([str(part) for part in argv])
     captured = capsys.readouterr()
     return code, captured.out, captured.err
+
+
+def result_file(capsys: pytest.CaptureFixture[str], path: Path, *argv: object) -> Path:
+    """The result of a quick identification as a file; faster than -o, which draws the report."""
+    code, out, _ = run(capsys, "identify", *argv, *FEW_FITS, "--json")
+    assert code == 0
+    path.write_text(out, encoding="utf-8")
+    return path
 
 
 def run_process(*argv: object, **changes: object) -> subprocess.CompletedProcess[str]:
@@ -297,13 +311,11 @@ def test_a_result_of_another_robot_is_refused(capsys, tmp_path, files):
 # --- identify and validate ------------------------------------------------------------------
 
 
-def test_identify_prints_exactly_the_result_as_json(capsys, files):
+def test_identify_prints_exactly_the_result_as_json(files):
     """With --json, standard output is the result document: valid, and the same as the file."""
-    code, out, err = run(capsys, "identify", files["robot"], files["train"], "--json")
-    assert (code, err) == (0, "")
-    document = json.loads(out)
-    jsonschema.validate(document, read_schema())
-    assert out == files["result"].read_text(encoding="utf-8")
+    printed = files["printed"].read_text(encoding="utf-8")
+    jsonschema.validate(json.loads(printed), read_schema())
+    assert printed == files["result"].read_text(encoding="utf-8")
 
 
 def test_identify_gives_what_the_library_gives(files):
@@ -334,7 +346,7 @@ def test_identify_writes_its_files(files):
 def test_identify_shows_tables(capsys, files):
     """The printed tables have every base parameter, every joint, and the condition number."""
     argv = ("identify", files["robot"], files["train"], "--validate-on", files["test"])
-    code, out, _ = run(capsys, *argv)
+    code, out, _ = run(capsys, *argv, *FEW_FITS, *FIXED)
     assert code == 0
     document = json.loads(files["result"].read_text())
     for parameter in document["estimate"]["parameters"]:
@@ -385,7 +397,7 @@ def test_identify_takes_its_options(capsys, files):
 def test_a_preset_is_the_papers_processing(capsys, files):
     """The preset has no dead band, and single options override it."""
     argv = ("--preset", "sousa2014", "--trim-s", "1", "1", "--json")
-    code, out, _ = run(capsys, "identify", files["robot"], files["train"], *argv)
+    code, out, _ = run(capsys, "identify", files["robot"], files["train"], *FEW_FITS, *argv)
     assert code == 0
     recorded = json.loads(out)["record"]["runs"][0]
     expected = {**Processing.sousa2014().as_record(), "trim_s": [1.0, 1.0]}
@@ -398,11 +410,10 @@ def test_an_overlay_changes_terms(capsys, tmp_path, files):
     """An overlay's terms make the model, and validation works with the same overlay."""
     overlay = tmp_path / "arm.toml"
     overlay.write_text('terms = ["viscous"]\ngravity = [0.0, 0.0, -9.81]\n', encoding="utf-8")
-    argv = ("identify", files["robot"], files["train"], "--overlay", overlay, "-o", tmp_path / "o")
-    assert run(capsys, *argv)[0] == 0
-    document = json.loads((tmp_path / "o" / "result.json").read_text())
+    argv = (files["robot"], files["train"], "--overlay", overlay, *FIXED)
+    result = result_file(capsys, tmp_path / "result.json", *argv)
+    document = json.loads(result.read_text())
     assert {term["kind"] for term in document["model"]["terms"]} == {"viscous"}
-    result = tmp_path / "o" / "result.json"
     code, _, _ = run(capsys, "validate", files["robot"], result, files["test"])
     assert code == 0
 
@@ -441,15 +452,14 @@ def test_validate_says_no(capsys, tmp_path, files):
 
 def test_validate_processes_as_the_result_records(capsys, tmp_path, files):
     """Without options, held-out logs go through the recorded processing, not the default."""
-    argv = ("--cutoff-hz", "7", "--decimate", "3", "--dead-band", "0.5", "-o", tmp_path)
-    assert run(capsys, "identify", files["robot"], files["train"], *argv)[0] == 0
-    result = tmp_path / "result.json"
+    same = ("--cutoff-hz", "7", "--decimate", "3", "--dead-band", "0.5")
+    argv = (files["robot"], files["train"], "--torque-filter", "same", *same)
+    result = result_file(capsys, tmp_path / "result.json", *argv)
 
     def rows(*options: str) -> int:
         command = ("validate", files["robot"], result, files["test"], "--json", *options)
         return int(json.loads(run(capsys, *command)[1])["overall"]["prediction"]["n_rows"])
 
-    same = ("--cutoff-hz", "7", "--decimate", "3", "--dead-band", "0.5")
     assert rows() == rows(*same)
     assert rows() < rows("--dead-band", "0")
     assert rows("--decimate", "1") > 2 * rows()
@@ -463,7 +473,7 @@ def test_a_result_worse_than_the_file_is_said(capsys, tmp_path, files):
         row[2], row[4] = (repr(-float(cell)) for cell in (row[2], row[4]))
     wrong.write_text("\n".join(",".join(row) for row in rows), encoding="utf-8")
     argv = ("identify", files["robot"], files["train"], "--validate-on", wrong, "--json")
-    code, out, _ = run(capsys, *argv)
+    code, out, _ = run(capsys, *argv, *FEW_FITS, *FIXED)
     assert code == 1
     codes = [finding["code"] for finding in json.loads(out)["findings"]]
     assert "worse-than-prior" in codes
@@ -480,9 +490,10 @@ def test_the_same_log_twice_is_refused(capsys, tmp_path, files):
 @pytest.mark.parametrize("command", ["validate", "identify"])
 def test_a_test_on_the_training_log_is_a_fit(capsys, files, command):
     """validate reports a log that was used for the estimate, in words and as data."""
+    robot, train = files["robot"], files["train"]
     argv = {
-        "validate": ("validate", files["robot"], files["result"], files["train"]),
-        "identify": ("identify", files["robot"], files["train"], "--validate-on", files["train"]),
+        "validate": ("validate", robot, files["result"], train),
+        "identify": ("identify", robot, train, "--validate-on", train, *FEW_FITS, *FIXED),
     }[command]
     code, out, _ = run(capsys, *argv)
     assert code == 0
@@ -498,7 +509,7 @@ def test_the_report_does_not_call_training_data_held_out(capsys, tmp_path, files
     """The report, too, says whether a log was used for the estimate."""
     for log, words in ((files["train"], "a fit, not a test"), (files["test"], "was not used")):
         argv = ("identify", files["robot"], files["train"], "--validate-on", log, "-o", tmp_path)
-        assert run(capsys, *argv)[0] == 0
+        assert run(capsys, *argv, *FEW_FITS, *FIXED)[0] == 0
         text = (tmp_path / "report.html").read_text(encoding="utf-8")
         assert ("not used for the estimate" in text) == (log == files["test"])
         assert words in text
@@ -522,11 +533,12 @@ def test_validate_says_what_was_done_to_the_signals(capsys, files):
     assert record("--cutoff-hz", "9")["cutoff_hz"] == 9.0
 
 
-def test_a_test_is_the_same_in_both_commands(capsys, files):
+def test_a_test_is_the_same_in_both_commands(capsys, tmp_path, files):
     """identify --validate-on and validate give the same errors on the same log."""
-    argv = ("identify", files["robot"], files["train"], "--validate-on", files["test"], "--json")
-    within = json.loads(run(capsys, *argv)[1])["validation"]
-    argv = ("validate", files["robot"], files["result"], files["test"], "--json")
+    argv = (files["robot"], files["train"], "--validate-on", files["test"], *FIXED)
+    result = result_file(capsys, tmp_path / "result.json", *argv)
+    within = json.loads(result.read_text())["validation"]
+    argv = ("validate", files["robot"], result, files["test"], "--json")
     assert json.loads(run(capsys, *argv)[1]) == within
 
 
@@ -534,11 +546,11 @@ def test_a_result_states_the_joints_that_its_overlay_locked(capsys, tmp_path, fi
     """validate locks them without the overlay; for a result without the record it is needed."""
     overlay = tmp_path / "arm.toml"
     overlay.write_text("[locked]\nelbow = 0.5\n", encoding="utf-8")
-    argv = ("identify", files["robot"], files["train"], "--overlay", overlay, "-o", tmp_path)
-    code, out, _ = run(capsys, *argv)
+    argv = (files["robot"], files["train"], "--overlay", overlay, *FIXED)
+    code, out, _ = run(capsys, "identify", *argv, *FEW_FITS)
     assert code == 0
     assert "warning: log 'train': joint 'elbow' is locked or fixed" in out
-    result = tmp_path / "result.json"
+    result = result_file(capsys, tmp_path / "result.json", *argv)
     code, out, _ = run(capsys, "validate", files["robot"], result, files["test"])
     assert code in (0, 1)
     assert "elbow at 0.5" in out
@@ -553,7 +565,7 @@ def test_a_result_states_the_joints_that_its_overlay_locked(capsys, tmp_path, fi
 def test_errors_say_what_they_cover(capsys, tmp_path, files):
     """The last line and the report say how torques were filtered and how many were left out."""
     options = ("--cutoff-hz", "9", "--torque-filter", "same", "--dead-band", "tenth")
-    argv = ("--validate-on", files["test"], *options, "-o", tmp_path)
+    argv = ("--validate-on", files["test"], *options, *FEW_FITS, "-o", tmp_path)
     code, out, _ = run(capsys, "identify", files["robot"], files["train"], *argv)
     assert code == 0
     document = json.loads((tmp_path / "result.json").read_text())
@@ -564,7 +576,8 @@ def test_errors_say_what_they_cover(capsys, tmp_path, files):
     report = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert covered in report
     assert "measured, filtered" in report
-    argv = ("--torque-filter", "none", "--dead-band", "none", "-o", tmp_path)
+    options = ("--torque-filter", "none", "--dead-band", "none", "--friction-width", "0")
+    argv = ("--cutoff-hz", "9", *options, *FEW_FITS, "-o", tmp_path)
     code, out, _ = run(capsys, "identify", files["robot"], files["train"], *argv)
     assert re.search(r"ENTROPIC: relative error \S+ % \(torque not filtered\),", out)
     assert "measured, filtered" not in (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -605,7 +618,7 @@ def test_what_a_file_says_twice_is_noted(capsys, tmp_path, files):
     code, out, _ = run(capsys, "check", path)
     assert code == 0
     assert "note: link 'upper' has 2 <mass> elements" in out
-    code, out, _ = run(capsys, "identify", path, files["train"], "--json")
+    code, out, _ = run(capsys, "identify", path, files["train"], *FEW_FITS, *FIXED, "--json")
     assert code == 0
     (note,) = [f for f in json.loads(out)["findings"] if f["code"] == "robot-file"]
     assert "'upper' has 2 <mass>" in note["words"]
@@ -728,7 +741,7 @@ def test_simulate_writes_a_log_that_identify_reads(capsys, tmp_path, files):
     document = json.loads(out)
     assert document["n_samples"] == 1001
     assert document["parameters"]["elbow.fc"] == 0.9
-    code, out, _ = run(capsys, "identify", files["robot"], log, "--json")
+    code, out, _ = run(capsys, "identify", files["robot"], log, *FEW_FITS, *FIXED, "--json")
     found = {p["name"]: p["value"] for p in json.loads(out)["estimate"]["parameters"]}
     assert found["shoulder.fv"] == pytest.approx(0.5, rel=0.1)
     assert found["elbow.fc"] == pytest.approx(0.9, rel=0.1)
@@ -758,8 +771,19 @@ def test_simulate_repeats_itself(capsys, tmp_path, files):
     assert contents[0] == contents[1] != contents[2]
 
 
-def test_demo_goes_all_the_way(capsys, tmp_path):
-    """The demo writes its files and finds nearly every true parameter inside its interval."""
+def test_demo_goes_all_the_way(capsys, monkeypatch, tmp_path):
+    """The demo writes its files and finds nearly every true parameter inside its interval.
+
+    The files hold exactly what was identified, with the default options: ``identify`` gives the
+    same from them.
+    """
+    options = {}
+
+    def recording(robot, logs, **given):
+        options.update(given)
+        return identify(robot, logs, **given)
+
+    monkeypatch.setattr(import_module("steelyard.identification.identify"), "identify", recording)
     code, out, err = run(capsys, "demo", "-o", tmp_path / "demo", "--json")
     assert (code, err) == (0, "")
     document = json.loads(out)
@@ -785,13 +809,18 @@ def test_demo_goes_all_the_way(capsys, tmp_path):
     assert coverage["total"] == len(document["result"]["estimate"]["parameters"])
     assert coverage["inside"] >= 0.9 * coverage["total"]
     assert document["result"]["validation"]["overall"]["beats_prior"] is True
-    again = ("identify", tmp_path / "demo" / "arm.urdf", tmp_path / "demo" / "log.csv")
-    code, out, _ = run(
-        capsys, *again, "--validate-on", tmp_path / "demo" / "held_out.csv", "--json"
-    )
+    del options["validate_on"]
+    assert options == {"processing": Processing(), "level": 0.95}
+    folder = tmp_path / "demo"
+    (trained,) = document["result"]["record"]["runs"]
+    assert read_log(folder / "log.csv").content_hash == trained["content_sha256"]
+    written, built_in = Model(Robot.from_urdf(folder / "arm.urdf")), Model(builtin_arm())
+    assert written.hash == built_in.hash
+    assert written.prior_theta().tolist() == built_in.prior_theta().tolist()
+    argv = ("validate", folder / "arm.urdf", folder / "result.json", folder / "held_out.csv")
+    code, out, _ = run(capsys, *argv, "--json")
     assert code == 0
-    assert json.loads(out)["estimate"] == document["result"]["estimate"]
-    assert json.loads(out)["validation"]["overall"] == document["result"]["validation"]["overall"]
+    assert json.loads(out)["overall"] == document["result"]["validation"]["overall"]
 
 
 @pytest.mark.parametrize(
@@ -823,7 +852,7 @@ def test_a_narrow_terminal_gets_a_narrow_table(capsys, monkeypatch, files):
     longest = max((p["combination"] for p in combined), key=len)
     for columns, wide in (("80", False), ("200", True)):
         monkeypatch.setenv("COLUMNS", columns)
-        code, out, _ = run(capsys, "identify", files["robot"], files["train"])
+        code, out, _ = run(capsys, "identify", files["robot"], files["train"], *FEW_FITS, *FIXED)
         assert code == 0
         lines = out.splitlines()
         (head,) = [line for line in lines if line.split()[:2] == ["parameter", "value"]]
@@ -907,8 +936,9 @@ def test_a_closed_pipe_ends_quietly(files):
 
 def test_a_terminal_without_unicode_is_served(files):
     """An ASCII-only standard output gets question marks, not a traceback."""
+    argv = ("identify", files["robot"], files["train"], *FEW_FITS, *FIXED)
     done = subprocess.run(
-        [sys.executable, "-m", "steelyard", "identify", files["robot"], files["train"]],
+        [sys.executable, "-m", "steelyard", *argv],
         capture_output=True,
         env={**os.environ, "PYTHONPATH": str(SOURCES), "PYTHONIOENCODING": "ascii"},
         timeout=300,
@@ -978,7 +1008,7 @@ def test_a_defect_is_one_line_too(monkeypatch, capsys):
 def test_constraints_on_the_command_line(capsys, tmp_path):
     """Constraints on masses and on the total mass hold, and contradictions are named."""
     files = {"robot": write_arm(tmp_path), "train": write_run(tmp_path, 1, "train.csv")}
-    argv = ["identify", files["robot"], files["train"], "--resamples", "0", "--no-ranges", "--json"]
+    argv = ["identify", files["robot"], files["train"], *FEW_FITS, *FIXED, "--no-ranges", "--json"]
     code, out, _ = run(capsys, *argv, "--mass", "fore=1.9:2", "--total-mass", "3", "4")
     assert code == 0
     values = {p["name"]: p["value"] for p in json.loads(out)["standard"]["parameters"]}

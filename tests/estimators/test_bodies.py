@@ -7,6 +7,7 @@ import io
 
 import numpy as np
 import pytest
+from given_signals import FEW, GIVEN
 from small_arm import URDF, arm_log
 
 from steelyard.estimators.bodies import all_parameters, body_estimates, term_estimates
@@ -17,6 +18,7 @@ from steelyard.report._standard import cell
 from steelyard.robot.inertia import from_com
 from steelyard.robot.robot import Robot
 
+QUICK = {**FEW, "ranges": True}
 MASSES = {"upper": (3.0, 3.0001), "fore": (1.5, 4.0)}
 
 
@@ -24,7 +26,7 @@ MASSES = {"upper": (3.0, 3.0001), "fore": (1.5, 4.0)}
 def found() -> Identification:
     robot = Robot.from_urdf_text(URDF)
     known = Constraints(mass=MASSES)
-    return identify(robot, [arm_log(robot, 1)], constraints=known, n_resamples=20)
+    return identify(robot, [arm_log(robot, 1)], constraints=known, **QUICK)
 
 
 def test_bodies_are_their_standard_parameters(found):
@@ -69,7 +71,7 @@ def test_values_lie_in_their_ranges(found):
 def test_a_body_that_may_weigh_nothing_has_no_limit_on_its_centre():
     """Without a bound on the mass from below, the centre of mass is open."""
     robot = Robot.from_urdf_text(URDF)
-    free = identify(robot, [arm_log(robot, 1)], n_resamples=20)
+    free = identify(robot, [arm_log(robot, 1)], **QUICK)
     upper = body_estimates(free.model, free.estimate)[0]
     assert upper.mass.lower == pytest.approx(0.0, abs=1e-5)
     assert all(c.lower is None and c.upper is None for c in upper.com)
@@ -99,7 +101,7 @@ def test_the_table_has_every_number_once(found):
 def test_methods_without_standard_parameters_have_no_bodies(found):
     """Plain least squares gives base parameters, and nothing about bodies."""
     robot = Robot.from_urdf_text(URDF)
-    plain = identify(robot, [arm_log(robot, 1)], method="wls")
+    plain = identify(robot, [arm_log(robot, 1)], method="wls", processing=GIVEN)
     assert body_estimates(plain.model, plain.estimate) == ()
     assert all_parameters(plain.model, plain.estimate) == ()
 

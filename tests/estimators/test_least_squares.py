@@ -104,13 +104,13 @@ def coverage(world, estimator, draw, n_runs):
 
 @pytest.mark.parametrize(("estimator", "noise"), [(ols, (0.5, 0.5, 0.5)), (wls, (1.0, 0.3, 0.1))])
 def test_intervals_cover_under_white_noise(estimator, noise):
-    """With independent noise, 95 % intervals cover 93 to 97 % (200 of the 1,000 runs of the
+    """With independent noise, 95 % intervals cover 93 to 97 % (100 of the 1,000 runs of the
     coverage benchmark), and nobody is called overconfident.
     """
     world = chain_experiment(0)
     rng = np.random.default_rng(1)
     classical, _, said = coverage(
-        world, estimator, lambda: rng.normal(size=world.tau.shape) * noise, 200
+        world, estimator, lambda: rng.normal(size=world.tau.shape) * noise, 100
     )
     assert 0.93 <= classical <= 0.97
     assert said == 0.0
@@ -127,7 +127,7 @@ def test_cluster_intervals_cover_under_filtered_noise():
     def draw():
         return sosfiltfilt(low_pass, rng.normal(size=world.tau.shape), axis=0)
 
-    classical, cluster, said = coverage(world, wls, draw, 150)
+    classical, cluster, said = coverage(world, wls, draw, 75)
     assert classical < 0.8
     assert 0.90 <= cluster <= 0.98
     assert said == 1.0

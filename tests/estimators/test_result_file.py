@@ -9,6 +9,7 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from given_signals import FEW, GIVEN
 from seeds import every
 from small_arm import URDF, arm_log, true_theta
 
@@ -79,8 +80,8 @@ def test_what_the_data_leave_open_is_null(arm):
     log = arm_log(arm, 1)
     still = {key: np.zeros(len(log)) if key == ("elbow", "position") else values
              for key, values in log.signals.items()}  # fmt: skip
-    processing = Processing(still_joints="keep", cutoff_hz=10.0)
-    found = identify(arm, [replace(log, signals=still)], processing=processing)
+    few = {**FEW, "processing": replace(GIVEN, still_joints="keep"), "ranges": True}
+    found = identify(arm, [replace(log, signals=still)], **few)
     document = result_document(found.model, found.estimate)
     check_schema(document)
     open_ones = [

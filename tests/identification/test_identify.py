@@ -21,7 +21,7 @@ from steelyard.errors import (
 )
 from steelyard.estimators.least_squares import ols, wls
 from steelyard.excitation.fourier import multisine
-from steelyard.identification.identify import identify
+from steelyard.identification.identify import Identification, identify
 from steelyard.knowledge.overlay.apply import apply_overlay
 from steelyard.knowledge.overlay.model import model_of
 from steelyard.knowledge.overlay.terms import terms_from_overlay
@@ -61,6 +61,12 @@ def arm() -> Robot:
 @pytest.fixture(scope="module")
 def logs(arm: Robot) -> list[Log]:
     return [arm_log(arm, seed, name=f"run_{seed}") for seed in (1, 2)]
+
+
+@pytest.fixture(scope="module")
+def found(arm: Robot, logs: list[Log]) -> Identification:
+    """The default."""
+    return identify(arm, logs, threads=1)
 
 
 def exact_log(model: Model, theta: np.ndarray, seed: int) -> Log:
@@ -115,9 +121,8 @@ def test_the_call_is_the_composition_it_documents(arm, logs, method, estimator):
     assert found.estimate.n_rows == by_hand.n_rows
 
 
-def test_truth_lies_inside_the_intervals(arm, logs):
+def test_truth_lies_inside_the_intervals(found):
     """With noise on the torque nearly every true base parameter is inside its interval."""
-    found = identify(arm, logs)
     truth = found.estimate.base.K @ true_theta(found.model)
     inside = [
         parameter.lower <= value <= parameter.upper
@@ -174,10 +179,13 @@ def test_numbered_names_do_not_collide_with_given_ones(logs):
     assert names[:2] == ["run", "run_2"]
 
 
-def test_threads_do_not_change_the_result(arm, logs):
+def test_threads_do_not_change_the_result(arm, logs, found):
     """One and three threads give the same numbers to the last bit."""
-    one, three = (identify(arm, logs, threads=n, n_resamples=20).estimate for n in (1, 3))
-    np.testing.assert_array_equal(one.beta, three.beta)
+    three = identify(arm, logs, threads=3)
+    np.testing.assert_array_equal(found.estimate.beta, three.estimate.beta)
+    np.testing.assert_array_equal(
+        found.estimate.spread.covariance, three.estimate.spread.covariance
+    )
 
 
 OVERLAY = """
@@ -369,10 +377,10 @@ def test_a_velocity_that_contradicts_the_position_is_found(arm, logs, factor, ex
     assert found.estimate.runs[0].velocity_factors == {"elbow": pytest.approx(factor, rel=0.05)}
 
 
-def test_a_good_log_raises_no_doubt(arm, logs):
+def test_a_good_log_raises_no_doubt(found):
     """A clean experiment gives no warning about its data."""
     doubts = {"few-samples", "trimmed-away", "mostly-slow", "velocity-factor", "locked-joint-moves"}
-    assert not doubts & set(codes(identify(arm, logs)))
+    assert not doubts & set(codes(found))
 
 
 def test_few_samples_are_said_with_what_took_them(arm, logs):
@@ -498,9 +506,8 @@ def test_one_log_is_enough(arm, logs):
 @pytest.mark.parametrize("method", [None, "pullback", "feasible"])
 def test_constrained_methods_give_standard_parameters(arm, logs, method):
     """Every body of the default result is physical, exactly, with labelled intervals."""
-    found = identify(
-        arm, logs[:1], n_resamples=20, **QUICK, **({} if method is None else {"method": method})
-    )
+    chosen = {} if method is None else {"method": method}
+    found = identify(arm, logs[:1], **{**FEW, "ranges": True}, **chosen)
     assert found.estimate.method == (method or "entropic")
     # with a prior by leaving out blocks, without by resampling them
     assert found.estimate.spread.kind == ("resampling" if method == "feasible" else "cluster")

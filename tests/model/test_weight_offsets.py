@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from gantry import GANTRY, TRUE_RAM, gantry_log
+from given_signals import FEW
 from seeds import every
 
 from steelyard.identification.identify import identify
@@ -103,7 +104,7 @@ def test_nothing_that_torques_determine_is_lost(seed):
 
 def test_the_ram_of_a_gantry_has_its_weight(gantry):
     """The file says 4 kg; the force of the slide says 4.37 kg, and so does the result."""
-    quick = {"n_resamples": 40, "ranges": False, "certify": False, "compare_terms": False}
+    quick = {**FEW, "n_resamples": 40, "certify": False}
     log = gantry_log(gantry)
     found = identify(gantry, log, threads=1, **quick)
     (ram,) = [p for p in found.estimate.parameters() if p.name == "ram.m"]
