@@ -39,6 +39,11 @@ def is_one_log(given: object) -> bool:
     return isinstance(given, Log | str | os.PathLike) or is_frame(given)
 
 
+def each_log(given: LogsLike) -> Iterable[LogLike]:
+    """One log as a sequence of one, or the several as they are."""
+    return (given,) if is_one_log(given) else given  # type: ignore[return-value]
+
+
 def check_logs(given: object) -> None:
     """Refuse what cannot be logs, and paths of no file, without taking any from an iterator."""
     if isinstance(given, np.ndarray):

@@ -59,7 +59,7 @@ def describe_frame(
     name: str = "log",
     columns: Mapping[str, str] | None = None,
 ) -> LogDescription:
-    """The signals of a frame or of arrays by name; the arguments of :meth:`steelyard.Log.from_frame`.
+    """The signals of a frame or of arrays by name, as :meth:`steelyard.Log.from_frame` needs them.
 
     Values are copied. Time is a column, or the index of a pandas frame if that holds dates or
     durations or is named like a time column. Dates count from the first one.
@@ -166,7 +166,7 @@ def _array(values: Any, what: str) -> NDArray[Any]:
     """The values as an array of any type; a masked value is NaN."""
     try:
         if isinstance(values, np.ma.MaskedArray):
-            return np.asarray(values.astype(float).filled(np.nan))
+            return np.where(np.ma.getmaskarray(values), np.nan, np.ma.getdata(values))
         if _kind(values) == "M":  # with a time zone, pandas would give objects
             return np.asarray(values, dtype="datetime64[ns]")
         return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 
 from steelyard.errors import LogError
-from steelyard.logs.any_log import LogsLike, as_log, check_logs, is_one_log
+from steelyard.logs.any_log import LogsLike, as_log, check_logs, each_log
 from steelyard.logs.log import Log
 
 
@@ -39,7 +39,7 @@ def with_unique_names(logs: LogsLike) -> Iterator[Log]:
 def checked_logs(logs: LogsLike) -> Iterator[Log]:
     """One log or several, read one at a time; refuses anything else."""
     check_logs(logs)
-    for given in (logs,) if is_one_log(logs) else logs:
+    for given in each_log(logs):
         log = as_log(given)
         del given
         yield log
