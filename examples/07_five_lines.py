@@ -36,6 +36,6 @@ for name, seed in (("run", 1), ("other", 2)):
 
 found = identify("arm.urdf", "run.csv", validate_on="other.csv")
 print(found)
+print(found.summary())
 found.save("out")
-found.plot("found.png")
 print(f"wrote {found.to_urdf('identified.urdf')}")
