@@ -6,7 +6,9 @@ its class, so that no module imports another in a circle.
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Protocol, TypeVar
 
 from steelyard.certificates.certificate import Certificate
 from steelyard.diagnosis.signal_choice import SignalChoice
@@ -47,3 +49,12 @@ class FoundFields(Protocol):
 
     @property
     def findings(self) -> tuple[Finding, ...]: ...
+
+
+Found = TypeVar("Found", bound=FoundFields)
+
+
+def with_findings(found: Found, findings: Iterable[Finding]) -> Found:
+    """``found`` with more findings."""
+    estimate = replace(found.estimate, findings=(*found.findings, *findings))
+    return replace(found, estimate=estimate)  # type: ignore[type-var]

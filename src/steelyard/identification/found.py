@@ -115,7 +115,8 @@ class Identification:
     def plot(self, path: str | Path | None = None) -> Figure:
         """A figure: torques measured and predicted, errors, masses against the robot file.
 
-        path : where to save it, as PNG, SVG or PDF by its ending. Nothing is shown on a screen;
-        a notebook shows what is returned.
+        path : where to save it, as PNG, SVG or PDF by its ending.
+
+        No window opens. A notebook shows the figure after ``%matplotlib inline``.
         """
         return plotted(self, path)

@@ -17,7 +17,6 @@ from steelyard.diagnosis.fit_quality import poor_fit_findings, worse_than_file_f
 from steelyard.diagnosis.sample_warnings import sample_warnings
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
 from steelyard.errors import EstimationError, LogError
-from steelyard.estimators.estimate import Estimate
 from steelyard.estimators.estimator import DEFAULT_METHOD, EstimationOptions
 from steelyard.estimators.parallel.threads import available_threads
 from steelyard.estimators.prior_weight import MIN_GROUPS, GammaRule
@@ -32,6 +31,7 @@ from steelyard.identification._arguments import (
     refuse_own_data,
     robot_as_used,
 )
+from steelyard.identification._found_fields import with_findings as with_findings
 from steelyard.identification._issued_warnings import issue_warnings
 from steelyard.identification._term_comparison import with_term_comparison
 from steelyard.identification.found import Identification as Identification
@@ -192,7 +192,7 @@ def identify(
         findings += [*sample_warnings(regression), *file_findings(model.robot)]
         found = Identification(
             model,
-            _with_findings(estimate, findings),
+            replace(estimate, findings=(*estimate.findings, *findings)),
             regression,
             fit,
             signals=signals,
@@ -229,7 +229,7 @@ def _validated(found: Identification, logs: LogsLike) -> Identification:
         estimate.log_hashes,
     )
     findings = (*held_out.findings, *worse_than_file_findings(held_out))
-    return replace(found, validation=held_out, estimate=_with_findings(estimate, findings))
+    return with_findings(replace(found, validation=held_out), findings)
 
 
 def with_certificate(
@@ -254,14 +254,4 @@ def _certified(
     certificate, findings = prove(found.model, found.regression, found.fit)
     if progress is not None:
         progress("certificate", 1, 1)
-    estimate = _with_findings(found.estimate, findings)
-    return replace(found, certificate=certificate, estimate=estimate)
-
-
-def with_findings(found: Identification, findings: Iterable[Finding]) -> Identification:
-    """``found`` with more findings."""
-    return replace(found, estimate=_with_findings(found.estimate, findings))
-
-
-def _with_findings(estimate: Estimate, findings: Iterable[Finding]) -> Estimate:
-    return replace(estimate, findings=(*estimate.findings, *findings))
+    return with_findings(replace(found, certificate=certificate), findings)
