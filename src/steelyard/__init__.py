@@ -1,13 +1,11 @@
 """Steelyard: identify the dynamic parameters of a robot from logs of its motion and torques.
 
-    from steelyard import Robot, identify, read_log, write_outputs
+    from steelyard import identify
 
-    found = identify(
-        Robot.from_urdf("arm.urdf"), read_log("run.csv"), validate_on=read_log("other.csv")
-    )
-    for parameter in found.estimate.parameters():
-        print(parameter.name, parameter.value, parameter.lower, parameter.upper)
-    write_outputs(found, "out")
+    found = identify("arm.urdf", "run.csv", validate_on="other.csv")
+    print(found.summary())
+    found.save("out")
+    found.to_urdf("identified.urdf")
 
 Each exported name imports its module when it is first used.
 """
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from steelyard.certificates.verify import verify as verify
     from steelyard.certificates.writing import write_certificate as write_certificate
     from steelyard.errors import SteelyardError as SteelyardError
+    from steelyard.errors import SteelyardWarning as SteelyardWarning
     from steelyard.estimators.bodies import body_estimates as body_estimates
     from steelyard.estimators.estimate import Estimate as Estimate
     from steelyard.estimators.least_squares import ols as ols
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
     from steelyard.export.urdf_text import urdf_text as urdf_text
     from steelyard.findings import Finding as Finding
     from steelyard.identification.drive_gains import identify_gains as identify_gains
-    from steelyard.identification.identify import Identification as Identification
+    from steelyard.identification.found import Identification as Identification
     from steelyard.identification.identify import identify as identify
     from steelyard.identification.identify import with_certificate as with_certificate
     from steelyard.identification.identify import with_validation as with_validation
@@ -149,7 +148,7 @@ _HOME = {
     "FourierTrajectory": "excitation.fourier",
     "HeldOut": "validation.held_out",
     "Hull": "knowledge.regions",
-    "Identification": "identification.identify",
+    "Identification": "identification.found",
     "IdentifiedRobot": "export.identified_robot",
     "Joint": "robot.parts",
     "Limits": "robot.parts",
@@ -176,6 +175,7 @@ _HOME = {
     "RowMixing": "regression.row_mixing",
     "Sensors": "simulation.sensors",
     "SteelyardError": "errors",
+    "SteelyardWarning": "errors",
     "SymmetryPlane": "knowledge.regions",
     "Term": "model.terms",
     "apply_overlay": "knowledge.overlay.apply",

@@ -14,6 +14,10 @@ class SteelyardError(Exception):
     """Base of every error that Steelyard raises on purpose."""
 
 
+class SteelyardWarning(UserWarning):
+    """A finding of level "warning", issued by :func:`steelyard.identify`."""
+
+
 class RobotError(SteelyardError):
     """A robot description cannot be read, or is not a valid robot."""
 

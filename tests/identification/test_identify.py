@@ -479,14 +479,16 @@ def test_links_that_are_no_bodies_are_repeated(arm, logs):
 @pytest.mark.parametrize(
     ("robot", "given", "words"),
     [
-        ("arm.urdf", [], r"robot is needed, not the str 'arm.urdf'; Robot.from_urdf\(path\)"),
-        (None, "run.csv", r"logs are needed, not the str 'run.csv'; read_log\(path\)"),
-        (None, ["run.csv"], r"log is needed, not the str 'run.csv'; read_log\(path\)"),
-        (None, 7, "logs are needed, not a int"),
+        ("no.urdf", [], "'no.urdf' does not exist: there is no such file"),
+        (7, [], r"robot is needed, not a int; pass the path of its file, or Robot.from_urdf"),
+        (None, "run.csv", "'run.csv': no such file"),
+        (None, ["run.csv"], "'run.csv': no such file"),
+        (None, 7, r"logs are needed, not a int; pass a path, .* read_log\(path\)"),
+        (None, [7], r"a log is needed, not a int; pass a path"),
     ],
 )
 def test_misuse_says_what_to_pass(arm, robot, given, words):
-    """A path in the place of a robot or a log is refused with the call that reads it."""
+    """What is no robot or log, or a path of no file, is refused with what to pass."""
     with pytest.raises(SteelyardError, match=words):
         identify(robot or arm, given)  # type: ignore[arg-type]
 

@@ -141,8 +141,11 @@ def test_bad_arguments_are_refused_before_any_log_is_read(folder):
 
     with pytest.raises(EstimationError, match=r"level is 95.*0\.95"):
         identify(robot, unread(), level=95.0)
-    with pytest.raises(LogError, match=r"logs are needed, not .*; read_log"):
-        identify(robot, unread(), validate_on="test.csv")  # type: ignore[arg-type]
+    with pytest.raises(LogError, match=r"logs are needed, not .*read_log"):
+        identify(robot, unread(), validate_on=7)  # type: ignore[arg-type]
+    for missing in ("no_test.csv", ["no_test.csv"], (folder / "no_test.csv",)):
+        with pytest.raises(LogError, match=r"no_test.csv': no such file"):
+            identify(robot, unread(), validate_on=missing)
 
 
 def test_files_of_an_earlier_estimate_are_named(folder, found, tmp_path):

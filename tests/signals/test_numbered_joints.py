@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from robot_files import dataset
 
 from steelyard.errors import LogError
+from steelyard.logs.likely_names import map_option
 from steelyard.logs.log import Log
 from steelyard.logs.reading import read_log
-from steelyard.logs.suggestions import map_option, probable_columns
+from steelyard.logs.suggestions import probable_columns
 from steelyard.robot.parts import Joint, Link
 from steelyard.robot.robot import Robot
 from steelyard.robot.transmission import Motor, Transmission

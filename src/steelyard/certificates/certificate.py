@@ -49,6 +49,9 @@ class Certificate:
     verdict: Verification
     drawn: bool = False
 
+    def __repr__(self) -> str:
+        return f"<Certificate: {self.words}>"
+
     @property
     def value(self) -> float | None:
         """Half the sum of squared residuals in units of the noise, or None without a bound."""

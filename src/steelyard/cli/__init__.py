@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from steelyard.cli.output import one_line, print_document
 from steelyard.cli.parser import build_parser
-from steelyard.errors import SteelyardError
+from steelyard.errors import SteelyardError, SteelyardWarning
 
 BAD_INPUT, INTERRUPTED, NO_READER = 2, 130, 141
 
@@ -39,7 +40,10 @@ def run(argv: Sequence[str]) -> int:
     as_json = "--json" in argv
     try:
         arguments = build_parser().parse_args(argv)
-        return int(arguments.run(arguments))
+        with warnings.catch_warnings():
+            # every command prints its findings itself
+            warnings.simplefilter("ignore", SteelyardWarning)
+            return int(arguments.run(arguments))
     except SystemExit as stop:  # --help and --version
         return stop.code if isinstance(stop.code, int) else 0
     except SteelyardError as error:

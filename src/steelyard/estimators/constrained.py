@@ -94,6 +94,10 @@ class ConstrainedFit:
     solution: ConicSolution | None = None
     pull: Pull | None = None
 
+    def __repr__(self) -> str:
+        count = f"{len(self.theta)} parameters inside {len(self.blocks)} conditions"
+        return f"<ConstrainedFit by '{self.method}': {count}>"
+
     @property
     def weights(self) -> Array:
         """Weights (n_groups,) of the row groups."""

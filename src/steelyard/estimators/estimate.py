@@ -116,6 +116,10 @@ class Standard:
     feasible: bool = True
     com_ranges: Array | None = None
 
+    def __repr__(self) -> str:
+        kind = "feasible" if self.feasible else "not checked"
+        return f"<Standard: {len(self.theta)} parameters, {kind}>"
+
 
 @dataclass(frozen=True)
 class StandardEstimate:
@@ -179,6 +183,13 @@ class Estimate:
     standard: Standard | None = None
     held: tuple[int, ...] = ()
     data_share: Array | None = None
+
+    def __repr__(self) -> str:
+        also = "" if self.standard is None else f" and {len(self.standard.theta)} standard"
+        return (
+            f"<Estimate by '{self.method}': {len(self.beta)} base{also} parameters "
+            f"from {self.n_rows} torque values, relative error {self.relative_error:.2%}>"
+        )
 
     @property
     def spread(self) -> Spread:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -12,8 +14,9 @@ from steelyard.estimators.estimator import Estimator
 from steelyard.estimators.registry import refuse_needless_prior
 from steelyard.knowledge.overlay.apply import apply_overlay
 from steelyard.knowledge.overlay.overlay import Overlay
+from steelyard.knowledge.overlay.read_robot import read_robot
 from steelyard.knowledge.prior import Prior, RepairRule, prior_from_robot
-from steelyard.logs.log import Log
+from steelyard.logs.any_log import LogsLike
 from steelyard.logs.several import with_first_taken
 from steelyard.model.model import Model
 from steelyard.model.right_angles import with_right_angles
@@ -21,24 +24,34 @@ from steelyard.regression.regression import Regression
 from steelyard.robot.robot import Robot
 from steelyard.signals.unrecorded import lock_unrecorded
 
+RobotLike = Robot | str | os.PathLike[str]
+"""A robot, or the path of its file."""
 
-def check_robot(robot: object) -> None:
-    """Refuse what is not a robot, and say what to pass instead."""
+
+def as_robot(robot: object) -> Robot:
+    """The robot itself, or that in a URDF or MJCF file, its joint angles as written.
+
+    Refuses anything else, and says what to pass instead.
+    """
+    if isinstance(robot, Robot):
+        return robot
+    if isinstance(robot, str | os.PathLike):
+        return read_robot(Path(robot), keep_angles=True)
     if isinstance(robot, Model):
         raise RobotError("a robot is needed, not a model; pass model.robot, and terms=model.terms")
-    if not isinstance(robot, Robot):
-        raise RobotError(
-            f"a robot is needed, not {described(robot)}; Robot.from_urdf(path) reads one"
-        )
+    raise RobotError(
+        f"a robot is needed, not {described(robot)}; pass the path of its file, or "
+        "Robot.from_urdf(path)"
+    )
 
 
 def robot_as_used(
     robot: Robot,
-    logs: Log | Iterable[Log],
+    logs: LogsLike,
     overlay: Overlay | None,
     lock: Mapping[str, float] | Literal["unrecorded"] | None,
     keep_angles: bool,
-) -> tuple[Robot, Log | Iterable[Log]]:
+) -> tuple[Robot, LogsLike]:
     """The robot with overlay, locked joints and right angles, and the logs to read after that.
 
     Only for lock="unrecorded" the first log is taken from the logs, and put before the rest.

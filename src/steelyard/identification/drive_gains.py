@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError, LogError, listed
 from steelyard.findings import Finding
-from steelyard.identification._arguments import check_level, check_robot
+from steelyard.identification._arguments import RobotLike, as_robot, check_level
 from steelyard.identification._gain_fit import GainFit, fit_gains
 from steelyard.identification.runs import compress_run
 from steelyard.knowledge.overlay.model import model_of
 from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.knowledge.payload import Payload
+from steelyard.logs.any_log import LogsLike
 from steelyard.logs.log import Log
 from steelyard.logs.several import refuse_duplicates, with_unique_names
 from steelyard.model.base_map import BaseMap, base_map
@@ -106,9 +107,9 @@ class DriveGains:
 
 
 def identify_gains(
-    robot: Robot,
-    empty: Log | Iterable[Log],
-    loaded: Log | Iterable[Log],
+    robot: RobotLike,
+    empty: LogsLike,
+    loaded: LogsLike,
     payload: Payload,
     *,
     terms: Iterable[Term] | None = None,
@@ -127,7 +128,7 @@ def identify_gains(
     processing : what it leaves open is not chosen by prediction here: the torque is filtered like
         the positions, and torques below a tenth of the rms speed are left out.
     """
-    check_robot(robot)
+    robot = as_robot(robot)
     check_level(level)
     stated = model_of(robot, terms=terms, overlay=overlay)
     model = Model(with_unit_gains(stated.robot), stated.terms)

@@ -8,31 +8,33 @@ directly.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from steelyard.certificates.certificate import Certificate, prove
+from steelyard.certificates.certificate import prove
 from steelyard.diagnosis.fit_quality import poor_fit_findings, worse_than_file_findings
 from steelyard.diagnosis.sample_warnings import sample_warnings
-from steelyard.diagnosis.signal_choice import SignalChoice, choose_signals, signal_findings
+from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
 from steelyard.errors import EstimationError, LogError
-from steelyard.estimators.constrained import ConstrainedFit
-from steelyard.estimators.estimate import Estimate
 from steelyard.estimators.estimator import DEFAULT_METHOD, EstimationOptions
 from steelyard.estimators.parallel.threads import available_threads
 from steelyard.estimators.prior_weight import MIN_GROUPS, GammaRule
 from steelyard.estimators.registry import estimate_by, estimator_named
 from steelyard.findings import Finding
 from steelyard.identification._arguments import (
+    RobotLike,
+    as_robot,
     check_level,
-    check_robot,
     friction_widths,
     prior_for_method,
     refuse_own_data,
     robot_as_used,
 )
+from steelyard.identification._found_fields import with_findings as with_findings
+from steelyard.identification._issued_warnings import issue_warnings
 from steelyard.identification._term_comparison import with_term_comparison
+from steelyard.identification.found import Identification as Identification
 from steelyard.identification.runs import compressed
 from steelyard.knowledge.constraints import Constraints
 from steelyard.knowledge.overlay.constraints import constraints_from_overlay
@@ -40,60 +42,25 @@ from steelyard.knowledge.overlay.model import model_with_terms, refuse_contradic
 from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.knowledge.overlay.terms import terms_from_overlay
 from steelyard.knowledge.prior import Prior, RepairRule
-from steelyard.logs.log import Log
-from steelyard.logs.several import check_logs, with_first_taken
+from steelyard.logs.any_log import LogsLike, check_logs
+from steelyard.logs.several import with_first_taken
 from steelyard.model.model import Model
 from steelyard.model.term_kinds import Side
 from steelyard.model.terms import Term
 from steelyard.model.weight_offsets import left_out_findings
 from steelyard.model.wider import with_default_terms
 from steelyard.regression.fewer_terms import with_fewer_terms
-from steelyard.regression.regression import Regression
 from steelyard.robot.file_changes import change_findings
 from steelyard.robot.physical_links import file_findings
-from steelyard.robot.robot import Robot
-from steelyard.signals.prepare import Prepared
 from steelyard.signals.processing import Processing
-from steelyard.validation.held_out import HeldOut, validate_logs
-
-
-@dataclass(frozen=True, eq=False)
-class Identification:
-    """The result of :func:`identify`.
-
-    estimate : parameters with intervals, and all findings; its ``runs`` say how each log was
-        processed.
-    regression : the compressed data, for another estimator or for merging with more runs.
-    fit : the constrained fit of the estimate; None for methods without constraints.
-    validation : errors on the held-out logs; None if there were none.
-    certificate : proof that the estimate meets its constraints; None for methods without
-        constraints, and if nothing could be proven, which a finding reports.
-    signals : the filters and friction widths that were chosen, and how.
-    first_run : the first run that was used, for the report; None if it was not kept.
-    level : of the intervals in the files that :func:`steelyard.write_outputs` writes.
-    """
-
-    model: Model
-    estimate: Estimate
-    regression: Regression
-    fit: ConstrainedFit | None = None
-    validation: HeldOut | None = None
-    certificate: Certificate | None = None
-    signals: SignalChoice | None = None
-    first_run: Prepared | None = None
-    level: float = 0.95
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Warnings and notes about logs, estimate, validation and certificate."""
-        return self.estimate.findings
+from steelyard.validation.held_out import validate_logs
 
 
 def identify(
-    robot: Robot,
-    logs: Log | Iterable[Log],
+    robot: RobotLike,
+    logs: LogsLike,
     *,
-    validate_on: Log | Iterable[Log] = (),
+    validate_on: LogsLike = (),
     terms: Iterable[Term] | None = None,
     overlay: Overlay | None = None,
     torque: Side | None = None,
@@ -117,7 +84,9 @@ def identify(
 ) -> Identification:
     """Parameters of ``robot`` from logs of its motion and torques.
 
-    logs : one or several; each is read once, and only one at a time is kept in memory.
+    robot : a robot, or the path of its URDF or MJCF file.
+    logs : one or several; each is a path, a pandas or polars data frame, arrays by column name, or
+        a :class:`steelyard.Log`. A file is read once, and only one at a time is kept in memory.
     validate_on : held-out logs: not used for the estimate but to validate it, and read after it.
     terms : contributions to the joint torque besides the rigid bodies; by default drive inertia,
         viscous and Coulomb friction and an offset for each joint, but no offset for a slide
@@ -155,9 +124,12 @@ def identify(
         friction, for all or by joint; 0 for sign(v); "auto" chooses it on the first log.
     threads : by default as many as the machine offers; the result does not depend on it.
     progress : called with the name of the step, the number of problems solved, and their total.
+
+    Every finding of level "warning" is issued as a :class:`steelyard.SteelyardWarning`.
     """
-    check_robot(robot)
+    robot = as_robot(robot)
     check_level(level)
+    check_logs(logs)
     check_logs(validate_on)
     estimator = estimator_named(method)
     options = EstimationOptions(method, gamma, n_resamples, ranges)
@@ -220,7 +192,7 @@ def identify(
         findings += [*sample_warnings(regression), *file_findings(model.robot)]
         found = Identification(
             model,
-            _with_findings(estimate, findings),
+            replace(estimate, findings=(*estimate.findings, *findings)),
             regression,
             fit,
             signals=signals,
@@ -229,16 +201,24 @@ def identify(
         )
         held_out = with_first_taken(validate_on)
         if held_out is not None:
-            found = with_validation(found, held_out[1])
-        return with_certificate(found, progress) if certify else found
+            found = _validated(found, held_out[1])
+        found = _certified(found, progress) if certify else found
+    issue_warnings(found.findings)
+    return found
 
 
-def with_validation(found: Identification, logs: Log | Iterable[Log]) -> Identification:
+def with_validation(found: Identification, logs: LogsLike) -> Identification:
     """``found`` with its errors on logs that were not used for it.
 
     Signals are processed like those of the estimate's first run, with the same cutoff, so that
-    the errors of fit and validation are comparable.
+    the errors of fit and validation are comparable. New warnings are issued.
     """
+    validated = _validated(found, logs)
+    issue_warnings(validated.findings[len(found.findings) :])
+    return validated
+
+
+def _validated(found: Identification, logs: LogsLike) -> Identification:
     estimate = found.estimate
     held_out = validate_logs(
         found.model,
@@ -249,13 +229,24 @@ def with_validation(found: Identification, logs: Log | Iterable[Log]) -> Identif
         estimate.log_hashes,
     )
     findings = (*held_out.findings, *worse_than_file_findings(held_out))
-    return replace(found, validation=held_out, estimate=_with_findings(estimate, findings))
+    return with_findings(replace(found, validation=held_out), findings)
 
 
 def with_certificate(
     found: Identification, progress: Callable[[str, int, int], None] | None = None
 ) -> Identification:
-    """``found`` with the strongest certificate that can be made of its constrained fit."""
+    """``found`` with the strongest certificate that can be made of its constrained fit.
+
+    New warnings are issued.
+    """
+    certified = _certified(found, progress)
+    issue_warnings(certified.findings[len(found.findings) :])
+    return certified
+
+
+def _certified(
+    found: Identification, progress: Callable[[str, int, int], None] | None
+) -> Identification:
     if found.fit is None:
         return found
     if progress is not None:
@@ -263,14 +254,4 @@ def with_certificate(
     certificate, findings = prove(found.model, found.regression, found.fit)
     if progress is not None:
         progress("certificate", 1, 1)
-    estimate = _with_findings(found.estimate, findings)
-    return replace(found, certificate=certificate, estimate=estimate)
-
-
-def with_findings(found: Identification, findings: Iterable[Finding]) -> Identification:
-    """``found`` with more findings."""
-    return replace(found, estimate=_with_findings(found.estimate, findings))
-
-
-def _with_findings(estimate: Estimate, findings: Iterable[Finding]) -> Estimate:
-    return replace(estimate, findings=(*estimate.findings, *findings))
+    return with_findings(replace(found, certificate=certificate), findings)

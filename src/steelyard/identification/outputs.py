@@ -16,7 +16,7 @@ from steelyard.estimators.least_squares import channel_fits
 from steelyard.estimators.result_file import result_document, write_result
 from steelyard.export.formats import AttachedChoice
 from steelyard.export.tables import parameters_csv, standard_csv
-from steelyard.identification.identify import Identification, with_findings
+from steelyard.identification._found_fields import FoundFields, with_findings
 from steelyard.identification.robot_file import IDENTIFIED, NOT_WRITTEN, RobotFiles, robot_files
 from steelyard.report.content import JointError, Reference, Report, TorqueRun
 from steelyard.report.page import render_report
@@ -37,7 +37,7 @@ NOT_ALWAYS = ("standard_parameters", "certificate")
 
 
 def write_outputs(
-    found: Identification,
+    found: FoundFields,
     folder: str | Path,
     *,
     reference: Reference | None = None,
@@ -49,6 +49,7 @@ def write_outputs(
     Returns paths by kind: those of ``FILES``, and "identified_robot" and "joint_terms", whose
     names are made of that of the robot file.
 
+    found : a :class:`steelyard.Identification`, which has this as its method ``save``.
     folder : created if missing. reference : values that the report compares with.
     robot_file, attached : see :func:`steelyard.identification.robot_file.robot_files`. If the
         robot file cannot be written, a finding says why, and the others are written.
@@ -81,7 +82,7 @@ def write_outputs(
     return paths
 
 
-def with_robot_file_finding(found: Identification, own: RobotFiles) -> Identification:
+def with_robot_file_finding(found: Found, own: RobotFiles) -> Found:
     """``found`` with the finding why there is no robot file, if there is one, and only once."""
     if own.finding is None or any(finding.code == NOT_WRITTEN for finding in found.findings):
         return found
@@ -95,7 +96,7 @@ def leftovers(folder: str | Path, written: Collection[Path]) -> list[Path]:
     return [path for path in sometimes if path.exists() and path not in written]
 
 
-def document_of(found: Identification) -> dict[str, Any]:
+def document_of(found: FoundFields) -> dict[str, Any]:
     """The content of ``result.json``, as plain data."""
     return result_document(
         found.model,
@@ -107,7 +108,7 @@ def document_of(found: Identification) -> dict[str, Any]:
     )
 
 
-def report_of(found: Identification, *, reference: Reference | None = None) -> Report:
+def report_of(found: FoundFields, *, reference: Reference | None = None) -> Report:
     """The content of the report: on held-out data where there is some, else on the first run.
 
     reference : values to compare with, such as the true parameters of a simulated robot.
@@ -118,7 +119,7 @@ def report_of(found: Identification, *, reference: Reference | None = None) -> R
             found.estimate,
             found.level,
             run=_first_torques(found),
-            errors=training_errors(found),
+            errors=joint_errors(found),
             reference=reference,
             certificate=found.certificate,
             signals=found.signals,
@@ -129,10 +130,7 @@ def report_of(found: Identification, *, reference: Reference | None = None) -> R
         found.estimate,
         found.level,
         run=_held_out_torques(found.validation),
-        errors=tuple(
-            JointError(own.name, own.relative_error, prior.relative_error)
-            for own, prior in zip(overall.prediction.channels, overall.prior.channels, strict=True)
-        ),
+        errors=joint_errors(found),
         errors_on=found.validation.data,
         prediction=overall.prediction,
         baseline=overall.prior,
@@ -143,7 +141,18 @@ def report_of(found: Identification, *, reference: Reference | None = None) -> R
     )
 
 
-def training_errors(found: Identification) -> tuple[JointError, ...]:
+def joint_errors(found: FoundFields) -> tuple[JointError, ...]:
+    """Errors of each joint on held-out data where there is some, else on the training data."""
+    if found.validation is None:
+        return training_errors(found)
+    overall = found.validation.overall
+    return tuple(
+        JointError(own.name, own.relative_error, prior.relative_error)
+        for own, prior in zip(overall.prediction.channels, overall.prior.channels, strict=True)
+    )
+
+
+def training_errors(found: FoundFields) -> tuple[JointError, ...]:
     """Errors of the estimate and the file's inertials on the training data, from its factors."""
     prior_beta = found.estimate.base.K @ found.model.prior_theta()
     priors = channel_fits(found.regression, prior_beta, np.ones(len(found.regression.groups)))
@@ -153,7 +162,7 @@ def training_errors(found: Identification) -> tuple[JointError, ...]:
     )
 
 
-def _first_torques(found: Identification) -> TorqueRun | None:
+def _first_torques(found: FoundFields) -> TorqueRun | None:
     """The torques of the first run, if it was kept, and those that the estimate predicts."""
     run = found.first_run
     if run is None:

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
+from steelyard._files.access import refuse_overwriting, whole_file
 from steelyard._files.xml import read_file
 from steelyard.certificates.files import CertifiedFile, certified_file
-from steelyard.errors import ModelError, RobotError, SteelyardError, shown_path
+from steelyard.errors import (
+    EstimationError,
+    ModelError,
+    ResultError,
+    RobotError,
+    SteelyardError,
+    shown_path,
+)
 from steelyard.export.formats import JOINTS_SUFFIX, AttachedChoice, joints_json, spread_robot
 from steelyard.export.identified_robot import IdentifiedRobot
 from steelyard.export.identified_urdf import identified_urdf
 from steelyard.export.robot_file import RobotFile
 from steelyard.findings import Finding
-from steelyard.identification.identify import Identification
+from steelyard.identification._found_fields import FoundFields
 
 NOT_WRITTEN = "robot-file-not-written"
 """Code of the finding that says why there is no robot file."""
@@ -41,7 +50,7 @@ class RobotFiles:
 
 
 def robot_files(
-    found: Identification,
+    found: FoundFields,
     *,
     robot_file: str | Path | None = None,
     attached: AttachedChoice = "keep",
@@ -58,10 +67,9 @@ def robot_files(
     if standard is None or not standard.feasible:
         return RobotFiles()
     path = found.model.robot.source if robot_file is None else robot_file
-    if path is None:  # a text, or a table: a writer of new files belongs here
-        words = "no robot file is written: the robot was not read from a file"
-        return RobotFiles(finding=Finding("info", NOT_WRITTEN, words))
     try:
+        if path is None:
+            return _new_file(spread_robot(found.model, standard.theta, attached))
         file = _same_file(found, Path(path))
         identified = spread_robot(found.model, standard.theta, attached)
         return _rendered(identified, file)
@@ -76,7 +84,66 @@ def file_names(path: str | Path) -> dict[FileKind, str]:
     return {"identified_robot": stem + Path(path).suffix, "joint_terms": stem + JOINTS_SUFFIX}
 
 
-def _same_file(found: Identification, path: Path) -> RobotFile:
+def write_robot_file(
+    found: FoundFields,
+    path: str | Path,
+    to: Literal["urdf", "mjcf"],
+    *,
+    attached: AttachedChoice = "keep",
+) -> Path:
+    """The robot with the identified parameters as a URDF or MJCF file; returns its path.
+
+    A robot that was read from a file of this format is written by editing that file. Any other
+    robot becomes a new file, without shapes.
+
+    Raises an error, and writes nothing, for a method without physical standard parameters, for a
+    link that would not be physical, for a robot file that has changed, and for its own path.
+    """
+    standard = found.estimate.standard
+    if standard is None or not standard.feasible:
+        raise EstimationError(
+            f"the method '{found.estimate.method}' gives no physical mass, centre of mass and "
+            "inertia of each link, which a robot file needs; identify with the default method"
+        )
+    identified = spread_robot(found.model, standard.theta, attached)
+    source = found.model.robot.source
+    if source is not None:
+        refuse_overwriting([Path(path)], [Path(source)], ResultError)
+    data = None
+    if source is not None and Path(source).exists():
+        file = _same_file(found, Path(source))
+        data = _written(identified, file) if file.format == to else None
+    with whole_file(path, ResultError) as stream:
+        stream.write(_new_text(identified, to) if data is None else data)
+    return Path(path)
+
+
+def _new_text(identified: IdentifiedRobot, to: Literal["urdf", "mjcf"]) -> bytes:
+    """A new file of links, joints, inertials and joint terms, without shapes."""
+    if to == "mjcf":
+        from steelyard.export.mjcf_text import mjcf_text
+
+        return mjcf_text(identified).encode()
+    from steelyard.export.urdf_text import urdf_text
+
+    return urdf_text(identified).encode()
+
+
+def _new_file(identified: IdentifiedRobot) -> RobotFiles:
+    """A new URDF of a robot that was not read from a file, such as a Denavit-Hartenberg table."""
+    name = re.sub(r"[^\w.-]+", "_", identified.robot.name) or "robot"
+    names = file_names(f"{name}.urdf")
+    data = _new_text(identified, "urdf")
+    words = (
+        f"the robot was not read from a file: {names['identified_robot']} is a new URDF of its "
+        "links, joints and inertials, without shapes"
+    )
+    return replace(
+        _contents(names, identified, data, "urdf"), finding=Finding("info", "new-robot-file", words)
+    )
+
+
+def _same_file(found: FoundFields, path: Path) -> RobotFile:
     data = read_file(path)
     known = found.model.robot.source_sha256
     if known is not None and sha256(data).hexdigest() != known:
@@ -85,16 +152,19 @@ def _same_file(found: Identification, path: Path) -> RobotFile:
 
 
 def _rendered(identified: IdentifiedRobot, file: RobotFile) -> RobotFiles:
-    names = file_names(file.path)
-    data = _written(identified, file)
-    certified = certified_file(names["identified_robot"], data, file.format)
+    return _contents(file_names(file.path), identified, _written(identified, file), file.format)
+
+
+def _contents(
+    names: Mapping[FileKind, str], identified: IdentifiedRobot, data: bytes, format_name: str
+) -> RobotFiles:
     joints = joints_json(identified, names["identified_robot"], data)
     return RobotFiles(
         {
             "identified_robot": (names["identified_robot"], data),
             "joint_terms": (names["joint_terms"], joints),
         },
-        certified,
+        certified_file(names["identified_robot"], data, format_name),
     )
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from steelyard.errors import LogError
 from steelyard.findings import Finding
-from steelyard.logs.log import Log
+from steelyard.logs.any_log import LogsLike
 from steelyard.logs.several import refuse_duplicates, with_unique_names
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
@@ -36,7 +35,7 @@ class CompressedLogs:
 def compressed(
     model: Model,
     wide: Model,
-    logs: Log | Iterable[Log],
+    logs: LogsLike,
     processing: Processing,
     threads: int,
     *,

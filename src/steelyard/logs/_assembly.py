@@ -1,4 +1,4 @@
-"""A log from the columns that a reader has found."""
+"""The description of a log from the columns that a reader has found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, shown
 from steelyard.logs.columns import LogColumn
-from steelyard.logs.log import Key, Log
+from steelyard.logs.description import Key, LogDescription
 
 Array = NDArray[np.float64]
 
@@ -17,14 +17,15 @@ Array = NDArray[np.float64]
 def assemble(
     found: Iterable[tuple[str, LogColumn, Array]],
     name: str,
-    source: str,
+    source: str | None,
     ignored: tuple[str, ...],
-) -> Log:
-    """The log of these columns: names in the file, what they hold, and values as in the file.
+) -> LogDescription:
+    """The content of these columns: names in the file, what they hold, and values as in the file.
 
     A stamp in seconds and nanoseconds counts from its first second, since the time since 1970
     is too large a number to keep nanoseconds.
     """
+    where = f"log '{name}'" if source is None else f"'{source}'"
     times: dict[str, Array] = {}
     signals: dict[Key, Array] = {}
     units: dict[Key, str] = {}
@@ -40,7 +41,7 @@ def assemble(
         key = (column.joint, column.quantity)
         if key in signals:
             raise LogError(
-                f"'{source}': {shown(columns[key])} and {shown(title)} both give the "
+                f"{where}: {shown(columns[key])} and {shown(title)} both give the "
                 f"{column.quantity} of {shown(column.joint)}"
             )
         signals[key], columns[key] = scaled, title
@@ -48,6 +49,6 @@ def assemble(
             units[key] = column.unit
     parts = list(times.values())
     if len({len(part) for part in parts}) > 1:
-        raise LogError(f"'{source}': seconds and nanoseconds have different numbers of samples")
+        raise LogError(f"{where}: seconds and nanoseconds have different numbers of samples")
     time = np.sum(parts, axis=0) if len(parts) > 1 else parts[0]
-    return Log(time, signals, name, source, units, ignored, columns)
+    return LogDescription(time, signals, name, source, units, ignored, columns)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.errors import LogError, did_you_mean, quoted_list, shown
 from steelyard.logs.columns import QUANTITIES, TIME_NAMES, LogColumn, parse_column
+from steelyard.logs.likely_names import likely_quantity, map_option
 from steelyard.logs.renaming import NamedColumn, renamed
-from steelyard.logs.suggestions import likely_quantity, map_option
 
 Columns = tuple[LogColumn | None, ...]
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from steelyard.errors import LogError, quoted_list
+from steelyard.errors import LogError, described, listed, quoted_list, shown
 from steelyard.logs.columns import QUANTITIES
+from steelyard.logs.description import Key, LogDescription
+from steelyard.logs.frames import FrameLike, describe_frame
 
 Array = NDArray[np.float64]
-Key = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +70,60 @@ class Log:
         object.__setattr__(self, "ignored", tuple(self.ignored))
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
 
+    @staticmethod
+    def from_description(content: LogDescription) -> Log:
+        """The log that a reader describes."""
+        return Log(**{entry.name: getattr(content, entry.name) for entry in fields(content)})
+
+    @staticmethod
+    def from_frame(
+        frame: FrameLike | Mapping[str, ArrayLike],
+        *,
+        name: str = "log",
+        columns: Mapping[str, str] | None = None,
+    ) -> Log:
+        """The log in a pandas or polars data frame, or in arrays by column name.
+
+        Columns are named as in the header of a CSV file: ``time``, ``elbow.position[deg]``,
+        ``elbow.torque``. Time may also be the index of a pandas frame. The frame is not changed.
+
+        columns : which column holds which signal, for names that are not recognised:
+            ``{"elbow.position[deg]": "PosElbow"}``.
+        """
+        return Log.from_description(describe_frame(frame, name, columns))
+
+    @staticmethod
+    def from_arrays(
+        time: ArrayLike,
+        q: ArrayLike,
+        tau: ArrayLike,
+        *,
+        joints: Sequence[str],
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        name: str = "log",
+    ) -> Log:
+        """The log of arrays (n_samples, n_joints), copied; NaN where nothing was measured.
+
+        time : (n_samples,) s. q, v, a : positions, and velocities and accelerations if they were
+            measured, in rad or m. tau : torques in N m, or forces in N.
+        joints : the name of each column's joint, such as ``robot.joint_names``.
+        """
+        where = f"log '{name}'"
+        given = {"position": q, "velocity": v, "acceleration": a, "torque": tau}
+        signals: dict[Key, Array] = {}
+        names = _joint_names(joints, where)
+        for quantity, values in given.items():
+            if values is not None:
+                table = _table(values, len(names), f"{where}: {quantity}")
+                signals |= {(joint, quantity): table[:, k] for k, joint in enumerate(names)}
+        return Log(np.array(time), signals, name)
+
+    def __repr__(self) -> str:
+        count = f"{len(self)} samples in {self.duration_s:.6g} s"
+        found = list(dict.fromkeys(quantity for _, quantity in self.signals))
+        return f"<Log '{self.name}': {count}; {', '.join(found)} of {listed(self.joints)}>"
+
     def __len__(self) -> int:
         return len(self.time)
 
@@ -119,6 +174,32 @@ def _bytes(values: Array) -> bytes:
     """The samples as bytes, the same on every machine: one form of NaN, and no -0.0."""
     plain = np.where(np.isnan(values), np.nan, values + 0.0)
     return plain.astype("<f8").tobytes()
+
+
+def _joint_names(joints: Sequence[str], where: str) -> tuple[str, ...]:
+    if isinstance(joints, str) or not all(isinstance(joint, str) for joint in joints):
+        raise LogError(f"{where}: joints must be a list of names, not {described(joints)}")
+    double = [joint for k, joint in enumerate(joints) if joint in joints[:k]]
+    if double:
+        raise LogError(f"{where}: joint {shown(double[0])} is named twice")
+    return tuple(joints)
+
+
+def _table(values: ArrayLike, n_joints: int, what: str) -> Array:
+    """A copy of the columns of all joints."""
+    try:
+        table = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise LogError(f"{what} is not an array of numbers") from None
+    if table.ndim == 1 and n_joints == 1:
+        table = table[:, None]
+    if table.ndim != 2 or table.shape[1] != n_joints:
+        turned = "; are its rows and columns exchanged?" if table.shape[:1] == (n_joints,) else ""
+        raise LogError(
+            f"{what} has shape {table.shape}; (n_samples, {n_joints}) is needed, one column per "
+            f"joint{turned}"
+        )
+    return table
 
 
 def _read_only(values: object, what: str) -> Array:

@@ -61,7 +61,7 @@ def read_csv(path: Path, name: str, columns: ColumnNames | None = None) -> Log:
         for title, column, values in zip(names, found, table.T, strict=True)
         if column is not None
     )
-    return assemble(used, name, str(path), ignored)
+    return Log.from_description(assemble(used, name, str(path), ignored))
 
 
 class _Capped(io.RawIOBase):

@@ -73,7 +73,7 @@ def _from_columns(
     found, ignored = parse_header(list(members), archive.where, columns)
     used = {key: one for key, one in zip(members, found, strict=True) if one is not None}
     _check_total([members[key] for key in used], archive.where)
-    return assemble(_single(archive, used), name, source, ignored)
+    return Log.from_description(assemble(_single(archive, used), name, source, ignored))
 
 
 def _single(
@@ -111,10 +111,10 @@ def _from_tables(
         for one in tables:
             yield from _of_table(archive, one, joints)
 
-    log = assemble(all_columns(), name, source, ignored)
+    content = assemble(all_columns(), name, source, ignored)
     # a joint of a table has no array of its own
     own = {(column.joint, column.quantity): key for key, column in used.items() if column.joint}
-    return replace(log, columns=own)
+    return Log.from_description(replace(content, columns=own))
 
 
 def _of_table(

@@ -24,6 +24,13 @@ def read_log(path: str | Path, name: str | None = None, columns: ColumnNames | N
     """
     check_column_names(columns)
     path = Path(path)
+    extension = check_path(path)
+    name = name or path.name[: -len(extension)] or path.name
+    return READERS[extension](path, name, columns)
+
+
+def check_path(path: Path) -> str:
+    """Refuse what is not a log file by name, kind and size; returns its extension."""
     where = f"'{path}'"
     try:
         if not path.exists():
@@ -43,5 +50,4 @@ def read_log(path: str | Path, name: str | None = None, columns: ColumnNames | N
         raise LogError(
             f"{where}: has {size_words(size)}; at most {size_words(MAX_FILE_BYTES)} are read"
         )
-    name = name or path.name[: -len(extension)] or path.name
-    return READERS[extension](path, name, columns)
+    return extension

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
-from steelyard.errors import LogError, described
+from steelyard.errors import LogError
+from steelyard.logs.any_log import LogsLike, as_log, check_logs, each_log
 from steelyard.logs.log import Log
 
 
@@ -21,7 +22,7 @@ def refuse_duplicates(log: Log, seen: dict[str, str]) -> None:
     seen[log.content_hash] = words
 
 
-def with_unique_names(logs: Log | Iterable[Log]) -> Iterator[Log]:
+def with_unique_names(logs: LogsLike) -> Iterator[Log]:
     """The logs, with numbers added to repeated names: run, run_2, run_3."""
     taken: set[str] = set()
     for log in checked_logs(logs):
@@ -35,17 +36,17 @@ def with_unique_names(logs: Log | Iterable[Log]) -> Iterator[Log]:
         del log  # free its memory before the next one is read
 
 
-def checked_logs(logs: Log | Iterable[Log]) -> Iterator[Log]:
-    """One log or several, one at a time; refuses anything else."""
+def checked_logs(logs: LogsLike) -> Iterator[Log]:
+    """One log or several, read one at a time; refuses anything else."""
     check_logs(logs)
-    for log in (logs,) if isinstance(logs, Log) else logs:
-        if not isinstance(log, Log):
-            raise LogError(f"a log is needed, not {described(log)}; read_log(path) reads one")
+    for given in each_log(logs):
+        log = as_log(given)
+        del given
         yield log
         del log  # free its memory before the next one is read
 
 
-def with_first_taken(logs: Log | Iterable[Log]) -> tuple[Log, Iterator[Log]] | None:
+def with_first_taken(logs: LogsLike) -> tuple[Log, Iterator[Log]] | None:
     """The first log, and all of them; None where there are none.
 
     Only the first is taken from an iterator.
@@ -53,9 +54,3 @@ def with_first_taken(logs: Log | Iterable[Log]) -> tuple[Log, Iterator[Log]] | N
     rest = checked_logs(logs)
     first = next(rest, None)
     return None if first is None else (first, chain((first,), rest))
-
-
-def check_logs(logs: object) -> None:
-    """Refuse what cannot be logs, without taking any from an iterator."""
-    if isinstance(logs, str | bytes) or not isinstance(logs, Log | Iterable):
-        raise LogError(f"logs are needed, not {described(logs)}; read_log(path) reads one")

@@ -2,50 +2,19 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher, get_close_matches
+from difflib import SequenceMatcher
 
-from steelyard.errors import LONGEST_TEXT, is_name, shown
-from steelyard.logs.columns import QUANTITY_OF, split_unit
-from steelyard.logs.foreign_names import AMBIGUOUS
-from steelyard.logs.log import Key, Log
-
-LIKENESS = 0.75
-"""Share of letters in common from which two names of joints are taken for the same."""
+from steelyard.errors import shown
+from steelyard.logs.columns import split_unit
+from steelyard.logs.description import Key
+from steelyard.logs.likely_names import LIKENESS, WORD, Candidate, as_signal, letters_of, map_option
+from steelyard.logs.log import Log
 
 MOST_COLUMNS = 1000
 """Comparing names takes time for each, and a hostile file may have very many."""
 
 MOST_OPTIONS = 4
-
-WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-NO_NAMES = ("joint", "jnt", "axis")
-QUANTITY_WORDS = [word for word in QUANTITY_OF if word not in AMBIGUOUS]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A column that is not used, as it may be read: the letters of a joint, and a quantity."""
-
-    column: str
-    letters: str
-    quantity: str
-
-
-def map_option(signal: str, column: str) -> str:
-    """The option that takes ``column`` as ``signal``, as it is typed in a shell."""
-    if not is_name(column):
-        column = "COLUMN"
-    return f"--map {shlex.quote(f'{signal}={column}')}"
-
-
-def likely_quantity(column: str) -> str | None:
-    """The quantity of which a column that is not recognised may be; None if nothing tells."""
-    found = _as_signal(column)
-    return None if found is None else found.quantity
 
 
 def probable_columns(log: Log, lacking: Sequence[Key], used: Collection[str]) -> dict[Key, str]:
@@ -56,7 +25,7 @@ def probable_columns(log: Log, lacking: Sequence[Key], used: Collection[str]) ->
     candidates = _candidates(log, used)
     likeness: dict[tuple[Key, str], float] = {}
     for key in lacking:
-        letters = _letters(WORD.findall(key[0]))
+        letters = letters_of(WORD.findall(key[0]))
         for one in candidates:
             if one.quantity == key[1]:
                 share = _likeness(letters, one.letters)
@@ -110,31 +79,9 @@ def _candidates(log: Log, used: Collection[str]) -> list[Candidate]:
     candidates = []
     for (joint, quantity), column in list(log.columns.items())[:MOST_COLUMNS]:
         if joint not in used:
-            candidates.append(Candidate(column, _letters(WORD.findall(joint)), quantity))
-    candidates += [one for name in log.ignored[:MOST_COLUMNS] if (one := _as_signal(name))]
+            candidates.append(Candidate(column, letters_of(WORD.findall(joint)), quantity))
+    candidates += [one for name in log.ignored[:MOST_COLUMNS] if (one := as_signal(name))]
     return candidates
-
-
-def _as_signal(column: str) -> Candidate | None:
-    """A column that is not recognised, if its last or first word nearly is a quantity."""
-    words = WORD.findall(split_unit(column)[0][:LONGEST_TEXT])
-    for word, others in ((words[-1:], words[:-1]), (words[:1], words[1:])):
-        quantity = _quantity(word[0].lower()) if word and others else None
-        if quantity is not None:
-            return Candidate(column, _letters(others), quantity)
-    return None
-
-
-def _quantity(word: str) -> str | None:
-    """The quantity that a word means, also where a letter is wrong."""
-    close = get_close_matches(word, QUANTITY_WORDS, n=1, cutoff=LIKENESS)
-    return QUANTITY_OF[close[0]] if close else None
-
-
-def _letters(words: Sequence[str]) -> str:
-    """The letters and digits of a joint's name, without words that many names have."""
-    lower = [word.lower() for word in words]
-    return "".join([word for word in lower if word not in NO_NAMES] or lower)[:LONGEST_TEXT]
 
 
 def _likeness(one: str, other: str) -> float:

@@ -55,6 +55,9 @@ class BaseMap:
     sequence: tuple[int, ...]
     model_hash: str
 
+    def __repr__(self) -> str:
+        return f"<BaseMap: {self.rank} base parameters of {len(self.columns)} parameters>"
+
     @property
     def rank(self) -> int:
         """Number of base parameters."""

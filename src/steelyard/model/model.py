@@ -69,6 +69,11 @@ class Model:
         object.__setattr__(self, "terms", chosen)
         self._check_terms()
 
+    def __repr__(self) -> str:
+        kinds = listed(dict.fromkeys(term.kind for term in self.terms))
+        count = f"{len(self.columns)} parameters of {len(self.mechanism.bodies)} bodies"
+        return f"<Model of '{self.robot.name}': {count}; terms: {kinds}>"
+
     def _check_terms(self) -> None:
         free = set(self.robot.joint_names)
         seen: set[str] = set()

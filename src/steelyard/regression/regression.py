@@ -61,6 +61,13 @@ class Regression:
     runs: tuple[RunRecord, ...] = ()
     extra: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        runs = listed(dict.fromkeys(run for run, _ in self.keys))
+        return (
+            f"<Regression: {self.n_rows} torque values of {len(self.groups)} channels on "
+            f"{self.base.rank} base parameters, in {len(self.keys)} time blocks of {runs}>"
+        )
+
     @property
     def model_hash(self) -> str:
         """Hash of the model whose regressor this is."""

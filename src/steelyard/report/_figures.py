@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,19 +44,25 @@ def torque_figure(title: str, unit: str, time: Array, measured: Array, predicted
     """Measured and predicted torque and their difference over time, all (n_samples,)."""
 
     def draw(figure: Any) -> None:
-        axes = figure.add_subplot()
-        shown = shown_rows(time)
-        t, tau, model = time[shown], measured[shown], predicted[shown]
-        axes.axhline(0.0, color="#999999", linewidth=0.5)
-        axes.plot(t, tau - model, color=RESIDUAL, linewidth=0.7)
-        axes.plot(t, tau, color=MEASURED, linewidth=2.4, alpha=0.6)
-        axes.plot(t, model, color=PREDICTED, linewidth=0.9)
-        axes.set_title(_label(title), loc="left", fontsize=9, fontweight="bold", parse_math=False)
-        axes.set_ylabel(unit)
-        axes.set_xlabel("s", loc="right", labelpad=-2)
-        axes.margins(x=0.0)
+        draw_torques(figure.add_subplot(), title, unit, time, measured, predicted)
 
     return _svg(draw, 5.4, 2.1)
+
+
+def draw_torques(
+    axes: Any, title: str, unit: str, time: Array, measured: Array, predicted: Array
+) -> None:
+    """The curves of one joint on axes."""
+    shown = shown_rows(time)
+    t, tau, model = time[shown], measured[shown], predicted[shown]
+    axes.axhline(0.0, color="#999999", linewidth=0.5)
+    axes.plot(t, tau - model, color=RESIDUAL, linewidth=0.7)
+    axes.plot(t, tau, color=MEASURED, linewidth=2.4, alpha=0.6)
+    axes.plot(t, model, color=PREDICTED, linewidth=0.9)
+    axes.set_title(label_of(title), loc="left", fontsize=9, fontweight="bold", parse_math=False)
+    axes.set_ylabel(unit)
+    axes.set_xlabel("s", loc="right", labelpad=-2)
+    axes.margins(x=0.0)
 
 
 def error_figure(
@@ -67,24 +74,30 @@ def error_figure(
     """
 
     def draw(figure: Any) -> None:
-        axes = figure.add_subplot()
-        rows = np.arange(len(joints))[::-1]
-        ours = 100.0 * np.array(identified, dtype=float)
-        files = 100.0 * np.array([np.nan if p is None else p for p in prior], dtype=float)
-        axes.axvline(100.0, color="#999999", linewidth=1.2)
-        axes.hlines(rows, ours, files, color="#bbbbbb", linewidth=1.0)
-        axes.plot(files, rows, "D", color="none", markeredgecolor=RESIDUAL, markersize=5.5)
-        axes.plot(ours, rows, "o", color=PREDICTED, markersize=6)
-        axes.set_xscale("log")
-        known = np.concatenate([ours, files, [100.0]])
-        known = known[np.isfinite(known) & (known > 0.0)]
-        axes.set_xlim(0.7 * known.min(), 1.4 * known.max())
-        axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-        axes.xaxis.set_minor_formatter("")
-        _name_rows(axes, rows, joints)
-        axes.set_xlabel("relative error, % of the torque (zero model: 100 %)")
+        draw_errors(figure.add_subplot(), joints, identified, prior)
 
     return _svg(draw, 8.0, 0.9 + 0.27 * len(joints))
+
+
+def draw_errors(
+    axes: Any, joints: Sequence[str], identified: Sequence[float], prior: Sequence[float | None]
+) -> None:
+    """The errors of all joints on axes."""
+    rows = np.arange(len(joints))[::-1]
+    ours = 100.0 * np.array(identified, dtype=float)
+    files = 100.0 * np.array([np.nan if p is None else p for p in prior], dtype=float)
+    axes.axvline(100.0, color="#999999", linewidth=1.2)
+    axes.hlines(rows, ours, files, color="#bbbbbb", linewidth=1.0)
+    axes.plot(files, rows, "D", color="none", markeredgecolor=RESIDUAL, markersize=5.5)
+    axes.plot(ours, rows, "o", color=PREDICTED, markersize=6)
+    axes.set_xscale("log")
+    known = np.concatenate([ours, files, [100.0]])
+    known = known[np.isfinite(known) & (known > 0.0)]
+    axes.set_xlim(0.7 * known.min(), 1.4 * known.max())
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    axes.xaxis.set_minor_formatter("")
+    _name_rows(axes, rows, joints)
+    axes.set_xlabel("relative error, % of the torque (zero model: 100 %)")
 
 
 @dataclass(frozen=True)
@@ -106,21 +119,25 @@ def mass_figure(masses: Sequence[Interval]) -> str:
     """Masses (kg) of bodies on a logarithmic axis; an arrow where the range extends to zero."""
 
     def draw(figure: Any) -> None:
-        axes = figure.add_subplot()
-        rows = np.arange(len(masses))[::-1]
-        shown = [m.value for m in masses] + [m.reference for m in masses if m.reference]
-        left = 0.3 * min(x for x in shown if x > 0.0)
-        ends = [m.upper for m in masses if m.upper is not None and np.isfinite(m.upper)]
-        right = 1.5 * max([*shown, *ends])
-        axes.set_xscale("log")
-        axes.set_xlim(left, right)
-        _draw_intervals(axes, rows, masses, left, right)
-        axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-        axes.xaxis.set_minor_formatter("")
-        _name_rows(axes, rows, [m.label for m in masses])
-        axes.set_xlabel("mass, kg")
+        draw_masses(figure.add_subplot(), masses)
 
     return _svg(draw, 8.0, 0.9 + 0.27 * len(masses))
+
+
+def draw_masses(axes: Any, masses: Sequence[Interval]) -> None:
+    """The masses of all bodies on axes."""
+    rows = np.arange(len(masses))[::-1]
+    shown = [m.value for m in masses] + [m.reference for m in masses if m.reference]
+    left = 0.3 * min(x for x in shown if x > 0.0)
+    ends = [m.upper for m in masses if m.upper is not None and np.isfinite(m.upper)]
+    right = 1.5 * max([*shown, *ends])
+    axes.set_xscale("log")
+    axes.set_xlim(left, right)
+    _draw_intervals(axes, rows, masses, left, right)
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    axes.xaxis.set_minor_formatter("")
+    _name_rows(axes, rows, [m.label for m in masses])
+    axes.set_xlabel("mass, kg")
 
 
 def prior_figure(
@@ -182,7 +199,7 @@ def term_figure(
             own_rows = np.array([rows[i.label] for i in intervals])
             _draw_intervals(axes, own_rows, intervals, left, right)
             _name_rows(axes, np.array(list(rows.values())), owners if k % across == 0 else None)
-            axes.set_title(f"{_label(symbol)}, {unit}", loc="left", fontsize=9, parse_math=False)
+            axes.set_title(f"{label_of(symbol)}, {unit}", loc="left", fontsize=9, parse_math=False)
             axes.xaxis.set_major_locator(_few_ticks())
 
     return _svg(draw, 10.0, down * (0.8 + 0.27 * len(owners)))
@@ -216,7 +233,7 @@ def _draw_intervals(
 
 def _name_rows(axes: Any, rows: NDArray[np.int64], names: Sequence[str] | None) -> None:
     axes.set_ylim(-0.7, len(rows) - 0.3)
-    labels = [""] * len(rows) if names is None else [_label(name) for name in names]
+    labels = [""] * len(rows) if names is None else [label_of(name) for name in names]
     axes.set_yticks(rows, labels=labels)
     for label in axes.get_yticklabels():
         label.set_parse_math(False)
@@ -231,7 +248,8 @@ def shown_rows(time: Array) -> slice:
     return slice(0, stop, max(1, stop // MOST_POINTS))
 
 
-def _label(name: str) -> str:
+def label_of(name: str) -> str:
+    """A name as a figure shows it, cut to a readable length."""
     return name if len(name) <= LONGEST_LABEL else name[: LONGEST_LABEL - 1] + "…"
 
 
@@ -242,11 +260,17 @@ def _svg(draw: Any, width: float, height: float) -> str:
     from matplotlib.figure import Figure
 
     stream = io.StringIO()
-    with matplotlib.rc_context(STYLE), warnings.catch_warnings():
-        # characters that the font lacks become boxes; that needs no warning
-        warnings.filterwarnings("ignore", message=r"Glyph .* missing", category=UserWarning)
+    with matplotlib.rc_context(STYLE), quiet_about_glyphs():
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasSVG(figure)
         draw(figure)
         figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
     return stream.getvalue()
+
+
+@contextmanager
+def quiet_about_glyphs() -> Iterator[None]:
+    """Characters that the font lacks become boxes; that needs no warning."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing", category=UserWarning)
+        yield

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from steelyard.estimators.bodies import BodyEstimate, body_estimates, term_estimates
-from steelyard.estimators.estimate import StandardEstimate
 from steelyard.report import _figures
 from steelyard.report._figures import Interval
+from steelyard.report.cells import Cell, cell
 from steelyard.report.content import Report
-from steelyard.report.numbers import significant, with_half_width
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A parameter as a table shows it."""
-
-    name: str
-    unit: str
-    value: str
-    interval: str
-    kind: str
-    at_boundary: bool
 
 
 @dataclass(frozen=True)
@@ -36,29 +22,6 @@ class BodyRow:
     inertia_com: tuple[Cell, ...]
     parameters: tuple[Cell, ...]
     at_boundary: bool
-
-
-def cell(parameter: StandardEstimate) -> Cell:
-    """The texts of one parameter."""
-    lower, upper = parameter.lower, parameter.upper
-    known = lower is not None and upper is not None and math.isfinite(upper - lower)
-    value, interval = significant(parameter.value), ""
-    if known and parameter.interval_kind == "confidence":
-        value, half = with_half_width(parameter.value, 0.5 * (upper - lower))  # type: ignore[operator]
-        interval = f"± {half}"
-    elif known:
-        size = max(abs(lower), abs(upper))  # type: ignore[arg-type]
-        # the solver returns a small number instead of zero
-        ends = (significant(0.0 if abs(x) < 1e-7 * size else x, 3) for x in (lower, upper))  # type: ignore[arg-type]
-        interval = " to ".join(ends)
-    return Cell(
-        parameter.name,
-        parameter.unit,
-        value,
-        interval,
-        parameter.interval_kind,
-        parameter.at_boundary,
-    )
 
 
 def body_rows(report: Report) -> list[BodyRow]:
@@ -90,6 +53,12 @@ def term_table(report: Report) -> tuple[list[str], list[tuple[str, list[Cell | N
 
 def mass_figure(report: Report) -> str | None:
     """SVG of the masses against those of the robot file."""
+    masses = mass_intervals(report)
+    return _figures.mass_figure(masses) if masses else None
+
+
+def mass_intervals(report: Report) -> list[Interval]:
+    """The mass of each body with its interval, and that of the robot file."""
     stated = dict(zip(report.model.column_names, report.model.prior_theta(), strict=True))
     masses = []
     for body in body_estimates(report.model, report.estimate, report.level):
@@ -100,7 +69,7 @@ def mass_figure(report: Report) -> str | None:
                 body.name, mass.value, mass.lower, mass.upper, mass.interval_kind, known
             )
             masses.append(interval)
-    return _figures.mass_figure(masses) if masses else None
+    return masses
 
 
 def term_figure(report: Report) -> str | None:

@@ -67,6 +67,10 @@ class Robot:
         object.__setattr__(self, "gravity", gravity_vector(self.gravity))
         check_tree(self.name, self.links, self.joints)
 
+    def __repr__(self) -> str:
+        count = f"{len(self.links)} links, {len(self.joints)} joints"
+        return f"<Robot '{self.name}': {count}; moving: {listed(self.joint_names)}>"
+
     @staticmethod
     def from_description(description: RobotDescription) -> Robot:
         """The robot that a format reader describes."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import SignalError
+from steelyard.errors import SignalError, listed
 from steelyard.model.term_signals import TermSignals
 
 Array = NDArray[np.float64]
@@ -53,6 +53,9 @@ class Motion:
                 f"motion '{self.run}': v has shape {self.v.shape} and a {self.a.shape}"
             )
 
+    def __repr__(self) -> str:
+        return f"<Motion '{self.run}': {len(self)} samples of {self.v.shape[1]} coordinates>"
+
     def __len__(self) -> int:
         return len(self.time)
 
@@ -78,6 +81,10 @@ class Measurements:
             raise SignalError(
                 f"measurements have shape {self.tau.shape} for {len(self.channels)} channels"
             )
+
+    def __repr__(self) -> str:
+        missing = int(np.isnan(self.tau).sum())
+        return f"<Measurements: {len(self)} samples of {listed(self.channels)}; {missing} missing>"
 
     def __len__(self) -> int:
         return len(self.tau)

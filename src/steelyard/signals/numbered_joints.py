@@ -14,9 +14,10 @@ from itertools import pairwise
 
 from steelyard.errors import LogError, listed, shown
 from steelyard.findings import Finding
+from steelyard.logs.description import Key
 from steelyard.logs.foreign_names import marked_number, written_number
-from steelyard.logs.log import Key, Log
-from steelyard.logs.suggestions import map_option
+from steelyard.logs.likely_names import map_option
+from steelyard.logs.log import Log
 from steelyard.robot.parts import Joint
 from steelyard.robot.robot import Robot
 

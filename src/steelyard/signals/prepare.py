@@ -55,6 +55,13 @@ class Prepared:
     record: RunRecord
     findings: tuple[Finding, ...] = ()
 
+    def __repr__(self) -> str:
+        record = self.record
+        return (
+            f"<Prepared '{record.log}': {len(self.motion)} samples at {record.rate_out_hz:.6g} Hz "
+            f"of {listed(self.measurements.channels)}; {len(self.findings)} findings>"
+        )
+
     @property
     def unfiltered_motion(self) -> Motion:
         """The motion with friction as it is, for the unfiltered torque."""

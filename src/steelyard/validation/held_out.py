@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.errors import LogError
+from steelyard.errors import LogError, listed
 from steelyard.findings import Finding
-from steelyard.logs.log import Log
+from steelyard.logs.any_log import LogsLike
 from steelyard.logs.several import with_unique_names
 from steelyard.model.base_map import BaseMap
 from steelyard.model.model import Model
@@ -44,6 +44,10 @@ class HeldOut:
     used: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 
+    def __repr__(self) -> str:
+        names = listed(run.run for run in self.runs)
+        return f"<HeldOut: {names}; relative error {self.overall.prediction.words}>"
+
     @property
     def data(self) -> str:
         """The data that the errors are about, in words."""
@@ -73,7 +77,7 @@ def validate_logs(
     model: Model,
     base: BaseMap,
     beta: ArrayLike,
-    logs: Log | Iterable[Log],
+    logs: LogsLike,
     processing: Processing,
     used: Collection[str] = (),
 ) -> HeldOut:

@@ -1,0 +1,26 @@
+"""What a file or table of recorded signals holds: the result of every reader of logs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Key = tuple[str, str]
+"""Joint and quantity."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogDescription:
+    """The fields of a :class:`steelyard.Log`, not yet checked against each other."""
+
+    time: Array
+    signals: Mapping[Key, Array]
+    name: str = "log"
+    source: str | None = None
+    units: Mapping[Key, str] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()
+    columns: Mapping[Key, str] = field(default_factory=dict)
