@@ -16,7 +16,7 @@ from steelyard.estimators.least_squares import channel_fits
 from steelyard.estimators.result_file import result_document, write_result
 from steelyard.export.formats import AttachedChoice
 from steelyard.export.tables import parameters_csv, standard_csv
-from steelyard.identification._found_fields import FoundFields, with_findings
+from steelyard.identification._found_fields import Found, FoundFields, with_findings
 from steelyard.identification.robot_file import IDENTIFIED, NOT_WRITTEN, RobotFiles, robot_files
 from steelyard.report.content import JointError, Reference, Report, TorqueRun
 from steelyard.report.page import render_report
