@@ -30,6 +30,7 @@ def show_identification(
     """
     show_estimate(output, found)
     show_consistency(output, found)
+    show_merged_bodies(output, found)
     if found.validation is not None:
         show_validation(output, found.validation)
     show_findings(output, found.findings)
@@ -121,6 +122,16 @@ def show_consistency(output: Output, found: Identification) -> None:
     ]
     rows.append(("physical bodies, in exact arithmetic", f"{report.n_physical} of {n}"))
     output.table(("test", "links"), rows, title="Are the bodies physical?", left=("test",))
+
+
+def show_merged_bodies(output: Output, found: Identification) -> None:
+    """Say how each body of several links is spread over them."""
+    standard = found.estimate.standard
+    if standard is None or standard.merged is None:
+        return
+    output.line(f"Bodies of several links (--attached {standard.merged.rule}):", "bold")
+    for body in standard.merged.bodies:
+        output.indented(body.words)
 
 
 def show_findings(output: Output, findings: Iterable[Finding]) -> None:

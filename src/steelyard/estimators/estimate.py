@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Statement
-from steelyard.estimators.estimate_record import EssentialPath, PriorRecord, TermComparison
+from steelyard.estimators.estimate_record import (
+    EssentialPath,
+    MergedBodies,
+    PriorRecord,
+    TermComparison,
+)
 from steelyard.findings import Finding
 from steelyard.model.base_map import BaseMap, Fate
 from steelyard.signals.run_record import RunRecord, content_hashes
@@ -107,6 +112,7 @@ class Standard:
     moved : how far, in units of typical parameters, the solver's answer was moved to be feasible.
     ranges : (n_columns, 2) smallest and largest value that constraints and fit allow.
     com_ranges : (n_bodies, 3, 2) the same for the coordinates (m) of each centre of mass.
+    merged : bodies of several links; None if there are none.
     """
 
     theta: Array
@@ -115,6 +121,7 @@ class Standard:
     ranges: Array | None = None
     feasible: bool = True
     com_ranges: Array | None = None
+    merged: MergedBodies | None = None
 
 
 @dataclass(frozen=True)

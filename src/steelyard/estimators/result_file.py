@@ -20,6 +20,7 @@ from steelyard._files.access import read_capped, write_text
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, finite
 from steelyard.errors import ResultError
 from steelyard.estimators.estimate import Estimate
+from steelyard.model.attached_links import RULES, AttachedRule
 from steelyard.model.model import Model
 from steelyard.model.term_kinds import TERM_NAMES
 from steelyard.model.terms import Term
@@ -45,6 +46,8 @@ class Result:
     runs : what was done to the log of each run that it was made from.
     turned, locked : joint frames that were turned, and joints that were locked (rad or m); see
         :class:`steelyard.Robot`.
+    attached : rule by which bodies of several links are spread over them; see
+        :mod:`steelyard.model.attached_links`.
     """
 
     method: str
@@ -57,6 +60,7 @@ class Result:
     document: Mapping[str, Any]
     turned: tuple[TurnedJoint, ...] = ()
     locked: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    attached: AttachedRule = "keep"
 
     @property
     def log_hashes(self) -> frozenset[str]:
@@ -192,11 +196,13 @@ def standard_document(estimate: Estimate, level: float) -> dict[str, Any] | None
     """The standard parameters, where the method gives them."""
     if estimate.standard is None:
         return None
+    standard = estimate.standard
     return {
         "parameters": [asdict(parameter) for parameter in estimate.standard_parameters(level)],
-        "active": [statement.words for statement in estimate.standard.active],
-        "moved_inside": estimate.standard.moved,
-        "feasible": estimate.standard.feasible,
+        "active": [statement.words for statement in standard.active],
+        "moved_inside": standard.moved,
+        "feasible": standard.feasible,
+        **({} if standard.merged is None else {"merged_bodies": standard.merged.as_json()}),
     }
 
 
@@ -252,7 +258,19 @@ def _parse(document: dict[str, Any], path: str) -> Result:
             for joint in robot.get("turned", ())
         ),
         locked={str(joint): float(q) for joint, q in robot.get("locked", {}).items()},
+        attached=_attached(document["standard"]),
     )
+
+
+def _attached(standard: Mapping[str, Any] | None) -> AttachedRule:
+    """The rule for bodies of several links that a result states; "keep" if it has none."""
+    if standard is None or "merged_bodies" not in standard:
+        return "keep"
+    given = standard["merged_bodies"]["rule"]
+    for rule in RULES:
+        if given == rule:
+            return rule
+    raise ValueError(f"there is no rule {given!r} for attached links")
 
 
 def _angles(values: Sequence[Any]) -> tuple[float, float, float]:
