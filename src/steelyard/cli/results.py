@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.cli.output import Output
+from steelyard.errors import quoted_list
+from steelyard.report.measurements import measurement_rows
 from steelyard.report.numbers import percent, significant, with_half_width
 from steelyard.report.processing import covered
 
@@ -31,6 +33,7 @@ def show_identification(
     show_estimate(output, found)
     show_consistency(output, found)
     show_merged_bodies(output, found)
+    show_measurements(output, found)
     if found.validation is not None:
         show_validation(output, found.validation)
     show_findings(output, found.findings)
@@ -132,6 +135,21 @@ def show_merged_bodies(output: Output, found: Identification) -> None:
     output.line(f"Bodies of several links (--attached {standard.merged.rule}):", "bold")
     for body in standard.merged.bodies:
         output.indented(body.words)
+
+
+def show_measurements(output: Output, found: Identification) -> None:
+    """Which one measurement would close most of the masses that the data leave open."""
+    advice = found.estimate.measurement_advice
+    if advice is None:
+        return
+    output.table(
+        ("measurement", "its own mass now, kg", "after, kg", "all open masses, kg"),
+        [(row.what, row.before, row.after, row.left) for row in measurement_rows(advice)],
+        title="What to measure: the masses of "
+        f"{quoted_list(one.body for one in advice.ranges)} are open, by "
+        f"{significant(advice.summed_width, 3)} kg together",
+        left=("measurement",),
+    )
 
 
 def show_findings(output: Output, findings: Iterable[Finding]) -> None:

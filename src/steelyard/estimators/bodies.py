@@ -7,12 +7,14 @@ the origin of the link's frame is linear, and has one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.estimators.estimate import Estimate, StandardEstimate, StandardKind
+from steelyard.estimators.estimate import Estimate, Limits, StandardEstimate, StandardKind
 from steelyard.model.model import Model
 from steelyard.robot.inertia import to_com
 
@@ -72,8 +74,21 @@ def body_estimates(
             by_owner.setdefault(column.owner, []).append(parameter)
     joint_of = {body.name: body.joint for body in model.mechanism.bodies}
     ranges = None if estimate.standard is None else estimate.standard.com_ranges
+    given = None if estimate.standard is None else estimate.standard.credible
+
+    def believed(k: int, value: float, axis: int, cut: Array | None) -> Limits:
+        if given is None:
+            return None, None
+        return given.limits(value, float(given.com_sigma[k, axis]), level, cut)
+
     return tuple(
-        _body(name, joint_of.get(name), tuple(ten), None if ranges is None else ranges[k])
+        _body(
+            name,
+            joint_of.get(name),
+            tuple(ten),
+            None if ranges is None else ranges[k],
+            partial(believed, k),
+        )
         for k, (name, ten) in enumerate(by_owner.items())
     )
 
@@ -102,7 +117,11 @@ def all_parameters(
 
 
 def _body(
-    name: str, joint: str | None, ten: tuple[StandardEstimate, ...], com_range: Array | None
+    name: str,
+    joint: str | None,
+    ten: tuple[StandardEstimate, ...],
+    com_range: Array | None,
+    believed: Callable[[float, int, Array | None], Limits],
 ) -> BodyEstimate:
     mass, com, inertia = to_com(np.array([parameter.value for parameter in ten]))
     edge = any(parameter.at_boundary for parameter in ten)
@@ -121,14 +140,17 @@ def _body(
         known = derived(f"c{letter}", "m", float(com[axis]), of)
         lightest = ten[0].lower
         light = lightest is None or not lightest > NO_MASS * abs(ten[0].value)
+        cut = None
         if com_range is not None and not light:
+            cut = com_range[axis]
             # even where the data determine h and m, the interval of h / m is a range
             kind: StandardKind = (
                 "feasible range" if known.interval_kind == "confidence" else known.interval_kind
             )
             lower, upper = (float(x) for x in com_range[axis])
             known = StandardEstimate(known.name, "m", known.value, lower, upper, kind, edge)
-        coordinates.append(known)
+        low, high = believed(known.value, axis, cut)
+        coordinates.append(replace(known, credible_lower=low, credible_upper=high))
     return BodyEstimate(
         name,
         joint,

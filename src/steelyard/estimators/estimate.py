@@ -16,6 +16,7 @@ from steelyard.estimators.estimate_record import (
     PriorRecord,
     TermComparison,
 )
+from steelyard.estimators.measurement_advice import MeasurementAdvice
 from steelyard.findings import Finding
 from steelyard.model.base_map import BaseMap, Fate
 from steelyard.signals.run_record import RunRecord, content_hashes
@@ -26,6 +27,7 @@ BaseKind = Literal["confidence", "mostly prior", "undetermined", "held"]
 StandardKind = Literal[
     "confidence", "mostly prior", "feasible range", "closest to prior", "prior only"
 ]
+Limits = tuple[float | None, float | None]
 MOSTLY_PRIOR = 0.5
 """A parameter is called mostly prior if less than this share of its variance is from the data."""
 
@@ -55,6 +57,35 @@ class Spread:
         from scipy.stats import t
 
         return np.asarray(t.ppf(0.5 + level / 2.0, self.degrees_of_freedom) * self.sigma)
+
+
+@dataclass(frozen=True, eq=False)
+class Credible:
+    """Standard deviations given data and prior; NaN for what has no prior. See
+    `steelyard.estimators.credible`.
+
+    sigma : (n_columns,) of the parameters of bodies, each in its unit; NaN for other terms.
+    com_sigma : (n_bodies, 3) of the coordinates of centres of mass, m.
+    degrees_of_freedom : of the t distribution that the ranges use.
+    """
+
+    sigma: Array
+    com_sigma: Array
+    degrees_of_freedom: float
+
+    def limits(self, value: float, sigma: float, level: float, cut: Array | None) -> Limits:
+        """The range around a value, cut to a feasible range (2,) where that is known."""
+        from scipy.stats import t
+
+        if not np.isfinite(sigma):
+            return None, None
+        half = float(t.ppf(0.5 + level / 2.0, self.degrees_of_freedom)) * sigma
+        lower, upper = value - half, value + half
+        if cut is not None:
+            # the feasible range is computed to some accuracy: it does not exclude the estimate
+            lower = max(lower, min(float(cut[0]), value)) if np.isfinite(cut[0]) else lower
+            upper = min(upper, max(float(cut[1]), value)) if np.isfinite(cut[1]) else upper
+        return lower, upper
 
 
 @dataclass(frozen=True)
@@ -113,6 +144,7 @@ class Standard:
     ranges : (n_columns, 2) smallest and largest value that constraints and fit allow.
     com_ranges : (n_bodies, 3, 2) the same for the coordinates (m) of each centre of mass.
     merged : bodies of several links; None if there are none.
+    credible : how far the parameters may be from theta, given the prior; None without one.
     """
 
     theta: Array
@@ -122,6 +154,7 @@ class Standard:
     feasible: bool = True
     com_ranges: Array | None = None
     merged: MergedBodies | None = None
+    credible: Credible | None = None
 
 
 @dataclass(frozen=True)
@@ -134,6 +167,8 @@ class StandardEstimate:
         combination and the value is the closest to the prior, "prior only" where no torque
         depends on it or it was not estimated.
     at_boundary : whether a condition on its body or joint is active.
+    credible_lower, credible_upper : the range that is credible given the prior, for the parameters
+        of bodies that have one; see `steelyard.estimators.credible`.
     """
 
     name: str
@@ -143,6 +178,8 @@ class StandardEstimate:
     upper: float | None
     interval_kind: StandardKind
     at_boundary: bool
+    credible_lower: float | None = None
+    credible_upper: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +202,8 @@ class Estimate:
         of the others are conditional on these values.
     data_share : (n_base,) share of each base parameter's variance that comes from the data and
         not from a prior, NaN for those without a prior; None if the method has no prior.
+    measurement_advice : which measurement would close most of the open masses; None if none is
+        open, or ranges were not computed.
     """
 
     method: str
@@ -186,6 +225,7 @@ class Estimate:
     standard: Standard | None = None
     held: tuple[int, ...] = ()
     data_share: Array | None = None
+    measurement_advice: MeasurementAdvice | None = None
 
     @property
     def spread(self) -> Spread:
@@ -274,6 +314,11 @@ class Estimate:
                     kind = "prior only"
                 if self.standard.ranges is not None:
                     lower, upper = (float(x) for x in self.standard.ranges[i])
+            given, cut = self.standard.credible, self.standard.ranges
+            believed: Limits = (None, None)
+            if given is not None:
+                own_cut = None if cut is None else cut[i]
+                believed = given.limits(value, float(given.sigma[i]), level, own_cut)
             out.append(
                 StandardEstimate(
                     column.name,
@@ -283,6 +328,7 @@ class Estimate:
                     upper,
                     kind,
                     column.owner in owners or column.name in bound,
+                    *believed,
                 )
             )
         return tuple(out)

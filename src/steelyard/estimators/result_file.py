@@ -189,6 +189,8 @@ def record_document(estimate: Estimate, signals: Mapping[str, Any] | None = None
         record["prior"] = estimate.prior.as_json()
     if estimate.term_comparison is not None:
         record["terms"] = estimate.term_comparison.as_json()
+    if estimate.measurement_advice is not None:
+        record["measurement_advice"] = estimate.measurement_advice.as_json()
     return record
 
 
