@@ -143,8 +143,8 @@ def show_measurements(output: Output, found: Identification) -> None:
     if advice is None:
         return
     output.table(
-        ("measurement", "its own mass now, kg", "after, kg", "all open masses, kg"),
-        [(row.what, row.before, row.after, row.left) for row in measurement_rows(advice)],
+        ("measurement", "all open masses, kg", "its own mass now, kg", "after, kg"),
+        [(row.what, row.left, row.before, row.after) for row in measurement_rows(advice)],
         title="What to measure: the masses of "
         f"{quoted_list(one.body for one in advice.ranges)} are open, by "
         f"{significant(advice.summed_width, 3)} kg together",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from steelyard.errors import quoted_list
+
 Kind = Literal["total mass", "mass", "centre of mass"]
 ACCURACY = 0.01
 """Assumed accuracy of a scale, as a share of the mass."""
@@ -32,12 +34,15 @@ class Measurement:
         inside the box around the body's collision geometry.
     body : None for the total mass. value : mass that was assumed (kg), that of the estimate; None
         for a centre of mass. ranges : of the masses that were open, after the measurement.
+    attached : links with mass that fixed or locked joints hold to the body: they are weighed with
+        it.
     """
 
     kind: Kind
     body: str | None
     value: float | None
     ranges: tuple[MassRange, ...]
+    attached: tuple[str, ...] = ()
 
     @property
     def summed_width(self) -> float:
@@ -50,7 +55,8 @@ class Measurement:
         if self.kind == "total mass":
             return "weigh all moving links together (--total-mass)"
         if self.kind == "mass":
-            return f"weigh '{self.body}' (--mass)"
+            carried = f" with {quoted_list(self.attached)}" if self.attached else ""
+            return f"weigh '{self.body}'{carried} (--mass)"
         return f"state that the centre of mass of '{self.body}' is in its collision box (overlay)"
 
     def range_of(self, body: str) -> MassRange | None:

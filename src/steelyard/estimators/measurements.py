@@ -33,6 +33,7 @@ from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints, Range
 from steelyard.knowledge.overlay.constraints import collision_boxes
 from steelyard.knowledge.statements import CentreInside
+from steelyard.model.attached_links import attached_links
 from steelyard.model.model import Model
 
 Array = NDArray[np.float64]
@@ -109,10 +110,14 @@ def measurement_advice(
 
     with Workers(threads) as workers:
         ends = iter(workers.run(mass_solver, shared, np.array(tasks), done)[:, 0].tolist())
+    carried = {one.body: (*one.kept, *one.emptied) for one in attached_links(model)}
     measured = []
     for candidate in candidates:
         ranges = tuple(_after(candidate, one, ends) for one in now)
-        measured.append(Measurement(candidate.kind, candidate.body, candidate.value, ranges))
+        attached = () if candidate.body is None else carried.get(candidate.body, ())
+        measured.append(
+            Measurement(candidate.kind, candidate.body, candidate.value, ranges, attached)
+        )
     before = sum(one.width for one in now)
     useful = [one for one in measured if one.summed_width < USEFUL * before]
     useful.sort(key=lambda one: one.summed_width)
