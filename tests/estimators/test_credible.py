@@ -9,11 +9,13 @@ import pytest
 from experiments import multisine_motion
 from given_signals import QUICK
 from prior_problems import fit_of
+from random_problems import random_problem
 from scipy.linalg import expm
 from scipy.stats import t
 from small_arm import URDF, arm_log
 from wrong_files import random_arm
 
+from steelyard.errors import EstimationError
 from steelyard.estimators._pull_report import with_pull
 from steelyard.estimators.bodies import body_estimates
 from steelyard.estimators.constrained import ConstrainedFit
@@ -177,6 +179,22 @@ def test_the_range_of_a_centre_of_mass_follows_from_those_of_mass_and_first_mome
         # between the extremes of full correlation of first moment and mass
         assert np.all(given.com_sigma[k] <= sigma[1:] + np.abs(com) * sigma[0] + 1e-12)
         assert np.all(given.com_sigma[k] >= np.abs(sigma[1:] - np.abs(com) * sigma[0]) - 1e-12)
+
+
+def test_data_that_determine_little_give_finite_ranges() -> None:
+    """Joints that stand still, few samples, massless bodies, priors from good to useless."""
+    for seed in range(12):
+        one, gamma = random_problem(seed), 10.0 ** np.random.default_rng(seed).uniform(-2.0, 4.0)
+        prior = prior_from_robot(one.model)
+        try:
+            fit = fit_with_prior(one.model, one.regression, prior, one.constraints, gamma=gamma)
+        except EstimationError:
+            continue  # too few samples
+        given = fit.pull.credible
+        for k, first in enumerate(one.model.first_column_of_body):
+            known = prior.trust[k] > 0.0 and f"link_{k + 1}" not in one.constraints.massless
+            assert np.isfinite(given.sigma[first : first + 10]).all() == known
+            assert np.isfinite(given.com_sigma[k]).all() == known
 
 
 def test_limits_use_the_t_distribution_and_the_level() -> None:

@@ -25,6 +25,8 @@ from steelyard.estimators.estimate import Credible
 from steelyard.estimators.prior_influence import Influence
 
 Array = NDArray[np.float64]
+ROUNDING = 1e-15
+"""Share of the largest eigenvalue of the precision below which one is not computed reliably."""
 
 
 def credible(
@@ -52,8 +54,11 @@ def credible(
             strain = max(1.0, found.pooled, float(found.strain[k]))
             block = np.ix_(body.columns, body.columns)
             H[block] += problem.body_curvature(k, theta, gamma, metric) / strain
-    half = np.linalg.solve(np.linalg.cholesky(H), problem.turn.T)
-    covariance = dependent * half.T @ half
+    # terms that nothing but a tiny pull determines make H nearly singular
+    size = np.sqrt(np.diag(H))
+    values, axes = np.linalg.eigh(H / np.outer(size, size))
+    half = (problem.turn / size) @ (axes / np.sqrt(np.maximum(values, ROUNDING * values[-1])))
+    covariance = dependent * half @ half.T
     sigma = np.full(len(theta), np.nan)
     com_sigma = np.full((len(firsts), 3), np.nan)
     known = {first for first, own in zip(problem.first, problem.trust, strict=True) if own > 0.0}
