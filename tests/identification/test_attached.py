@@ -86,7 +86,7 @@ def test_the_written_links_predict_as_the_estimate_does(rule: AttachedRule) -> N
     assert (body.kept, body.emptied) == (
         (("hand", "finger"), ()) if rule == "keep" else ((), ("hand", "finger"))
     )
-    assert "attached-links-too-heavy" not in codes(found)
+    assert "attached-rest-at-edge" not in codes(found)
     assert np.allclose(found.fit.theta, found_with("lump", 1.0).fit.theta, rtol=1e-4, atol=1e-4)
 
 
@@ -98,10 +98,10 @@ def test_a_body_lighter_than_its_attached_links_stops_at_the_edge(method: str) -
         identified_robot(free.model, free.fit.theta, attached="keep")
     assert largest_difference(kept, "keep") < 1e-12
     assert any(isinstance(one, AttachedRest) for one in kept.estimate.standard.active)
-    (words,) = [f.words for f in kept.findings if f.code == "attached-links-too-heavy"]
+    (words,) = [f.words for f in kept.findings if f.code == "attached-rest-at-edge"]
     assert "gives 0.9 kg to 'hand', 'finger'" in words
     assert "--attached lump" in words
-    assert "attached-links-too-heavy" not in codes(free)
+    assert "attached-rest-at-edge" not in codes(free)
     assert kept.certificate is not None
     stated = [str(block) for block in kept.certificate.document["constraints"]]
     assert any("'fore' without 'hand', 'finger'" in words for words in stated)

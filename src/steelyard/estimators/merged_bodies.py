@@ -83,9 +83,10 @@ def _edge_findings(estimate: Estimate, merged: MergedBodies) -> Iterable[Finding
         if one.body in active:
             yield Finding(
                 "warning",
-                "attached-links-too-heavy",
+                "attached-rest-at-edge",
                 f"the rest of body '{one.body}' is at the edge of what is physical: the robot "
-                f"file gives {one.kept_mass:.4g} kg to {quoted_list(one.kept)}, and the data "
-                f"{one.mass:.4g} kg to the whole body; correct these inertials in the file, or "
-                f"let '{one.body}' have the whole body (--attached lump)",
+                f"file gives {one.kept_mass:.4g} kg to {quoted_list(one.kept)}, with an inertia "
+                f"for which the data leave no room in the whole body of {one.mass:.4g} kg; correct "
+                f"these inertials in the file, or let '{one.body}' have the whole body (--attached "
+                "lump)",
             )
