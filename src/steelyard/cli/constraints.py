@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from steelyard.errors import ModelError, shown
+from steelyard.model.attached_links import RULES
 
 if TYPE_CHECKING:
     from steelyard.knowledge.constraints import Constraints
@@ -33,6 +34,14 @@ def add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="LINK=MIN:MAX",
         help="range of the mass of one body, kg; may be repeated",
+    )
+    parser.add_argument(
+        "--attached",
+        choices=RULES,
+        default=RULES[0],
+        help="links that fixed or locked joints hold to a moving link: keep: they keep the "
+        "inertials of the robot file, and the rest of the body must be physical; lump: the moving "
+        f"link gets everything, and they are emptied (default: {RULES[0]})",
     )
 
 

@@ -44,9 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--attached",
         choices=ATTACHED_CHOICES,
-        default="keep",
-        help="links behind fixed joints: keep their inertials, and the moving link gets the rest "
-        "(default); lump everything into the moving link and empty them; or refuse them",
+        help="links behind fixed joints: keep their inertials, and the moving link gets the rest; "
+        "lump everything into the moving link and empty them; or refuse them (default: as the "
+        "result was made)",
     )
     parser.add_argument(
         "--drake", action="store_true", help="urdf: state drive inertia as drake:rotor_inertia"
@@ -88,7 +88,12 @@ def run(arguments: argparse.Namespace) -> int:
     if out.is_dir():
         raise ResultError(f"'{out}' is a folder; give -o the name of a file")
     request = ExportRequest(
-        out.name, result, robot.model, robot.file, arguments.attached, arguments.drake
+        out.name,
+        result,
+        robot.model,
+        robot.file,
+        arguments.attached or result.attached,
+        arguments.drake,
     )
     exported = chosen.render(request)
     files = {out: exported.data}

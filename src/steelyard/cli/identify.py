@@ -145,6 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
             gamma=gamma_from(arguments),
             compare_terms=not arguments.no_term_comparison,
             constraints=constraints_from(arguments, stated),
+            attached=arguments.attached,
             n_resamples=checked_resamples(arguments.resamples),
             ranges=not arguments.no_ranges,
             level=level,

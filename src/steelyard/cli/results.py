@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.cli.output import Output
+from steelyard.errors import quoted_list
+from steelyard.report.measurements import measurement_rows
 from steelyard.report.numbers import percent, significant, with_half_width
 from steelyard.report.processing import covered
 
@@ -30,6 +32,8 @@ def show_identification(
     """
     show_estimate(output, found)
     show_consistency(output, found)
+    show_merged_bodies(output, found)
+    show_measurements(output, found)
     if found.validation is not None:
         show_validation(output, found.validation)
     show_findings(output, found.findings)
@@ -121,6 +125,31 @@ def show_consistency(output: Output, found: Identification) -> None:
     ]
     rows.append(("physical bodies, in exact arithmetic", f"{report.n_physical} of {n}"))
     output.table(("test", "links"), rows, title="Are the bodies physical?", left=("test",))
+
+
+def show_merged_bodies(output: Output, found: Identification) -> None:
+    """Say how each body of several links is spread over them."""
+    standard = found.estimate.standard
+    if standard is None or standard.merged is None:
+        return
+    output.line(f"Bodies of several links (--attached {standard.merged.rule}):", "bold")
+    for body in standard.merged.bodies:
+        output.indented(body.words)
+
+
+def show_measurements(output: Output, found: Identification) -> None:
+    """Which one measurement would close most of the masses that the data leave open."""
+    advice = found.estimate.measurement_advice
+    if advice is None:
+        return
+    output.table(
+        ("measurement", "all open masses, kg", "its own mass now, kg", "after, kg"),
+        [(row.what, row.left, row.before, row.after) for row in measurement_rows(advice)],
+        title="What to measure: the masses of "
+        f"{quoted_list(one.body for one in advice.ranges)} are open, by "
+        f"{significant(advice.summed_width, 3)} kg together",
+        left=("measurement",),
+    )
 
 
 def show_findings(output: Output, findings: Iterable[Finding]) -> None:

@@ -47,8 +47,10 @@ def with_pull(estimate: Estimate, pull: Pull) -> Estimate:
                 "the method 'feasible'",
             )
         )
+    standard = estimate.standard
     return replace(
         estimate,
+        standard=None if standard is None else replace(standard, credible=pull.credible),
         findings=(*estimate.findings, *findings),
         prior=pull.record,
         data_share=share,

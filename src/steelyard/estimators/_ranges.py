@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Block
-from steelyard.conic.problem import ConicProblem, conic_problem
+from steelyard.conic.problem import conic_problem
 from steelyard.conic.solver import solve
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.estimate import Spread
@@ -98,7 +98,7 @@ def feasible_ranges(
     n = len(problem.scale)
     shared: dict[str, NDArray[Any]] = {
         "scale": problem.scale,
-        **packed_blocks((*fit.blocks, _ball(problem, np.sqrt(fit_threshold(fit, spreads))))),
+        **packed_blocks((*fit.blocks, fit_ball(fit, spreads))),
     }
     # column, column of the mass that divides it or -1, sign
     tasks = [(i, -1, sign) for i in wanted.columns for sign in (1, -1)]
@@ -110,8 +110,9 @@ def feasible_ranges(
     return Ranges(parameters, ends[len(wanted.columns) :].reshape(-1, 3, 2))
 
 
-def _ball(problem: ConicProblem, radius: float) -> Block:
-    """|g - F theta| <= radius."""
+def fit_ball(fit: ConstrainedFit, spreads: Sequence[Spread]) -> Block:
+    """|z - R K theta|² is at most that of an acceptable fit."""
+    problem, radius = fit.problem, np.sqrt(fit_threshold(fit, spreads))
     n = len(problem.scale)
     A = np.vstack([np.zeros(n), -problem.F])
     b = np.concatenate([[radius], problem.g])

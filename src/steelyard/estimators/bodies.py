@@ -7,13 +7,20 @@ the origin of the link's frame is linear, and has one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.estimators.estimate import Estimate, StandardEstimate, StandardKind
+from steelyard.estimators.estimate import (
+    Credible,
+    Estimate,
+    Limits,
+    StandardEstimate,
+    StandardKind,
+)
 from steelyard.model.model import Model
 from steelyard.robot.inertia import to_com
 
@@ -67,8 +74,10 @@ def body_estimates(
     model: Model, estimate: Estimate, level: float = 0.95
 ) -> tuple[BodyEstimate, ...]:
     """Every body of an estimate; empty if the estimate has no standard parameters."""
-    ranges = None if estimate.standard is None else estimate.standard.com_ranges
-    return _bodies(model, estimate.standard_parameters(level), ranges)
+    standard = estimate.standard
+    ranges = None if standard is None else standard.com_ranges
+    credible = None if standard is None else standard.credible
+    return _bodies(model, estimate.standard_parameters(level), ranges, credible, level)
 
 
 def with_derived(
@@ -88,15 +97,31 @@ def with_derived(
 
 
 def _bodies(
-    model: Model, parameters: Sequence[StandardEstimate], ranges: Array | None
+    model: Model,
+    parameters: Sequence[StandardEstimate],
+    ranges: Array | None,
+    credible: Credible | None = None,
+    level: float = 0.95,
 ) -> tuple[BodyEstimate, ...]:
     by_owner: dict[str, list[StandardEstimate]] = {}
     for column, parameter in zip(model.columns, parameters, strict=False):
         if column.kind == "rigid_body":
             by_owner.setdefault(column.owner, []).append(parameter)
     joint_of = {body.name: body.joint for body in model.mechanism.bodies}
+
+    def believed(k: int, value: float, axis: int, cut: Array | None) -> Limits:
+        if credible is None:
+            return None, None
+        return credible.limits(value, float(credible.com_sigma[k, axis]), level, cut)
+
     return tuple(
-        _body(name, joint_of.get(name), tuple(ten), None if ranges is None else ranges[k])
+        _body(
+            name,
+            joint_of.get(name),
+            tuple(ten),
+            None if ranges is None else ranges[k],
+            partial(believed, k),
+        )
         for k, (name, ten) in enumerate(by_owner.items())
     )
 
@@ -125,7 +150,11 @@ def all_parameters(
 
 
 def _body(
-    name: str, joint: str | None, ten: tuple[StandardEstimate, ...], com_range: Array | None
+    name: str,
+    joint: str | None,
+    ten: tuple[StandardEstimate, ...],
+    com_range: Array | None,
+    believed: Callable[[float, int, Array | None], Limits],
 ) -> BodyEstimate:
     mass, com, inertia = to_com(np.array([parameter.value for parameter in ten]))
     edge = any(parameter.at_boundary for parameter in ten)
@@ -144,14 +173,17 @@ def _body(
         known = derived(f"c{letter}", "m", float(com[axis]), of)
         lightest = ten[0].lower
         light = lightest is None or not lightest > NO_MASS * abs(ten[0].value)
+        cut = None
         if com_range is not None and not light:
+            cut = com_range[axis]
             # even where the data determine h and m, the interval of h / m is a range
             kind: StandardKind = (
                 "feasible range" if known.interval_kind == "confidence" else known.interval_kind
             )
             lower, upper = (float(x) for x in com_range[axis])
             known = StandardEstimate(known.name, "m", known.value, lower, upper, kind, edge)
-        coordinates.append(known)
+        low, high = believed(known.value, axis, cut)
+        coordinates.append(replace(known, credible_lower=low, credible_upper=high))
     return BodyEstimate(
         name,
         joint,

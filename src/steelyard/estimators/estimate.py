@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Statement
-from steelyard.estimators.estimate_record import EssentialPath, PriorRecord, TermComparison
+from steelyard.estimators.estimate_record import (
+    EssentialPath,
+    MergedBodies,
+    PriorRecord,
+    TermComparison,
+)
+from steelyard.estimators.measurement_advice import MeasurementAdvice
 from steelyard.findings import Finding
 from steelyard.model.base_map import BaseMap, Fate
 from steelyard.signals.run_record import RunRecord, content_hashes
@@ -21,6 +27,7 @@ BaseKind = Literal["confidence", "mostly prior", "undetermined", "held"]
 StandardKind = Literal[
     "confidence", "mostly prior", "feasible range", "closest to prior", "prior only"
 ]
+Limits = tuple[float | None, float | None]
 MOSTLY_PRIOR = 0.5
 """A parameter is called mostly prior if less than this share of its variance is from the data."""
 
@@ -50,6 +57,35 @@ class Spread:
         from scipy.stats import t
 
         return np.asarray(t.ppf(0.5 + level / 2.0, self.degrees_of_freedom) * self.sigma)
+
+
+@dataclass(frozen=True, eq=False)
+class Credible:
+    """Standard deviations given data and prior; NaN for what has no prior. See
+    `steelyard.estimators.credible`.
+
+    sigma : (n_columns,) of the parameters of bodies, each in its unit; NaN for other terms.
+    com_sigma : (n_bodies, 3) of the coordinates of centres of mass, m.
+    degrees_of_freedom : of the t distribution that the ranges use.
+    """
+
+    sigma: Array
+    com_sigma: Array
+    degrees_of_freedom: float
+
+    def limits(self, value: float, sigma: float, level: float, cut: Array | None) -> Limits:
+        """The range around a value, cut to a feasible range (2,) where that is known."""
+        from scipy.stats import t
+
+        if not np.isfinite(sigma):
+            return None, None
+        half = float(t.ppf(0.5 + level / 2.0, self.degrees_of_freedom)) * sigma
+        lower, upper = value - half, value + half
+        if cut is not None:
+            # the feasible range is computed to some accuracy: it does not exclude the estimate
+            lower = max(lower, min(float(cut[0]), value)) if np.isfinite(cut[0]) else lower
+            upper = min(upper, max(float(cut[1]), value)) if np.isfinite(cut[1]) else upper
+        return lower, upper
 
 
 @dataclass(frozen=True)
@@ -107,6 +143,8 @@ class Standard:
     moved : how far, in units of typical parameters, the solver's answer was moved to be feasible.
     ranges : (n_columns, 2) smallest and largest value that constraints and fit allow.
     com_ranges : (n_bodies, 3, 2) the same for the coordinates (m) of each centre of mass.
+    merged : bodies of several links; None if there are none.
+    credible : how far the parameters may be from theta, given the prior; None without one.
     """
 
     theta: Array
@@ -115,6 +153,8 @@ class Standard:
     ranges: Array | None = None
     feasible: bool = True
     com_ranges: Array | None = None
+    merged: MergedBodies | None = None
+    credible: Credible | None = None
 
     def __repr__(self) -> str:
         kind = "feasible" if self.feasible else "not checked"
@@ -131,6 +171,8 @@ class StandardEstimate:
         combination and the value is the closest to the prior, "prior only" where no torque
         depends on it or it was not estimated.
     at_boundary : whether a condition on its body or joint is active.
+    credible_lower, credible_upper : the range that is credible given the prior, for the parameters
+        of bodies that have one; see `steelyard.estimators.credible`.
     """
 
     name: str
@@ -140,6 +182,8 @@ class StandardEstimate:
     upper: float | None
     interval_kind: StandardKind
     at_boundary: bool
+    credible_lower: float | None = None
+    credible_upper: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +206,8 @@ class Estimate:
         of the others are conditional on these values.
     data_share : (n_base,) share of each base parameter's variance that comes from the data and
         not from a prior, NaN for those without a prior; None if the method has no prior.
+    measurement_advice : which measurement would close most of the open masses; None if none is
+        open, or ranges were not computed.
     """
 
     method: str
@@ -183,6 +229,7 @@ class Estimate:
     standard: Standard | None = None
     held: tuple[int, ...] = ()
     data_share: Array | None = None
+    measurement_advice: MeasurementAdvice | None = None
 
     def __repr__(self) -> str:
         also = "" if self.standard is None else f" and {len(self.standard.theta)} standard"
@@ -278,6 +325,11 @@ class Estimate:
                     kind = "prior only"
                 if self.standard.ranges is not None:
                     lower, upper = (float(x) for x in self.standard.ranges[i])
+            given, cut = self.standard.credible, self.standard.ranges
+            believed: Limits = (None, None)
+            if given is not None:
+                own_cut = None if cut is None else cut[i]
+                believed = given.limits(value, float(given.sigma[i]), level, own_cut)
             out.append(
                 StandardEstimate(
                     column.name,
@@ -287,6 +339,7 @@ class Estimate:
                     upper,
                     kind,
                     column.owner in owners or column.name in bound,
+                    *believed,
                 )
             )
         return tuple(out)

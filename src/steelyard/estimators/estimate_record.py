@@ -1,12 +1,16 @@
-"""How an estimate was obtained: its prior, the terms that were tried, the selected parameters."""
+"""How an estimate was obtained: its prior, the terms that were tried, the selected parameters, and
+how bodies of several links are spread over them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from steelyard.errors import quoted_list
 from steelyard.estimators.prior_weight import Trial
+from steelyard.model.attached_links import AttachedRule
 
 Stop = Literal["all essential", "fit would be worse"]
 
@@ -157,3 +161,66 @@ class EssentialPath:
                 f"  {100 * step.relative_error:>8.3f}  {p:>6}"
             )
         return "\n".join([*lines, self.reason])
+
+
+@dataclass(frozen=True)
+class MergedBody:
+    """One body of several links with inertials, as estimated.
+
+    receiver : the link that gets what the others do not keep. kept : links that keep the inertial
+    of the robot file. emptied : links that lose theirs. mass : of the body (kg). kept_mass : of
+    the links that keep their inertials, in the file (kg).
+    """
+
+    body: str
+    receiver: str
+    kept: tuple[str, ...]
+    emptied: tuple[str, ...]
+    mass: float
+    kept_mass: float
+
+    @property
+    def words(self) -> str:
+        """How the body is spread over its links, in one line."""
+        parts = []
+        if self.kept:
+            parts.append(
+                f"{quoted_list(self.kept)} {verb(self.kept, 'keeps', 'keep')} the robot file's "
+                f"{self.kept_mass:.4g} kg, and '{self.receiver}' gets the rest, "
+                f"{self.mass - self.kept_mass:.4g} kg"
+            )
+        else:
+            parts.append(f"'{self.receiver}' gets all of it, {self.mass:.4g} kg")
+        if self.emptied:
+            parts.append(f"{quoted_list(self.emptied)} {verb(self.emptied, 'is', 'are')} emptied")
+        return f"body '{self.body}': {'; '.join(parts)}"
+
+
+@dataclass(frozen=True)
+class MergedBodies:
+    """All bodies of several links, and the rule by which they are spread over their links."""
+
+    rule: AttachedRule
+    bodies: tuple[MergedBody, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        return {
+            "rule": self.rule,
+            "bodies": [
+                {
+                    "body": one.body,
+                    "receiver": one.receiver,
+                    "kept": list(one.kept),
+                    "emptied": list(one.emptied),
+                    "mass": one.mass,
+                    "kept_mass": one.kept_mass,
+                }
+                for one in self.bodies
+            ],
+        }
+
+
+def verb(names: Sequence[str], one: str, several: str) -> str:
+    """The form of a word for one name, or for several."""
+    return one if len(names) == 1 else several

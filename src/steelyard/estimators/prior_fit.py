@@ -23,6 +23,7 @@ from steelyard.estimators.constrained import (
     squares,
     weighted_system,
 )
+from steelyard.estimators.credible import credible
 from steelyard.estimators.entropic import (
     METRICS,
     Metric,
@@ -107,16 +108,9 @@ def fit_with_prior(
     K = regression.base.K
     plain = fit_problem(system.factor, system.sigma, K, given, scale, 0.0, prior.theta)
     divergence = problem.divergence(settled.theta, metric)
-    found = influence(
-        problem,
-        system,
-        K,
-        settled.theta,
-        choice.gamma,
-        choice.terms,
-        metric,
-        dependence(regression, system),
-    )
+    dependent = dependence(regression, system)
+    here = (problem, system, K, settled.theta, choice.gamma, choice.terms, metric, dependent)
+    found = influence(*here)
     share = found.data_share
     share[~(_depends_on_prior(K, first, prior.trust) | system.free.determined)] = np.nan
     names = {start: body.name for start, body in zip(first, model.mechanism.bodies, strict=True)}
@@ -149,6 +143,7 @@ def fit_with_prior(
                 )
                 if strain > ALLOWED * limit
             ),
+            credible(*here, found, first) if choice.gamma > 0.0 else None,
         ),
     )
 

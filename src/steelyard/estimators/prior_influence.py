@@ -42,6 +42,7 @@ class Influence:
         what gamma predicts; NaN without a prior. limit : (n_bodies,) the largest multiple that
         chance explains (95 %). pooled, pooled_limit : the same for all bodies together.
     of_terms, of_terms_limit : the same for the terms, whose prior is zero.
+    directions : number of directions of the bodies that the data determine, at least 1.
     """
 
     covariance: Array
@@ -52,6 +53,7 @@ class Influence:
     pooled_limit: float
     of_terms: float
     of_terms_limit: float
+    directions: float
 
     @property
     def believable(self) -> bool:
@@ -121,6 +123,7 @@ def influence(
         _chance(n),
         of_terms,
         _chance(n_terms),
+        n,
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.estimators.entropic import Metric
+from steelyard.estimators.estimate import Credible
 from steelyard.estimators.estimate_record import PriorRecord
 from steelyard.estimators.parallel.workers import Shared
 from steelyard.estimators.prior_weight import (
@@ -26,6 +27,7 @@ class Pull:
     covariance : (n_base, n_base) that the prior's own uncertainty adds to that of the data.
     data_share : (n_base,) share of each base parameter's variance that comes from the data; NaN
         for those that neither the data nor a body with a prior determine.
+    credible : standard deviations given data and prior; None without a prior.
     strained : bodies that the data move further from their prior than its weight explains.
     iterations : steps of the solver. shared : what helper processes need to solve the same
         problem on resampled blocks.
@@ -40,6 +42,7 @@ class Pull:
     iterations: int
     shared: Shared
     strained: tuple[str, ...] = ()
+    credible: Credible | None = None
 
     @property
     def gamma(self) -> float:

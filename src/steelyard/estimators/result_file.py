@@ -20,6 +20,7 @@ from steelyard._files.access import read_capped, write_text
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, finite
 from steelyard.errors import ResultError
 from steelyard.estimators.estimate import Estimate
+from steelyard.model.attached_links import RULES, AttachedRule
 from steelyard.model.model import Model
 from steelyard.model.term_kinds import TERM_NAMES
 from steelyard.model.terms import Term
@@ -46,6 +47,8 @@ class Result:
     turned, locked : joint frames that were turned, and joints that were locked (rad or m); see
         :class:`steelyard.Robot`.
     source, source_sha256 : path and SHA-256 of the robot file; None where the result has none.
+    attached : rule by which bodies of several links are spread over them; see
+        :mod:`steelyard.model.attached_links`.
     """
 
     method: str
@@ -60,6 +63,7 @@ class Result:
     locked: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     source: str | None = None
     source_sha256: str | None = None
+    attached: AttachedRule = "keep"
 
     @property
     def log_hashes(self) -> frozenset[str]:
@@ -216,6 +220,8 @@ def record_document(estimate: Estimate, signals: Mapping[str, Any] | None = None
         record["prior"] = estimate.prior.as_json()
     if estimate.term_comparison is not None:
         record["terms"] = estimate.term_comparison.as_json()
+    if estimate.measurement_advice is not None:
+        record["measurement_advice"] = estimate.measurement_advice.as_json()
     return record
 
 
@@ -223,11 +229,13 @@ def standard_document(estimate: Estimate, level: float) -> dict[str, Any] | None
     """The standard parameters, where the method gives them."""
     if estimate.standard is None:
         return None
+    standard = estimate.standard
     return {
         "parameters": [asdict(parameter) for parameter in estimate.standard_parameters(level)],
-        "active": [statement.words for statement in estimate.standard.active],
-        "moved_inside": estimate.standard.moved,
-        "feasible": estimate.standard.feasible,
+        "active": [statement.words for statement in standard.active],
+        "moved_inside": standard.moved,
+        "feasible": standard.feasible,
+        **({} if standard.merged is None else {"merged_bodies": standard.merged.as_json()}),
     }
 
 
@@ -285,11 +293,23 @@ def _parse(document: dict[str, Any], path: str) -> Result:
         locked={str(joint): float(q) for joint, q in robot.get("locked", {}).items()},
         source=_text_or_none(robot.get("source")),
         source_sha256=_text_or_none(robot.get("sha256")),
+        attached=_attached(document["standard"]),
     )
 
 
 def _text_or_none(value: Any) -> str | None:
     return None if value is None else str(value)
+
+
+def _attached(standard: Mapping[str, Any] | None) -> AttachedRule:
+    """The rule for bodies of several links that a result states; "keep" if it has none."""
+    if standard is None or "merged_bodies" not in standard:
+        return "keep"
+    given = standard["merged_bodies"]["rule"]
+    for rule in RULES:
+        if given == rule:
+            return rule
+    raise ValueError(f"there is no rule {given!r} for attached links")
 
 
 def _angles(values: Sequence[Any]) -> tuple[float, float, float]:

@@ -26,7 +26,17 @@ BASE_COLUMNS = (
     "interval_kind",
     "combination",
 )
-STANDARD_COLUMNS = ("name", "value", "unit", "lower", "upper", "interval_kind", "at_boundary")
+STANDARD_COLUMNS = (
+    "name",
+    "value",
+    "unit",
+    "lower",
+    "upper",
+    "interval_kind",
+    "at_boundary",
+    "credible_lower",
+    "credible_upper",
+)
 
 
 def parameters_csv(estimate: Estimate, level: float = 0.95) -> str:

@@ -18,6 +18,7 @@ from steelyard.knowledge.overlay.read_robot import read_robot
 from steelyard.knowledge.prior import Prior, RepairRule, prior_from_robot
 from steelyard.logs.any_log import LogsLike
 from steelyard.logs.several import with_first_taken
+from steelyard.model.attached_links import RULES
 from steelyard.model.model import Model
 from steelyard.model.right_angles import with_right_angles
 from steelyard.regression.regression import Regression
@@ -77,6 +78,12 @@ def check_level(level: float) -> None:
     """Refuse a level of intervals that is not between 0 and 1."""
     if not 0.0 < level < 1.0:
         raise EstimationError(f"level is {level:g}; it must be between 0 and 1, such as 0.95")
+
+
+def check_attached(rule: str) -> None:
+    """Refuse a rule for attached links that does not exist."""
+    if rule not in RULES:
+        raise EstimationError(f"attached is {shown(str(rule))}; it must be one of {listed(RULES)}")
 
 
 def prior_for_method(

@@ -83,7 +83,7 @@ class Identification:
         folder: str | Path,
         *,
         reference: Reference | None = None,
-        attached: AttachedChoice = "keep",
+        attached: AttachedChoice | None = None,
     ) -> dict[str, Path]:
         """Write the robot file, report, result, tables and certificate; returns paths by kind.
 
@@ -91,7 +91,7 @@ class Identification:
         """
         return write_outputs(self, folder, reference=reference, attached=attached)
 
-    def to_urdf(self, path: str | Path, *, attached: AttachedChoice = "keep") -> Path:
+    def to_urdf(self, path: str | Path, *, attached: AttachedChoice | None = None) -> Path:
         """Write the robot as URDF: its own file with identified inertials, damping and friction.
 
         All other bytes are as they were. A robot from another format becomes a new file without
@@ -99,7 +99,7 @@ class Identification:
 
         attached : what becomes of links behind fixed joints: "keep" leaves them as they are and
             gives the rest of the body to the moving link, "lump" gives all to the moving link and
-            empties the others, "refuse" raises an error; see
+            empties the others, "refuse" raises an error; by default as for the estimate. See
             :mod:`steelyard.model.attached_links`.
 
         Raises an error, and writes nothing, for a link that would not be physical, for a robot
@@ -107,7 +107,7 @@ class Identification:
         """
         return write_robot_file(self, path, "urdf", attached=attached)
 
-    def to_mjcf(self, path: str | Path, *, attached: AttachedChoice = "keep") -> Path:
+    def to_mjcf(self, path: str | Path, *, attached: AttachedChoice | None = None) -> Path:
         """Write the robot as MJCF, with armature, damping and friction loss, as :meth:`to_urdf`."""
         return write_robot_file(self, path, "mjcf", attached=attached)
 

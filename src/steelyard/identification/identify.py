@@ -18,6 +18,7 @@ from steelyard.diagnosis.sample_warnings import sample_warnings
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
 from steelyard.errors import EstimationError, LogError
 from steelyard.estimators.estimator import DEFAULT_METHOD, EstimationOptions
+from steelyard.estimators.merged_bodies import with_merged_bodies
 from steelyard.estimators.parallel.threads import available_threads
 from steelyard.estimators.prior_weight import MIN_GROUPS, GammaRule
 from steelyard.estimators.registry import estimate_by, estimator_named
@@ -25,6 +26,7 @@ from steelyard.findings import Finding
 from steelyard.identification._arguments import (
     RobotLike,
     as_robot,
+    check_attached,
     check_level,
     friction_widths,
     prior_for_method,
@@ -44,6 +46,7 @@ from steelyard.knowledge.overlay.terms import terms_from_overlay
 from steelyard.knowledge.prior import Prior, RepairRule
 from steelyard.logs.any_log import LogsLike, check_logs
 from steelyard.logs.several import with_first_taken
+from steelyard.model.attached_links import AttachedRule
 from steelyard.model.model import Model
 from steelyard.model.term_kinds import Side
 from steelyard.model.terms import Term
@@ -71,6 +74,7 @@ def identify(
     repair_prior: RepairRule | None = None,
     gamma: float | GammaRule = "leave-blocks-out",
     constraints: Constraints | None = None,
+    attached: AttachedRule = "keep",
     compare_terms: bool = True,
     n_resamples: int = 200,
     ranges: bool = True,
@@ -110,6 +114,10 @@ def identify(
     gamma : weight of the prior, or "leave-blocks-out" or "l-curve" to choose it from the data.
     constraints : knowledge besides physics, for the constrained methods; replaces that of the
         overlay.
+    attached : what happens to links that fixed or locked joints hold to a moving link. "keep":
+        those with an inertial in the file keep it, and what is left for the moving link must be
+        physical, which is a condition of the constrained methods. "lump": the moving link gets
+        everything. See :mod:`steelyard.model.attached_links`.
     compare_terms : with a prior, whether to compare other sets of terms on the data.
     n_resamples, ranges : how intervals of constrained estimates are computed; see
         :func:`steelyard.estimators.intervals.with_intervals`.
@@ -130,6 +138,7 @@ def identify(
     robot = as_robot(robot)
     check_level(level)
     check_logs(logs)
+    check_attached(attached)
     check_logs(validate_on)
     estimator = estimator_named(method)
     options = EstimationOptions(method, gamma, n_resamples, ranges)
@@ -153,6 +162,7 @@ def identify(
             constraints, notes = constraints_from_overlay(model, overlay)
             if "constraints" in estimator.options:
                 findings += [Finding("info", "constraints", note) for note in notes]
+        constraints = replace(constraints, keep_attached=attached == "keep")
         processing = processing or Processing()
         compare = compare_terms and "compare_terms" in estimator.options
         wide = with_default_terms(model) if compare else model
@@ -184,6 +194,7 @@ def identify(
             threads=threads,
             progress=progress,
         )
+        estimate = with_merged_bodies(estimate, model, attached)
         findings += poor_fit_findings(estimate)
         if compare and fit is not None and len(data.regression.keys) >= MIN_GROUPS:
             estimate = with_term_comparison(

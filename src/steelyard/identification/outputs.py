@@ -42,7 +42,7 @@ def write_outputs(
     *,
     reference: Reference | None = None,
     robot_file: str | Path | None = None,
-    attached: AttachedChoice = "keep",
+    attached: AttachedChoice | None = None,
 ) -> dict[str, Path]:
     """Write result, tables, report, certificate and robot file, those that exist.
 

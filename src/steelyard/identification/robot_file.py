@@ -53,12 +53,13 @@ def robot_files(
     found: FoundFields,
     *,
     robot_file: str | Path | None = None,
-    attached: AttachedChoice = "keep",
+    attached: AttachedChoice | None = None,
 ) -> RobotFiles:
     """The robot's own file with the identified parameters, and the terms of its joints.
 
     robot_file : the file, if it is not where the robot was read from.
-    attached : rule for bodies of several links, see :mod:`steelyard.model.attached_links`.
+    attached : rule for bodies of several links, see :mod:`steelyard.model.attached_links`; by
+        default that of the estimate.
 
     Empty if the method does not give physical standard parameters. If a link would not be
     physical, or the file is not there or has changed, the finding says so.
@@ -69,9 +70,9 @@ def robot_files(
     path = found.model.robot.source if robot_file is None else robot_file
     try:
         if path is None:
-            return _new_file(spread_robot(found.model, standard.theta, attached))
+            return _new_file(spread_robot(found.model, standard.theta, attached or _rule(found)))
         file = _same_file(found, Path(path))
-        identified = spread_robot(found.model, standard.theta, attached)
+        identified = spread_robot(found.model, standard.theta, attached or _rule(found))
         return _rendered(identified, file)
     except SteelyardError as failure:
         words = f"the robot file with the identified parameters is not written: {failure}"
@@ -89,7 +90,7 @@ def write_robot_file(
     path: str | Path,
     to: Literal["urdf", "mjcf"],
     *,
-    attached: AttachedChoice = "keep",
+    attached: AttachedChoice | None = None,
 ) -> Path:
     """The robot with the identified parameters as a URDF or MJCF file; returns its path.
 
@@ -105,7 +106,7 @@ def write_robot_file(
             f"the method '{found.estimate.method}' gives no physical mass, centre of mass and "
             "inertia of each link, which a robot file needs; identify with the default method"
         )
-    identified = spread_robot(found.model, standard.theta, attached)
+    identified = spread_robot(found.model, standard.theta, attached or _rule(found))
     source = found.model.robot.source
     if source is not None:
         refuse_overwriting([Path(path)], [Path(source)], ResultError)
@@ -116,6 +117,12 @@ def write_robot_file(
     with whole_file(path, ResultError) as stream:
         stream.write(_new_text(identified, to) if data is None else data)
     return Path(path)
+
+
+def _rule(found: FoundFields) -> AttachedChoice:
+    """The rule for bodies of several links with which the estimate was made."""
+    standard = found.estimate.standard
+    return "keep" if standard is None or standard.merged is None else standard.merged.rule
 
 
 def _new_text(identified: IdentifiedRobot, to: Literal["urdf", "mjcf"]) -> bytes:

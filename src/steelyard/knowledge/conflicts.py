@@ -27,7 +27,14 @@ from steelyard.conic.connected import connected
 from steelyard.errors import EstimationError
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
-from steelyard.knowledge.statements import DefaultBound, HasMass, Limit, Massless, Physical
+from steelyard.knowledge.statements import (
+    AttachedRest,
+    DefaultBound,
+    HasMass,
+    Limit,
+    Massless,
+    Physical,
+)
 from steelyard.model.model import Model
 from steelyard.model.typical_sizes import parameter_scale
 
@@ -38,7 +45,9 @@ def check_constraints(model: Model, constraints: Constraints) -> tuple[Block, ..
     """The blocks of the constraints; raises EstimationError that names contradicting ones."""
     conflict = find_conflict(model, constraints)
     if conflict is not None:
-        raise EstimationError(f"{conflict.words}; change or leave out one of them")
+        files = any(isinstance(block.statement, AttachedRest) for block in conflict.blocks)
+        lump = ", or let one link have the whole body (--attached lump)" if files else ""
+        raise EstimationError(f"{conflict.words}; change or leave out one of them{lump}")
     return blocks(model, constraints)
 
 

@@ -15,6 +15,7 @@ from steelyard.knowledge._region_blocks import (
     mirror_signs,
     symmetry_block,
 )
+from steelyard.knowledge.attached_rest import attached_rest_blocks
 from steelyard.knowledge.constraints import Constraints, Range
 from steelyard.knowledge.physical_blocks import full_consistency, sousa_consistency, sousa_matrix
 from steelyard.knowledge.statements import (
@@ -55,6 +56,7 @@ def blocks(model: Model, constraints: Constraints) -> tuple[Block, ...]:
         *_value_blocks(names, constraints),
         *_copy_blocks(names, constraints),
         *_rest_blocks(names, constraints),
+        *attached_rest_blocks(model, constraints),
     )
 
 

@@ -84,6 +84,8 @@ class Constraints:
         a kind of term ("viscous").
     known_part : the known parameters (10,) of a part of a body, in the body's frame: the rest of
         the body must be physical. known_links : the same, with the inertials of the robot file.
+    keep_attached : whether every body of several links must be physical without those that keep
+        the inertials of the robot file; see `steelyard.knowledge.attached_rest`.
     nonnegative_terms : whether drive inertia and friction must not be negative.
     second_moment : largest trace of a body's pseudo-inertia (kg + kg m²), for all bodies; "auto"
         for a bound far above any real link (`steelyard.model.typical_sizes.default_bound`), which
@@ -109,6 +111,7 @@ class Constraints:
     mirrored: tuple[Mirrored, ...] = ()
     known_links: tuple[str, ...] = ()
     second_moments: Mapping[str, float] = field(default_factory=dict)
+    keep_attached: bool = False
 
     def __post_init__(self) -> None:
         if self.consistency not in get_args(Consistency):

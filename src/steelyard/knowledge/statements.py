@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from steelyard.errors import listed
+from steelyard.errors import listed, quoted_list
 
 Relation = Literal["is", "is at least", "is at most"]
 
@@ -203,6 +203,25 @@ class RestPhysical(_OfBody):
     def words(self) -> str:
         """The condition in words."""
         return f"the unknown rest of '{self.body}' is physical"
+
+
+@dataclass(frozen=True)
+class AttachedRest(_OfBody):
+    """A body is physical without the links that keep the inertials of the robot file.
+
+    kept : these links. mass : theirs together, in the file (kg).
+    """
+
+    kept: tuple[str, ...]
+    mass: float
+
+    @property
+    def words(self) -> str:
+        """The condition in words."""
+        return (
+            f"'{self.body}' without {quoted_list(self.kept)} ({self.mass:.4g} kg in the robot "
+            "file) is physical"
+        )
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,10 @@ Torques determine a body as a whole, not the links that it consists of. To write
 robot file, its parameters are spread over its links by one of two rules:
 
 keep    links with an inertial in the file keep it, and one link of the body, its ``receiver``,
-        gets the rest. The rest must be a physical body itself.
+        gets the rest. The rest must be a physical body itself. A link whose inertial in the file
+        is not physical cannot keep it: a file with it would not be physical either, and a
+        repaired inertial would be neither the file's nor identified. Such a link is emptied, so
+        that its share is part of the rest.
 lump    the receiver gets everything, and all other links of the body are emptied.
 
 The receiver is the link that the joint moves. With ``keep``, if that link has next to no mass in
@@ -23,6 +26,7 @@ from numpy.typing import NDArray
 from steelyard.model.mechanism import Body
 from steelyard.model.model import Model
 from steelyard.robot.inertia import transform
+from steelyard.robot.physical_links import check_link
 from steelyard.robot.robot import Robot
 from steelyard.robot.rotations import frozen_array
 
@@ -39,7 +43,8 @@ class AttachedLinks:
 
     body : its name. receiver : the link that gets the rest, with T_body_receiver (4, 4).
     kept : links that keep the inertial of the file. known : (10,) sum of these, in the body's
-        frame. emptied : links that lose theirs.
+        frame. emptied : links that lose theirs; with the rule "keep" only those that are not
+        physical in the file.
     """
 
     body: str
@@ -98,7 +103,7 @@ def _spread(
     if rule == "keep" and masses.get(receiver, 0.0) <= LITTLE_MASS * sum(masses.values()):
         receiver = max(masses, key=lambda name: masses[name])
     others = tuple(name for name in masses if name != receiver)
-    kept = others if rule == "keep" else ()
+    kept = tuple(name for name in others if rule == "keep" and _is_physical(robot, name))
     placement = dict(body.links)
     known = np.zeros(10)
     for name in kept:
@@ -111,5 +116,9 @@ def _spread(
         frozen_array(placement[receiver], (4, 4)),
         kept,
         frozen_array(known, (10,)),
-        others if rule == "lump" else (),
+        tuple(name for name in others if name not in kept),
     )
+
+
+def _is_physical(robot: Robot, link: str) -> bool:
+    return check_link(robot.link(link)).verdict == "physical"

@@ -11,7 +11,7 @@ from steelyard.report.numbers import significant, with_half_width
 
 @dataclass(frozen=True)
 class Cell:
-    """A parameter as a table shows it."""
+    """A parameter as a table shows it; credible : the range given the prior, empty without one."""
 
     name: str
     unit: str
@@ -19,6 +19,7 @@ class Cell:
     interval: str
     kind: str
     at_boundary: bool
+    credible: str = ""
 
 
 def cell(parameter: StandardEstimate) -> Cell:
@@ -30,10 +31,7 @@ def cell(parameter: StandardEstimate) -> Cell:
         value, half = with_half_width(parameter.value, 0.5 * (upper - lower))  # type: ignore[operator]
         interval = f"± {half}"
     elif known:
-        size = max(abs(lower), abs(upper))  # type: ignore[arg-type]
-        # the solver returns a small number instead of zero
-        ends = (significant(0.0 if abs(x) < 1e-7 * size else x, 3) for x in (lower, upper))  # type: ignore[arg-type]
-        interval = " to ".join(ends)
+        interval = _range(lower, upper)
     return Cell(
         parameter.name,
         parameter.unit,
@@ -41,4 +39,15 @@ def cell(parameter: StandardEstimate) -> Cell:
         interval,
         parameter.interval_kind,
         parameter.at_boundary,
+        _range(parameter.credible_lower, parameter.credible_upper),
     )
+
+
+def _range(lower: float | None, upper: float | None) -> str:
+    """A range to three digits, or an empty text."""
+    if lower is None or upper is None or not math.isfinite(upper - lower):
+        return ""
+    size = max(abs(lower), abs(upper))
+    # the solver returns a small number instead of zero
+    ends = (significant(0.0 if abs(x) < 1e-7 * size else x, 3) for x in (lower, upper))
+    return " to ".join(ends)

@@ -22,6 +22,7 @@ from steelyard.report.content import (
     parameter_groups,
     strengths,
 )
+from steelyard.report.measurements import measurement_rows
 from steelyard.report.numbers import duration, percent, significant
 from steelyard.report.processing import covered, processing_rows
 from steelyard.validation.scores import BASELINE
@@ -76,6 +77,8 @@ def _context(report: Report) -> dict[str, Any]:
     symbols, fates = fate_table(report)
     masses, joints = _standard.mass_figure(report), _standard.term_figure(report)
     term_symbols, term_rows = _standard.term_table(report)
+    advice = estimate.measurement_advice
+    advice_rows = measurement_rows(advice)
     return {
         "sections": SECTIONS,
         "version": __version__,
@@ -109,6 +112,9 @@ def _context(report: Report) -> dict[str, Any]:
         "term_figure": None if joints is None else data_uri(joints),
         "term_symbols": term_symbols,
         "term_rows": term_rows,
+        "advice": advice,
+        "advice_rows": advice_rows,
+        "more_advice": 0 if advice is None else len(advice.measurements) - len(advice_rows),
     }
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 def _feasible(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
     from steelyard.estimators.feasible import fit_feasible
     from steelyard.estimators.intervals import with_intervals
+    from steelyard.estimators.measurements import with_advice
     from steelyard.model.typical_sizes import known_parameters
 
     known = known_parameters(task.model)
@@ -26,6 +27,14 @@ def _feasible(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
         threads=task.threads,
         progress=task.progress_of("intervals"),
     )
+    if task.options.ranges:
+        estimate = with_advice(
+            estimate,
+            task.model,
+            fit,
+            threads=task.threads,
+            progress=task.progress_of("measurements"),
+        )
     return estimate, fit
 
 

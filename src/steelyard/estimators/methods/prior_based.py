@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 def _drawn_to_prior(task: EstimationTask, metric: Metric) -> tuple[Estimate, ConstrainedFit]:
     from steelyard.estimators._pull_report import with_pull
     from steelyard.estimators.intervals import with_intervals
+    from steelyard.estimators.measurements import with_advice
     from steelyard.estimators.parallel.workers import Workers
     from steelyard.estimators.prior_fit import fit_with_prior
 
@@ -37,6 +38,14 @@ def _drawn_to_prior(task: EstimationTask, metric: Metric) -> tuple[Estimate, Con
         threads=task.threads,
         progress=task.progress_of("intervals"),
     )
+    if task.options.ranges:
+        estimate = with_advice(
+            estimate,
+            task.model,
+            fit,
+            threads=task.threads,
+            progress=task.progress_of("measurements"),
+        )
     return (estimate if fit.pull is None else with_pull(estimate, fit.pull)), fit
 
 

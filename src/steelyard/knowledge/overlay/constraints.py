@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
-from steelyard.errors import OverlayError, shown
+from steelyard.errors import OverlayError, SteelyardError, shown
 from steelyard.knowledge._collision_boxes import CollisionBoxes, boxes_from_collision
 from steelyard.knowledge.constraints import Constraints
 from steelyard.knowledge.overlay.overlay import Overlay
@@ -40,6 +41,19 @@ def constraints_from_overlay(
         if name not in constraints.com
     )
     return replace(constraints, com={**found.boxes, **constraints.com}), notes
+
+
+def collision_boxes(model: Model) -> Mapping[str, Box]:
+    """Boxes around the collision primitives of each body, in its frame (m).
+
+    Empty for a robot that was not read from a URDF, or whose file is gone.
+    """
+    if model.robot.source is None:
+        return {}
+    try:
+        return body_boxes(model, boxes_from_collision(model.robot.source)).boxes
+    except SteelyardError:
+        return {}
 
 
 def body_boxes(model: Model, found: CollisionBoxes) -> CollisionBoxes:
