@@ -7,6 +7,7 @@ Usage: FILE.urdf LOG.csv MOTION.npz TORQUE.npy CUTOFF_HZ same|none (filter of th
 
 import json
 import sys
+from time import perf_counter
 
 import cvxpy as cp
 import numpy as np
@@ -14,6 +15,7 @@ import pinocchio as pin
 from scipy.signal import butter, sosfiltfilt
 
 urdf, log, motion, out, cutoff, torque_filter = sys.argv[1:]
+started = perf_counter()
 model = pin.buildModelFromUrdf(urdf)
 data, n = model.createData(), model.nv
 
@@ -53,6 +55,6 @@ for k in range(n):
     J = [[half - xx, -xy, -xz, x], [-xy, half - yy, -yz, y], [-xz, -yz, half - zz, z], [x, y, z, m]]
     physical.append(cp.bmat(J) >> 0)
 cp.Problem(cp.Minimize(cp.sum_squares(R[:, :-1] @ theta - R[:, -1])), physical).solve("CLARABEL")
-held_out = np.load(motion)
+seconds, held_out = perf_counter() - started, np.load(motion)
 np.save(out, regressor(held_out["q"], held_out["v"], held_out["a"]) @ theta.value)
-json.dump({"theta": theta.value.tolist()}, sys.stdout)
+json.dump({"theta": theta.value.tolist(), "seconds": seconds}, sys.stdout)
