@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from steelyard._files.xml import NUMBER, XmlElement, number
 from steelyard.errors import RobotError, shown
 from steelyard.export._digits import file_decimal, kept_or_decimal
+from steelyard.export._joint_values import joint_values
 from steelyard.export._xml_source import (
     Edit,
     InsertAfter,
@@ -16,7 +17,7 @@ from steelyard.export._xml_source import (
     XmlDocument,
 )
 from steelyard.export.identified_robot import IdentifiedRobot
-from steelyard.export.joint_terms import IN_URDF, joint_values
+from steelyard.export.joint_terms import IN_URDF
 from steelyard.export.urdf import Change
 
 DRAKE = "https://drake.mit.edu"
@@ -42,7 +43,7 @@ def dynamics_edits(document: XmlDocument, found: IdentifiedRobot) -> JointEdits:
     joints = {element.attributes["name"]: element for element in document.root.all("joint")}
     wanted: dict[str, dict[str, float]] = {}
     for kind, attribute in IN_URDF.items():
-        values = joint_values(found, kind)
+        values = joint_values(found).of(kind)
         for joint in found.robot.moving_joints:
             leader = joint.name if joint.mimic is None else joint.mimic.joint
             if leader in values:
@@ -100,7 +101,7 @@ def drake_edits(document: XmlDocument, found: IdentifiedRobot) -> JointEdits:
     stated = _transmissions(root)
     edits: list[Edit] = []
     changes: list[Change] = []
-    for joint, value in joint_values(found, "drive_inertia").items():
+    for joint, value in joint_values(found).of("drive_inertia").items():
         transmission = stated.get(joint)
         actuator = None if transmission is None else transmission.first("actuator")
         if actuator is None:

@@ -1,16 +1,9 @@
-"""What terms mean for single joints, and all terms of a robot as plain data.
-
-A term acts along a direction d in joint space, with the torque ``d * value * law(d . v)``. Along
-one joint with weight w, as of a motor behind a gear, it is a term of that joint with another
-value: w^2 times the drive inertia or viscous friction, |w| times the Coulomb friction, w times the
-offset. Along several joints it is a term of none of them: no joint of a robot file can hold it.
-"""
+"""All terms of a robot's joints and couplings as plain data, for a file beside its robot file."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from steelyard.errors import ModelError
 from steelyard.export.identified_robot import IdentifiedRobot
 from steelyard.model.terms import Term
 
@@ -22,31 +15,6 @@ MEANING = (
     "are those of the joint. For a coupling they are the sum of weight * joint over its direction, "
     "and its torque acts on each of these joints times its weight. SI units."
 )
-POWERS = {"drive_inertia": 2, "viscous": 2}  # of the weight; the others have 1
-
-
-def joint_values(found: IdentifiedRobot, kind: str) -> dict[str, float]:
-    """The value of one kind of term by joint, of the joints that have it; other terms left out.
-
-    In the units of the kind: kg m² or kg, N m s/rad or N s/m, N m or N.
-    """
-    values: dict[str, float] = {}
-    given = found.term_values(kind)
-    for term in found.model.terms:
-        if term.kind != kind or not of_one_joint(term):
-            continue
-        joint, weight = term.direction[0]
-        if kind != "offset":
-            weight = abs(weight)
-        value = weight ** POWERS.get(kind, 1) * given[term.owner]
-        values[joint] = values.get(joint, 0.0) + value
-    for joint, value in values.items():
-        if kind != "offset" and value < 0.0:
-            raise ModelError(
-                f"joint '{joint}': its {kind.replace('_', ' ')} is {value:.6g}, which is negative; "
-                "estimate it again with a method that gives physical parameters"
-            )
-    return values
 
 
 def of_one_joint(term: Term) -> bool:

@@ -13,9 +13,9 @@ from decimal import Decimal
 
 from steelyard._files.xml import XmlElement, parse_xml
 from steelyard.errors import RobotError, shown_path
+from steelyard.export._joint_values import joint_values
 from steelyard.export.identified_robot import IdentifiedRobot
 from steelyard.export.identified_urdf import identified_urdf
-from steelyard.export.joint_terms import joint_values
 from steelyard.export.robot_file import RobotFile
 from steelyard.robot.formats.urdf_digits import INERTIA_ENTRIES, stated_inertials, stated_texts
 
@@ -81,7 +81,7 @@ def _links(root: XmlElement) -> Iterator[str]:
 
 
 def _joints(found: IdentifiedRobot) -> Iterator[str]:
-    values = {kind: joint_values(found, kind) for kind in TERMS}
+    values = {kind: joint_values(found).of(kind) for kind in TERMS}
     widths = {
         term.direction[0][0]: term.width / abs(term.direction[0][1])
         for term in found.model.terms
