@@ -294,7 +294,7 @@ def test_terms_of_a_geared_motor_are_those_of_its_joint():
     expected = torque(found.model, theta, q, v, a)
     np.testing.assert_allclose(torque(model, as_written, q, v, a), expected, rtol=1e-12)
     negative = with_values(robot, terms, {**values, "m2.fc": -0.1})
-    with pytest.raises(ModelError, match=r"joint 'elbow': its coulomb is -0\.3, which is negative"):
+    with pytest.raises(ModelError, match=r"its Coulomb friction is -0\.\d+ N m, which is not"):
         identified_urdf(negative, URDF.encode())
 
 

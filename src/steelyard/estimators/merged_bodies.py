@@ -70,8 +70,9 @@ def _emptied_findings(merged: MergedBodies) -> Iterable[Finding]:
                 f"{quoted_list(one.emptied)} of body '{one.body}' "
                 f"{verb(one.emptied, 'is', 'are')} not physical in the robot file and cannot "
                 f"keep {verb(one.emptied, 'its inertial', 'their inertials')}: "
-                f"{verb(one.emptied, 'it is', 'they are')} emptied, and '{one.receiver}' gets "
-                "the mass; correct the file ('steelyard check' says what is wrong)",
+                f"{verb(one.emptied, 'its', 'their')} mass is part of '{one.receiver}' in this "
+                "estimate; to write the robot file, correct it first ('steelyard check --fix'), or "
+                "give --attached lump",
             )
 
 

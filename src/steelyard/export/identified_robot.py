@@ -31,13 +31,14 @@ class IdentifiedRobot:
     theta : (n_columns,) standard parameters of the model.
     inertials : (10,) in its link's frame, of every link whose inertial the parameters change;
         ten zeros for a link that is emptied. Other links keep that of the robot file.
-    attached : how bodies of several links are spread over them.
+    attached : how bodies of several links are spread over them, by this ``rule``.
     """
 
     model: Model
     theta: Array
     inertials: Mapping[str, Array]
     attached: tuple[AttachedLinks, ...]
+    rule: AttachedRule = "keep"
 
     @property
     def robot(self) -> Robot:
@@ -82,7 +83,17 @@ def identified_robot(
             )
         if found:
             raise ModelError(found[0].words)
-    return IdentifiedRobot(model, values, inertials, spread)
+    return IdentifiedRobot(model, values, inertials, spread, attached)
+
+
+def refuse_unphysical_attached(found: IdentifiedRobot) -> None:
+    """Refuse to write a file in which a link should keep an inertial that is not physical."""
+    for one in found.attached:
+        if found.rule == "keep" and one.emptied:
+            raise ModelError(
+                f"link '{one.emptied[0]}' of the file is not physical, and the estimate does not "
+                "change it (it is kept): run steelyard check --fix first, or give --attached lump"
+            )
 
 
 def _listed(links: tuple[str, ...]) -> str:

@@ -20,6 +20,7 @@ from steelyard.export.identified_robot import (
     IdentifiedRobot,
     changed_inertials,
     parameter_sizes,
+    refuse_unphysical_attached,
 )
 from steelyard.export.urdf import Rewritten, inertial_edits, turned_edits
 from steelyard.model.model import Model
@@ -54,6 +55,7 @@ def identified_urdf(
     where = "URDF text" if path is None else shown_path(path)
     _refuse_other_robot(found, parse_urdf(data, mimics=False, source=path), where)
     document = read_document(data, where)
+    refuse_unphysical_attached(found)
     changed = changed_inertials(found)
     inertials = inertial_edits(document, changed, add_missing=True)
     turns = turned_edits(document, found.robot.turned)

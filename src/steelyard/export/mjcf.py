@@ -36,7 +36,11 @@ from steelyard.export._xml_source import (
     read_document,
 )
 from steelyard.export._xml_text import numbers
-from steelyard.export.identified_robot import IdentifiedRobot, changed_inertials
+from steelyard.export.identified_robot import (
+    IdentifiedRobot,
+    changed_inertials,
+    refuse_unphysical_attached,
+)
 from steelyard.export.urdf import Change
 from steelyard.findings import Finding
 from steelyard.robot.conventions import quaternion_from_rotation
@@ -79,6 +83,7 @@ def identified_mjcf(found: IdentifiedRobot, source: bytes | str | Path) -> Ident
     Raises RobotError if it is another robot's file, or if MJCF cannot hold the parameters, and
     ModelError for a link that is not physical.
     """
+    refuse_unphysical_attached(found)
     if isinstance(source, bytes):
         path, content = found.robot.source or "MJCF text", source
     else:

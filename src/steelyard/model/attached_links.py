@@ -6,8 +6,8 @@ robot file, its parameters are spread over its links by one of two rules:
 keep    links with an inertial in the file keep it, and one link of the body, its ``receiver``,
         gets the rest. The rest must be a physical body itself. A link whose inertial in the file
         is not physical cannot keep it: a file with it would not be physical either, and a
-        repaired inertial would be neither the file's nor identified. Such a link is emptied, so
-        that its share is part of the rest.
+        repaired inertial would be neither the file's nor identified. Such a link counts as
+        emptied, its share is part of the rest, and writers refuse to change its file.
 lump    the receiver gets everything, and all other links of the body are emptied.
 
 The receiver is the link that the joint moves. With ``keep``, if that link has next to no mass in
