@@ -144,7 +144,7 @@ def test_a_short_log_is_not_compared():
     (finding,) = signal_findings(choice)
     assert finding.code == "signals-not-compared"
     assert choice.reason in finding.words
-    assert choice.processing == replace(choice.asked, torque_filter="none", dead_band="rest")
+    assert choice.processing == replace(choice.asked, torque_filter="same", dead_band="rest")
     assert set(choice.widths.values()) <= {0.0}
 
 

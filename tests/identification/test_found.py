@@ -189,7 +189,11 @@ def test_summary_has_every_link_and_joint(found, plain):
 def test_save_writes_all_files(found, tmp_path):
     """It is write_outputs; a reader opens the result."""
     paths = found.save(tmp_path / "out")
-    assert {kind: path.name for kind, path in paths.items()} == FILES
+    own = {
+        "identified_robot": "arm.identified.urdf",
+        "joint_terms": "arm.identified.joints.json",
+    }
+    assert {kind: path.name for kind, path in paths.items()} == {**FILES, **own}
     assert all(path.stat().st_size > 0 for path in paths.values())
 
 
@@ -288,10 +292,8 @@ def test_the_file_is_not_written_where_it_cannot_be_right(found, plain, folder, 
     for one, path, error, words in (
         (found, folder / "arm.urdf", ResultError, "would overwrite an input"),
         (found, link, ResultError, "would overwrite an input"),
-        (plain, out, EstimationError, "the method 'wls' gives base parameters only"),
-        (from_file(None), out, RobotError, "is not from a file"),
-        (from_file(mjcf), out, RobotError, "which is MJCF"),
-        (from_file(tmp_path / "gone.urdf"), out, RobotError, "does not exist"),
+        (plain, out, EstimationError, "the method 'wls' gives no physical mass"),
+        (from_file(mjcf), out, RobotError, "arm.xml' has changed since"),
         (found, tmp_path / "no_folder" / "new.urdf", ResultError, "cannot be written"),
         (
             replace(found, estimate=replace(found.estimate, standard=unphysical)),

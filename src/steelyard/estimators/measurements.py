@@ -7,7 +7,7 @@ box around its collision geometry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -108,8 +108,10 @@ def measurement_advice(
         if progress is not None:
             progress(count, len(tasks))
 
-    with Workers(threads) as workers:
-        ends = iter(workers.run(mass_solver, shared, np.array(tasks), done)[:, 0].tolist())
+    ends: Iterator[float] = iter(())
+    if tasks:  # weighing the only open mass leaves none to compute
+        with Workers(threads) as workers:
+            ends = iter(workers.run(mass_solver, shared, np.array(tasks), done)[:, 0].tolist())
     carried = {one.body: (*one.kept, *one.emptied) for one in attached_links(model)}
     measured = []
     for candidate in candidates:
