@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Render, then write; exit code 0."""
-    from steelyard._files.access import refuse_overwriting, whole_file
+    from steelyard._files.access import refuse_overwriting, write_files
     from steelyard.errors import ResultError
     from steelyard.estimators.result_file import read_result
     from steelyard.export.formats import ExportRequest
@@ -102,9 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     inputs = [arguments.result, robot.file.path]
     inputs += [] if arguments.overlay is None else [arguments.overlay]
     refuse_overwriting(files, inputs, ResultError)
-    for path, data in files.items():
-        with whole_file(path, ResultError) as stream:
-            stream.write(data)
+    write_files(files, ResultError)
     output = Output(arguments.json)
     notes = (*robot.notes, *exported.notes)
     if arguments.verbose:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from textwrap import fill
 from xml.etree import ElementTree
@@ -51,9 +52,9 @@ def header(
 def xml_text(root: Element, paragraphs: Iterable[str]) -> str:
     """The document with these paragraphs as a comment on top."""
     ElementTree.indent(root)
-    # two hyphens would end a comment early
+    # two hyphens in a row are not allowed in a comment
     comment = "\n".join(
-        fill(text.replace("--", "- -"), 96, initial_indent="  ", subsequent_indent="  ")
+        fill(re.sub("-(?=-)", "- ", text), 96, initial_indent="  ", subsequent_indent="  ")
         for text in paragraphs
     )
     body = ElementTree.tostring(root, encoding="unicode")

@@ -105,6 +105,10 @@ def spread_robot(model: Model, theta: object, attached: AttachedChoice) -> Ident
     from steelyard.model.attached_links import attached_links
 
     values = np.asarray(theta, dtype=float)
+    if attached not in ATTACHED_CHOICES:
+        raise ModelError(
+            f"attached is {shown(str(attached))}; it must be one of {listed(ATTACHED_CHOICES)}"
+        )
     if attached != "refuse":
         return identified_robot(model, values, attached=attached)
     for one in attached_links(model, "keep"):

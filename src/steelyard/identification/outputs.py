@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from steelyard._files.access import whole_file, write_text
+from steelyard._files.access import made_folder, text_bytes, write_files
 from steelyard.certificates.files import with_files
-from steelyard.certificates.writing import write_certificate
-from steelyard.errors import ResultError, RobotError
+from steelyard.certificates.writing import certificate_text
+from steelyard.errors import ResultError
 from steelyard.estimators.least_squares import channel_fits
-from steelyard.estimators.result_file import result_document, write_result
+from steelyard.estimators.result_file import result_document, result_text
 from steelyard.export.formats import AttachedChoice
 from steelyard.export.tables import parameters_csv, standard_csv
 from steelyard.identification._found_fields import Found, FoundFields, with_findings
@@ -54,32 +54,28 @@ def write_outputs(
     robot_file, attached : see :func:`steelyard.identification.robot_file.robot_files`. If the
         robot file cannot be written, a finding says why, and the others are written.
     """
-    folder = Path(folder)
     # render everything first: if that fails, nothing is written
     own = robot_files(found, robot_file=robot_file, attached=attached)
     found = with_robot_file_finding(found, own)
     page = render_report(report_of(found, reference=reference))
     document = document_of(found)
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = {kind: folder / name for kind, name in FILES.items() if kind not in NOT_ALWAYS}
-    write_result(paths["result"], document)
-    write_text(paths["parameters"], parameters_csv(found.estimate, found.level), ResultError)
+    texts = {
+        "result": result_text(document),
+        "parameters": parameters_csv(found.estimate, found.level),
+        "report": page,
+    }
     if found.estimate.standard is not None:
-        paths["standard_parameters"] = folder / FILES["standard_parameters"]
-        table = standard_csv(found.model, found.estimate, found.level)
-        write_text(paths["standard_parameters"], table, ResultError)
-    for kind, (name, data) in own.content.items():
-        paths[kind] = folder / name
-        with whole_file(paths[kind], RobotError) as stream:
-            stream.write(data)
+        texts["standard_parameters"] = standard_csv(found.model, found.estimate, found.level)
     if found.certificate is not None:
-        paths["certificate"] = folder / FILES["certificate"]
         proven = found.certificate.document
         if own.certified is not None:
             proven = with_files(proven, [own.certified])
-        write_certificate(paths["certificate"], proven)
-    write_text(paths["report"], page, ResultError)
-    return paths
+        texts["certificate"] = certificate_text(proven)
+    contents = {kind: (FILES[kind], text_bytes(text)) for kind, text in texts.items()}
+    contents |= own.content
+    folder = made_folder(folder, ResultError)
+    write_files({folder / name: data for name, data in contents.values()}, ResultError)
+    return {kind: folder / name for kind, (name, _) in contents.items()}
 
 
 def with_robot_file_finding(found: Found, own: RobotFiles) -> Found:

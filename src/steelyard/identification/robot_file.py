@@ -98,7 +98,8 @@ def write_robot_file(
     robot becomes a new file, without shapes.
 
     Raises an error, and writes nothing, for a method without physical standard parameters, for a
-    link that would not be physical, for a robot file that has changed, and for its own path.
+    link that would not be physical, for a robot file that has changed or is not there any more,
+    and for its own path.
     """
     standard = found.estimate.standard
     if standard is None or not standard.feasible:
@@ -111,7 +112,7 @@ def write_robot_file(
     if source is not None:
         refuse_overwriting([Path(path)], [Path(source)], ResultError)
     data = None
-    if source is not None and Path(source).exists():
+    if source is not None and not (to == "mjcf" and Path(source).suffix == ".urdf"):
         file = _same_file(found, Path(source))
         data = _written(identified, file) if file.format == to else None
     with whole_file(path, ResultError) as stream:
@@ -151,6 +152,12 @@ def _new_file(identified: IdentifiedRobot) -> RobotFiles:
 
 
 def _same_file(found: FoundFields, path: Path) -> RobotFile:
+    if not path.exists():
+        raise RobotError(
+            f"{shown_path(path)}, the file of the robot, is not there any more, seen from the "
+            "folder in which the program runs now; bring it back, or change to the folder from "
+            "which it was read"
+        )
     data = read_file(path)
     known = found.model.robot.source_sha256
     if known is not None and sha256(data).hexdigest() != known:
