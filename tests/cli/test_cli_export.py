@@ -373,3 +373,10 @@ def test_a_credible_range_of_a_mass_does_not_go_below_zero(folder):
         rows = {row["name"]: row for row in csv.DictReader(stream)}
     for name in ("upper.m", "fore.m", "upper.Ixx", "fore.Izz"):
         assert float(rows[name]["credible_lower"]) >= 0.0
+
+
+def test_the_folder_of_identify_stands_for_its_result(capsys, folder):
+    """As in compare; the file is written into that folder."""
+    assert run(capsys, "export", "out", "--to", "csv")[0] == 0
+    assert (folder / "out" / "arm.identified.csv").exists()
+    assert "result.json" in refusal(capsys, folder, "export", ".", "--to", "csv")

@@ -72,7 +72,8 @@ def write_outputs(
             proven = with_files(proven, [own.certified])
         texts["certificate"] = certificate_text(proven)
     contents = {kind: (FILES[kind], text_bytes(text)) for kind, text in texts.items()}
-    contents |= own.content
+    for kind, named in own.content.items():
+        contents[kind] = named
     folder = made_folder(folder, ResultError)
     write_files({folder / name: data for name, data in contents.values()}, ResultError)
     return {kind: folder / name for kind, (name, _) in contents.items()}

@@ -128,10 +128,10 @@ def _stated_names(names: Any, where: str) -> list[Any] | None:
     """The joint names beside tables; refuses what is no list of names."""
     if names is None:
         return None
-    listed = [] if isinstance(names, str | bytes) else np.atleast_1d(np.asarray(names, object))
-    if np.ndim(listed) != 1 or not all(isinstance(name, str) for name in listed) or not len(listed):
+    given = None if isinstance(names, str | bytes) else np.asarray(names, dtype=object)
+    if given is None or given.ndim != 1 or not all(isinstance(name, str) for name in given):
         raise LogError(f"{where}: '{JOINT_NAMES}' must be a list of names, not {described(names)}")
-    return list(listed)
+    return list(given)
 
 
 def _time_index(frame: Any) -> _Source | None:
