@@ -177,7 +177,7 @@ def test_the_robot_file_is_written_only_for_the_file_that_was_read(folder, found
     copy.write_text(URDF.replace("2.5", "2.6"), encoding="utf-8")
     changed = robot_files(found, robot_file=copy)
     missing = robot_files(found, robot_file=tmp_path / "none.urdf")
-    for none, words in ((changed, "has changed since"), (missing, "there is no such file")):
+    for none, words in ((changed, "has changed since"), (missing, "is not there any more")):
         assert none.content == {}
         assert none.certified is None
         assert none.finding is not None
