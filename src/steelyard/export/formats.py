@@ -149,10 +149,10 @@ def _urdf(request: ExportRequest) -> Exported:
         return Exported(data, beside, notes=tuple(one.words for one in urdf_text_notes(found)))
     written = identified_urdf(found, file.data, drake=request.drake)
     beside = {JOINTS_SUFFIX: joints_json(found, request.name, written.data)}
-    return Exported(written.data, beside, written.changes, _emptied_behind_locked(found))
+    return Exported(written.data, beside, written.changes, emptied_behind_locked(found))
 
 
-def _emptied_behind_locked(found: IdentifiedRobot) -> tuple[str, ...]:
+def emptied_behind_locked(found: IdentifiedRobot) -> tuple[str, ...]:
     """Notes on emptied links that can move in the file, since the joint was only locked."""
     emptied = {name for one in found.attached for name in one.emptied}
     return tuple(

@@ -17,7 +17,7 @@ from steelyard.estimators.result_file import result_document, result_text
 from steelyard.export.formats import AttachedChoice
 from steelyard.export.tables import parameters_csv, standard_csv
 from steelyard.identification._found_fields import Found, FoundFields, with_findings
-from steelyard.identification.robot_file import IDENTIFIED, NOT_WRITTEN, RobotFiles, robot_files
+from steelyard.identification.robot_file import IDENTIFIED, RobotFiles, robot_files
 from steelyard.report.content import JointError, Reference, Report, TorqueRun
 from steelyard.report.page import render_report
 from steelyard.report.processing import covered
@@ -80,10 +80,11 @@ def write_outputs(
 
 
 def with_robot_file_finding(found: Found, own: RobotFiles) -> Found:
-    """``found`` with the finding why there is no robot file, if there is one, and only once."""
-    if own.finding is None or any(finding.code == NOT_WRITTEN for finding in found.findings):
+    """``found`` with the finding about the robot file, if there is one, and only once."""
+    new = own.finding
+    if new is None or any(finding.code == new.code for finding in found.findings):
         return found
-    return with_findings(found, [own.finding])
+    return with_findings(found, [new])
 
 
 def leftovers(folder: str | Path, written: Collection[Path]) -> list[Path]:

@@ -20,7 +20,13 @@ from steelyard.errors import (
     SteelyardError,
     shown_path,
 )
-from steelyard.export.formats import JOINTS_SUFFIX, AttachedChoice, joints_json, spread_robot
+from steelyard.export.formats import (
+    JOINTS_SUFFIX,
+    AttachedChoice,
+    emptied_behind_locked,
+    joints_json,
+    spread_robot,
+)
 from steelyard.export.identified_robot import IdentifiedRobot
 from steelyard.export.identified_urdf import identified_urdf
 from steelyard.export.robot_file import RobotFile
@@ -31,6 +37,8 @@ NOT_WRITTEN = "robot-file-not-written"
 """Code of the finding that says why there is no robot file."""
 IDENTIFIED = ".identified"
 """What follows the stem of the robot file in the names of the files that are made of it."""
+LONGEST_NAME = 50
+"""Characters of a robot's name that are used for the name of a new file."""
 FileKind = Literal["identified_robot", "joint_terms"]
 
 
@@ -41,7 +49,8 @@ class RobotFiles:
     content : by kind, the file's name and bytes: "identified_robot" is the robot's own file with
         the identified parameters, "joint_terms" the terms of its joints. Empty if there are none.
     certified : what a certificate states about the robot file.
-    finding : why there is no robot file, although the method gives physical parameters.
+    finding : why there is no robot file, although the method gives physical parameters, or what
+        a user of the file should know.
     """
 
     content: Mapping[FileKind, tuple[str, bytes]] = field(default_factory=dict)
@@ -139,8 +148,7 @@ def _new_text(identified: IdentifiedRobot, to: Literal["urdf", "mjcf"]) -> bytes
 
 def _new_file(identified: IdentifiedRobot) -> RobotFiles:
     """A new URDF of a robot that was not read from a file, such as a Denavit-Hartenberg table."""
-    name = re.sub(r"[^\w.-]+", "_", identified.robot.name) or "robot"
-    names = file_names(f"{name}.urdf")
+    names = file_names(f"{_plain_name(identified.robot.name)}.urdf")
     data = _new_text(identified, "urdf")
     words = (
         f"the robot was not read from a file: {names['identified_robot']} is a new URDF of its "
@@ -149,6 +157,12 @@ def _new_file(identified: IdentifiedRobot) -> RobotFiles:
     return replace(
         _contents(names, identified, data, "urdf"), finding=Finding("info", "new-robot-file", words)
     )
+
+
+def _plain_name(name: str) -> str:
+    """A robot's name as the name of a file: letters, digits, - and _, not hidden and not long."""
+    plain = re.sub(r"[^\w.-]+", "_", name).strip("._")
+    return plain[:LONGEST_NAME].rstrip("._") or "robot"
 
 
 def _same_file(found: FoundFields, path: Path) -> RobotFile:
@@ -166,7 +180,13 @@ def _same_file(found: FoundFields, path: Path) -> RobotFile:
 
 
 def _rendered(identified: IdentifiedRobot, file: RobotFile) -> RobotFiles:
-    return _contents(file_names(file.path), identified, _written(identified, file), file.format)
+    names = file_names(file.path)
+    made = _contents(names, identified, _written(identified, file), file.format)
+    trouble = emptied_behind_locked(identified)
+    if not trouble:
+        return made
+    words = f"{names['identified_robot']}: {'; '.join(trouble)}"
+    return replace(made, finding=Finding("warning", "emptied-link-moves", words))
 
 
 def _contents(
