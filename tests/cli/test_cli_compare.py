@@ -8,8 +8,9 @@ import pytest
 from small_arm import URDF, arm_log
 
 from steelyard.cli import main
+from steelyard.estimators.result_file import write_result
 from steelyard.identification.identify import identify
-from steelyard.identification.outputs import document_of, write_result
+from steelyard.identification.outputs import document_of
 from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
 

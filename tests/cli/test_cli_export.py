@@ -335,3 +335,48 @@ def test_an_emptied_link_behind_a_locked_joint_is_noted(capsys, folder):
     assert "note" not in run(capsys, *argv)[1]
     out = run(capsys, *argv, "--attached", "lump")[1]
     assert "note: link 'fore' is emptied, but joint 'elbow', which was locked, moves it" in out
+
+
+# --- files that cannot be written, and damaged results ------------------------------------------
+
+
+def test_a_robot_file_is_not_written_without_its_terms(capsys, folder):
+    """If the second of the two files cannot be written, the first is not either."""
+    (folder / "two.joints.json").mkdir()
+    line = refusal(capsys, folder, "export", "out/result.json", "--to", "urdf", "-o", "two.urdf")
+    assert "two.joints.json" in line
+
+
+@pytest.mark.parametrize("value", ["2.0", True, None, 10**400, float("nan")])
+@pytest.mark.parametrize("to", ["urdf", "csv"])
+def test_a_parameter_that_is_no_number_is_refused(capsys, folder, value, to):
+    """A text, a truth value, nothing, NaN, and an integer that no float can hold."""
+    edit_result(folder, lambda document: document["standard"]["parameters"][0].update(value=value))
+    assert "damaged" in refusal(capsys, folder, "export", "out/result.json", "--to", to)
+
+
+@pytest.mark.parametrize("to", ["urdf", "csv"])
+def test_parameters_in_another_order_are_refused(capsys, folder, to):
+    """Their values would go to the wrong links."""
+
+    def swap(document):
+        parameters = document["standard"]["parameters"]
+        parameters[0], parameters[10] = parameters[10], parameters[0]
+
+    edit_result(folder, swap)
+    assert "order" in refusal(capsys, folder, "export", "out/result.json", "--to", to)
+
+
+def test_a_credible_range_of_a_mass_does_not_go_below_zero(folder):
+    """Also where feasible ranges, to which it is cut, were not computed."""
+    with (folder / "out" / "standard_parameters.csv").open() as stream:
+        rows = {row["name"]: row for row in csv.DictReader(stream)}
+    for name in ("upper.m", "fore.m", "upper.Ixx", "fore.Izz"):
+        assert float(rows[name]["credible_lower"]) >= 0.0
+
+
+def test_the_folder_of_identify_stands_for_its_result(capsys, folder):
+    """As in compare; the file is written into that folder."""
+    assert run(capsys, "export", "out", "--to", "csv")[0] == 0
+    assert (folder / "out" / "arm.identified.csv").exists()
+    assert "result.json" in refusal(capsys, folder, "export", ".", "--to", "csv")

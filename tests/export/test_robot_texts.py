@@ -465,3 +465,26 @@ def test_texts_of_a_robot_from_mjcf(tmp_path: Path):
     q, v, a = random_states(np.random.default_rng(0), found.robot, 10)
     ours = torque(one, one.prior_theta(), q, v, a)
     assert np.abs(torque(two, two.prior_theta(), q, v, a) - ours).max() < 1e-9 * np.abs(ours).max()
+
+
+@pytest.mark.parametrize("write", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("name", ["x---y", "--", "a->-->", "-" * 9])
+def test_hyphens_in_a_name_do_not_break_the_comment(write, name):
+    """XML allows no two hyphens in a row in a comment, and strict parsers refuse them."""
+    model = Model(replace(random_robot(np.random.default_rng(1), 2), name=name))
+    ElementTree.fromstring(write(identified_robot(model, model.prior_theta())))
+
+
+@pytest.mark.parametrize("write", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("character", ["\0", "\x1b", "\ud800", "\uffff"])
+def test_characters_that_xml_cannot_hold(write, character):
+    """A robot's name is written without them; the name of a joint is refused."""
+    robot = random_robot(np.random.default_rng(1), 2)
+    model = Model(replace(robot, name=f"a{character}b"))
+    text = write(identified_robot(model, model.prior_theta()))
+    ElementTree.fromstring(text.encode())
+    assert "a_b" in text
+    joints = (replace(robot.joints[0], name=f"j{character}"), *robot.joints[1:])
+    model = Model(replace(robot, joints=joints))
+    with pytest.raises(RobotError, match="name"):
+        write(identified_robot(model, model.prior_theta()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -26,6 +28,7 @@ from steelyard.identification.outputs import FILES
 from steelyard.logs.log import Log
 from steelyard.logs.reading import read_log
 from steelyard.logs.writer_csv import write_csv
+from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
 from steelyard.signals.motion import Motion
 
@@ -193,7 +196,7 @@ def test_save_writes_all_files(found, tmp_path):
         "identified_robot": "arm.identified.urdf",
         "joint_terms": "arm.identified.joints.json",
     }
-    assert {kind: path.name for kind, path in paths.items()} == {**FILES, **own}
+    assert {kind: path.name for kind, path in paths.items()} == FILES | own
     assert all(path.stat().st_size > 0 for path in paths.values())
 
 
@@ -293,7 +296,8 @@ def test_the_file_is_not_written_where_it_cannot_be_right(found, plain, folder, 
         (found, folder / "arm.urdf", ResultError, "would overwrite an input"),
         (found, link, ResultError, "would overwrite an input"),
         (plain, out, EstimationError, "the method 'wls' gives no physical mass"),
-        (from_file(mjcf), out, RobotError, "arm.xml' has changed since"),
+        (from_file(mjcf), out, RobotError, "has changed since"),
+        (from_file(tmp_path / "gone.urdf"), out, RobotError, "is not there any more"),
         (found, tmp_path / "no_folder" / "new.urdf", ResultError, "cannot be written"),
         (
             replace(found, estimate=replace(found.estimate, standard=unphysical)),
@@ -372,3 +376,54 @@ def test_every_noun_has_a_short_repr(found, folder):
         assert len(text) < 200
         assert "\n" not in text
     assert repr(log) == "<Log 'test': 1001 samples in 10 s; position, torque of shoulder, elbow>"
+
+
+def test_a_robot_file_that_is_gone_is_not_replaced_by_one_without_shapes(
+    folder, found, tmp_path, monkeypatch
+):
+    """A relative path and another working folder are enough for it: the user must hear of it."""
+    monkeypatch.chdir(folder)
+    moved = replace(
+        found, model=replace_robot(found, replace(found.model.robot, source="arm.urdf"))
+    )
+    assert moved.to_urdf(tmp_path / "here.urdf").read_text().count("<!--") == 0
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RobotError, match="not there any more"):
+        moved.to_urdf(tmp_path / "there.urdf")
+    assert not (tmp_path / "there.urdf").exists()
+    assert moved.to_mjcf(tmp_path / "there.xml").exists()  # needs no URDF
+
+
+def replace_robot(found: Identification, robot: Robot) -> Model:
+    return Model(robot, found.model.terms)
+
+
+def test_an_unknown_rule_for_attached_links_is_refused(found, tmp_path):
+    """Instead of being taken for the usual one."""
+    with pytest.raises(ModelError, match="'nope'; it must be one of keep, lump, refuse"):
+        found.to_urdf(tmp_path / "arm.urdf", attached="nope")
+    assert not (tmp_path / "arm.urdf").exists()
+
+
+def test_results_can_be_pickled_and_copied(found, folder):
+    """As for helper processes; the copy predicts the same."""
+    expected = found.predict(folder / "test.csv")
+    for copied in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        assert copied.summary() == found.summary()
+        np.testing.assert_array_equal(copied.predict(folder / "test.csv"), expected)
+
+
+def test_saving_to_a_file_or_over_a_folder_leaves_nothing(found, folder, tmp_path):
+    """One error of Steelyard, and no half of the files."""
+    with pytest.raises(ResultError, match="is a file"):
+        found.save(folder / "arm.urdf")
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(ResultError, match=r"report\.html"):
+        found.save(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_complex_positions_are_refused(found):
+    """Their imaginary part would be dropped."""
+    with pytest.raises(SignalError, match="not an array of numbers"):
+        found.predict([[1j, 0.0]], [[0.0, 0.0]], [[0.0, 0.0]])

@@ -20,6 +20,7 @@ from steelyard.identification.outputs import (
     document_of,
     leftovers,
     report_of,
+    with_robot_file_finding,
     write_outputs,
 )
 from steelyard.identification.robot_file import file_names, robot_files
@@ -177,7 +178,7 @@ def test_the_robot_file_is_written_only_for_the_file_that_was_read(folder, found
     copy.write_text(URDF.replace("2.5", "2.6"), encoding="utf-8")
     changed = robot_files(found, robot_file=copy)
     missing = robot_files(found, robot_file=tmp_path / "none.urdf")
-    for none, words in ((changed, "has changed since"), (missing, "there is no such file")):
+    for none, words in ((changed, "has changed since"), (missing, "is not there any more")):
         assert none.content == {}
         assert none.certified is None
         assert none.finding is not None
@@ -191,3 +192,32 @@ def test_the_robot_file_is_written_only_for_the_file_that_was_read(folder, found
     assert set(paths) == set(FILES)
     findings = json.loads(paths["result"].read_text())["findings"]
     assert findings[-1]["code"] == "robot-file-not-written"
+
+
+@pytest.mark.parametrize(
+    ("name", "stem"),
+    [
+        ("é" * 300, "é" * 50),
+        ("../x y", "x_y"),
+        ("..", "robot"),
+        ("", "robot"),
+        (".hidden", "hidden"),
+    ],
+)
+def test_a_new_robot_file_has_a_plain_name_in_the_folder(found, name, stem):
+    """Whatever the robot is called: not hidden, not too long, in no other folder."""
+    robot = replace(found.model.robot, source=None, name=name)
+    files = robot_files(replace(found, model=Model(robot, found.model.terms)))
+    assert files.content["identified_robot"][0] == f"{stem}.identified.urdf"
+
+
+def test_a_link_that_was_emptied_but_moves_in_the_file_is_reported_once(folder, tmp_path):
+    """Simulators refuse such a file, so that the user must hear of it when it is written."""
+    robot = Robot.from_urdf(folder / "arm.urdf").lock({"elbow": 0.5})
+    log = arm_log(robot, 1)
+    found = identify(robot, log, attached="lump", **FEW)
+    found = with_robot_file_finding(found, robot_files(found))
+    document = json.loads(write_outputs(found, tmp_path)["result"].read_text())
+    words = [one["words"] for one in document["findings"] if one["code"] == "emptied-link-moves"]
+    assert len(words) == 1
+    assert "'fore'" in words[0]

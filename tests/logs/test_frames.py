@@ -323,3 +323,17 @@ def test_wrong_arrays_are_refused(change, words):
     given = {"time": TIME, "q": zeros, "tau": zeros, "joints": ["a", "b"], **change}
     with pytest.raises(LogError, match=words):
         Log.from_arrays(**given)
+
+
+@pytest.mark.parametrize("names", [5, "ab", [1, 2], [["a"], ["b"]]])
+def test_joint_names_that_are_no_list_of_names_are_refused(names):
+    """A text would be taken apart into letters."""
+    table = {"time": np.arange(3.0), "position": np.zeros((3, 2)), "joint_names": names}
+    with pytest.raises(LogError, match="'joint_names' must be a list of names"):
+        Log.from_frame(table)
+
+
+def test_a_single_number_is_no_table():
+    """The message says which shape is needed."""
+    with pytest.raises(LogError, match=r"shape \(\); \(n_samples, n_joints\) is needed"):
+        Log.from_frame({"time": np.arange(3.0), "position": 2.0})

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from steelyard.errors import SteelyardError, shown_path, size_words
+
+LONGEST_NAME = 255
+"""Bytes of a file name, without folder, that usual file systems allow."""
 
 
 @contextmanager
 def whole_file(path: str | Path, error: type[SteelyardError]) -> Iterator[BinaryIO]:
     """A binary stream whose content replaces ``path`` once all of it has been written.
 
-    If writing fails, an existing file stays as it was, and ``error`` is raised.
+    If writing fails, an existing file stays as it was, and ``error`` is raised; so it is for a
+    path that is a folder, a device or a pipe, which must not be replaced by a file.
     """
     path = Path(path)
     temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        _refuse_special(path, error)
+        handle, temporary = tempfile.mkstemp(prefix=".steelyard.", dir=path.parent)
         with os.fdopen(handle, "wb") as stream:
             yield stream
         os.chmod(temporary, 0o666 & ~_umask())
@@ -29,17 +34,46 @@ def whole_file(path: str | Path, error: type[SteelyardError]) -> Iterator[Binary
         temporary = None
     except OSError as failure:
         reason = failure.strerror or str(failure)
-        raise error(f"'{path}': cannot be written ({reason})") from None
+        raise error(f"{shown_path(path)}: cannot be written ({reason})") from None
     finally:
         if temporary is not None:
             os.unlink(temporary)
 
 
+def write_files(files: Mapping[Path, bytes], error: type[SteelyardError]) -> None:
+    """Write files that belong together: all are replaced, or none if one cannot be written."""
+    with ExitStack() as stack:
+        streams = {path: stack.enter_context(whole_file(path, error)) for path in files}
+        for path, stream in streams.items():
+            stream.write(files[path])
+            stream.flush()
+
+
+def made_folder(path: str | Path, error: type[SteelyardError]) -> Path:
+    """The folder, created if it is missing; raises ``error`` if nothing can be written to it."""
+    folder = Path(path)
+    where = shown_path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise error(f"{where} is a file; give the name of a folder") from None
+    except (OSError, ValueError) as failure:
+        reason = getattr(failure, "strerror", None) or str(failure)
+        raise error(f"{where}: the folder cannot be created ({reason})") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise error(f"{where}: nothing can be written to this folder (Permission denied)")
+    return folder
+
+
+def text_bytes(text: str) -> bytes:
+    """A text in UTF-8; what is not valid Unicode, as in some file names, is escaped."""
+    return text.encode(errors="backslashreplace")
+
+
 def write_text(path: str | Path, text: str, error: type[SteelyardError]) -> None:
     """Write a text file (UTF-8) atomically."""
     with whole_file(path, error) as stream:
-        # text may contain a file name that is not valid UTF-8, which is escaped
-        stream.write(text.encode(errors="backslashreplace"))
+        stream.write(text_bytes(text))
 
 
 def read_capped(path: str | Path, max_bytes: int, error: type[SteelyardError]) -> bytes:
@@ -72,6 +106,19 @@ def refuse_overwriting(
         for path in given:
             if output.exists() and path.exists() and output.samefile(path):
                 raise error(f"'{output}': would overwrite an input; choose another name or folder")
+
+
+def _refuse_special(path: Path, error: type[SteelyardError]) -> None:
+    """Refuse a path that cannot become a file, before anything is written."""
+    where = shown_path(path)
+    if "\0" in str(path):
+        raise error(f"{where}: cannot be written (a file name must not contain a zero byte)")
+    if len(os.fsencode(path.name)) > LONGEST_NAME:
+        raise error(f"{where}: cannot be written (the name is longer than {LONGEST_NAME} bytes)")
+    if path.is_dir():
+        raise error(f"{where}: cannot be written (it is a folder)")
+    if path.exists() and not path.is_file():
+        raise error(f"{where}: cannot be written (it is not a regular file)")
 
 
 def _umask() -> int:

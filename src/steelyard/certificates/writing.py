@@ -170,7 +170,12 @@ def provable_base(
 
 def write_certificate(path: str | Path, document: Mapping[str, Any]) -> None:
     """Write a certificate to a file, atomically."""
-    write_text(path, json.dumps(document, ensure_ascii=False) + "\n", EstimationError)
+    write_text(path, certificate_text(document), EstimationError)
+
+
+def certificate_text(document: Mapping[str, Any]) -> str:
+    """The text of a certificate."""
+    return json.dumps(document, ensure_ascii=False) + "\n"
 
 
 def read_schema() -> dict[str, Any]:

@@ -8,11 +8,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.cli.output import Output
-from steelyard.errors import ResultError, shown_path
+from steelyard.cli.result_path import result_path
 
 if TYPE_CHECKING:
     from steelyard.findings import Finding
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 NAME = "compare"
 HELP = "two results side by side"
-RESULT = "result.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,18 +41,6 @@ def run(arguments: argparse.Namespace) -> int:
     show_comparison(output, found)
     output.document({"a": str(paths[0]), "b": str(paths[1]), **_document(found)})
     return 0
-
-
-def result_path(given: str) -> Path:
-    """The result file that a folder or path stands for."""
-    path = Path(given)
-    if not path.is_dir():
-        return path
-    if not (path / RESULT).exists():
-        raise ResultError(
-            f"{shown_path(given)} has no {RESULT}; give a folder that identify -o wrote"
-        )
-    return path / RESULT
 
 
 def _document(found: ResultComparison) -> dict[str, Any]:

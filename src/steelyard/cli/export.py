@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.cli.output import Output
+from steelyard.cli.result_path import result_path
 from steelyard.export.formats import ATTACHED_CHOICES, FORMATS, format_named
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ HELP = "write a result as URDF, table or YAML"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.add_argument("result", metavar="RESULT", help="result.json of identify")
+    parser.add_argument("result", metavar="RESULT", help="folder of identify, or its result.json")
     parser.add_argument(
         "--to",
         required=True,
@@ -63,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Render, then write; exit code 0."""
-    from steelyard._files.access import refuse_overwriting, whole_file
+    from steelyard._files.access import refuse_overwriting, write_files
     from steelyard.errors import ResultError
     from steelyard.estimators.result_file import read_result
     from steelyard.export.formats import ExportRequest
@@ -73,16 +74,17 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = format_named(arguments.to)
     if arguments.drake and chosen.name != "urdf":
         raise ResultError(f"--drake is given, but only --to urdf uses it, not {chosen.name}")
-    result = read_result(arguments.result)
+    result_file = result_path(arguments.result)
+    result = read_result(result_file)
     overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
     robot = robot_of_result(
         result,
-        arguments.result,
+        result_file,
         robot=arguments.robot,
         overlay=overlay,
         accept_changed=arguments.accept_changed,
     )
-    out = Path(arguments.result).parent / f"{robot.file.stem}.identified{chosen.suffix}"
+    out = result_file.parent / f"{robot.file.stem}.identified{chosen.suffix}"
     if arguments.out is not None:
         out = Path(arguments.out)
     if out.is_dir():
@@ -99,12 +101,10 @@ def run(arguments: argparse.Namespace) -> int:
     files = {out: exported.data}
     for suffix, data in exported.beside.items():
         files[out.with_name(out.stem + suffix)] = data
-    inputs = [arguments.result, robot.file.path]
+    inputs = [result_file, robot.file.path]
     inputs += [] if arguments.overlay is None else [arguments.overlay]
     refuse_overwriting(files, inputs, ResultError)
-    for path, data in files.items():
-        with whole_file(path, ResultError) as stream:
-            stream.write(data)
+    write_files(files, ResultError)
     output = Output(arguments.json)
     notes = (*robot.notes, *exported.notes)
     if arguments.verbose:

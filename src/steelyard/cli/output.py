@@ -14,6 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from steelyard._files.access import made_folder
+from steelyard.errors import ResultError
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -29,9 +32,7 @@ def one_line(text: str) -> str:
 
 def output_folder(path: str) -> Path:
     """The folder, created if it does not exist; called before any long computation."""
-    folder = Path(path)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    return made_folder(path, ResultError)
 
 
 def print_document(document: Mapping[str, Any]) -> None:

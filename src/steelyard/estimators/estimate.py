@@ -59,6 +59,10 @@ class Spread:
         return np.asarray(t.ppf(0.5 + level / 2.0, self.degrees_of_freedom) * self.sigma)
 
 
+NEVER_NEGATIVE = ("m", "Ixx", "Iyy", "Izz")
+"""Symbols of a body's parameters that no physical body has below 0."""
+
+
 @dataclass(frozen=True, eq=False)
 class Credible:
     """Standard deviations given data and prior; NaN for what has no prior. See
@@ -329,6 +333,8 @@ class Estimate:
             believed: Limits = (None, None)
             if given is not None:
                 own_cut = None if cut is None else cut[i]
+                if cut is None and self.standard.feasible and column.symbol in NEVER_NEGATIVE:
+                    own_cut = np.array([0.0, np.inf])
                 believed = given.limits(value, float(given.sigma[i]), level, own_cut)
             out.append(
                 StandardEstimate(

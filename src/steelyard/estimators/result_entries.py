@@ -72,6 +72,8 @@ def stored_standard(result: Result) -> tuple[StandardEstimate, ...]:
             upper=_known(entry, "upper"),
             interval_kind=_kind(entry, get_args(StandardKind)),
             at_boundary=entry.flag("at_boundary"),
+            credible_lower=_known(entry, "credible_lower"),
+            credible_upper=_known(entry, "credible_upper"),
         )
         for entry in stored_list(stored_object(result, "standard"), "parameters")
     )

@@ -10,13 +10,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard._files.access import read_capped, write_text
+from steelyard._files.frozen_mapping import frozen_mapping
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, finite
 from steelyard.errors import ResultError
 from steelyard.estimators.estimate import Estimate
@@ -60,7 +60,7 @@ class Result:
     runs: tuple[RunRecord, ...]
     document: Mapping[str, Any]
     turned: tuple[TurnedJoint, ...] = ()
-    locked: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    locked: Mapping[str, float] = field(default_factory=lambda: frozen_mapping({}))
     source: str | None = None
     source_sha256: str | None = None
     attached: AttachedRule = "keep"
@@ -89,16 +89,20 @@ class Result:
         if standard is None:
             return None
         try:
-            values = np.array([float(entry["value"]) for entry in standard["parameters"]])
-            n_columns = len(self.document["model"]["columns"])
-        except (KeyError, TypeError, ValueError) as failure:
+            values = [_finite_number(entry["value"]) for entry in standard["parameters"]]
+            names = [entry["name"] for entry in standard["parameters"]]
+            columns = [column["name"] for column in self.document["model"]["columns"]]
+        except (KeyError, TypeError, ValueError, OverflowError) as failure:
             raise ResultError(
                 f"the standard parameters of the result are damaged; "
                 f"{type(failure).__name__}: {failure}"
             ) from None
-        if not np.isfinite(values).all() or len(values) != n_columns:
-            raise ResultError("the standard parameters of the result are not complete")
-        return values
+        if names != columns:
+            raise ResultError(
+                "the standard parameters of the result are not complete, or not in the order of "
+                "its model"
+            )
+        return np.array(values)
 
     @property
     def feasible(self) -> bool:
@@ -139,6 +143,15 @@ class Result:
         # turned before, a joint that is locked has the same position to the last digits
         robot = turn_joints(robot, self.turned)
         return robot.lock(missing) if missing else robot
+
+
+def _finite_number(value: object) -> float:
+    """A number of a JSON file; a text, true or NaN is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r:.60} is not a number")
+    if not np.isfinite(float(value)):
+        raise ValueError(f"{value!r} is not finite")
+    return float(value)
 
 
 def result_document(
@@ -241,8 +254,12 @@ def standard_document(estimate: Estimate, level: float) -> dict[str, Any] | None
 
 def write_result(path: str | Path, document: Mapping[str, Any]) -> None:
     """Write a result document atomically."""
-    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    write_text(path, text, ResultError)
+    write_text(path, result_text(document), ResultError)
+
+
+def result_text(document: Mapping[str, Any]) -> str:
+    """The text of a result file."""
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_result(path: str | Path) -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from textwrap import fill
 from xml.etree import ElementTree
@@ -11,12 +12,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard._version import __version__
+from steelyard.errors import RobotError, shown
 from steelyard.export.identified_robot import IdentifiedRobot
 from steelyard.findings import Finding
 from steelyard.robot.parts import STANDARD_GRAVITY
 
 NOISE = 1e-15
 """Positions (m), angles (rad) and entries of unit vectors below this are rounding errors."""
+
+
+NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML document can contain, such as control characters."""
+ROBOT_NAMES = (("robot", "name"), ("mujoco", "model"), ("model", "name"))
+"""Elements and attributes that hold the name of a robot."""
 
 
 def numbers(values: ArrayLike) -> str:
@@ -49,12 +57,35 @@ def header(
 
 
 def xml_text(root: Element, paragraphs: Iterable[str]) -> str:
-    """The document with these paragraphs as a comment on top."""
+    """The document with these paragraphs as a comment on top.
+
+    Raises RobotError for a name of a link or joint that XML cannot hold; in the robot's name and
+    in the comment such characters become underscores.
+    """
+    _refuse_names(root)
     ElementTree.indent(root)
-    # two hyphens would end a comment early
+    # two hyphens in a row are not allowed in a comment
     comment = "\n".join(
-        fill(text.replace("--", "- -"), 96, initial_indent="  ", subsequent_indent="  ")
+        fill(
+            re.sub("-(?=-)", "- ", NOT_IN_XML.sub("_", text)),
+            96,
+            initial_indent="  ",
+            subsequent_indent="  ",
+        )
         for text in paragraphs
     )
     body = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n<!--\n{comment}\n-->\n{body}\n'
+
+
+def _refuse_names(root: Element) -> None:
+    """Refuse names that XML cannot hold, but write a robot's name without such characters."""
+    for element in root.iter():
+        for key, text in element.attrib.items():
+            if (element.tag, key) in ROBOT_NAMES:
+                element.set(key, NOT_IN_XML.sub("_", text))
+            elif NOT_IN_XML.search(text):
+                raise RobotError(
+                    f"the name {shown(text)} of a link or joint has characters that XML cannot "
+                    "hold; rename it"
+                )

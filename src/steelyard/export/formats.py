@@ -105,6 +105,10 @@ def spread_robot(model: Model, theta: object, attached: AttachedChoice) -> Ident
     from steelyard.model.attached_links import attached_links
 
     values = np.asarray(theta, dtype=float)
+    if attached not in ATTACHED_CHOICES:
+        raise ModelError(
+            f"attached is {shown(str(attached))}; it must be one of {listed(ATTACHED_CHOICES)}"
+        )
     if attached != "refuse":
         return identified_robot(model, values, attached=attached)
     for one in attached_links(model, "keep"):
@@ -145,10 +149,10 @@ def _urdf(request: ExportRequest) -> Exported:
         return Exported(data, beside, notes=tuple(one.words for one in urdf_text_notes(found)))
     written = identified_urdf(found, file.data, drake=request.drake)
     beside = {JOINTS_SUFFIX: joints_json(found, request.name, written.data)}
-    return Exported(written.data, beside, written.changes, _emptied_behind_locked(found))
+    return Exported(written.data, beside, written.changes, emptied_behind_locked(found))
 
 
-def _emptied_behind_locked(found: IdentifiedRobot) -> tuple[str, ...]:
+def emptied_behind_locked(found: IdentifiedRobot) -> tuple[str, ...]:
     """Notes on emptied links that can move in the file, since the joint was only locked."""
     emptied = {name for one in found.attached for name in one.emptied}
     return tuple(

@@ -7,10 +7,12 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from steelyard._files.csv_cells import cell_of
 from steelyard._files.json_data import finite
 from steelyard.errors import ResultError
 from steelyard.estimators.bodies import all_parameters, with_derived
-from steelyard.estimators.estimate import Estimate, StandardEstimate
+from steelyard.estimators.estimate import Estimate
+from steelyard.estimators.result_entries import stored_standard
 from steelyard.estimators.result_file import Result
 from steelyard.model.model import Model
 
@@ -57,17 +59,12 @@ def saved_csv(model: Model, result: Result) -> str:
 
     Centres of mass have no interval: a result does not contain their ranges.
     """
-    standard = result.document.get("standard")
-    if standard is None:
+    if result.theta is None:
         raise ResultError(
             f"the method '{result.method}' of the result gives no standard parameters; "
             "parameters.csv, which identify writes, has the base parameters"
         )
-    try:
-        estimates = tuple(StandardEstimate(**entry) for entry in standard["parameters"])
-    except (KeyError, TypeError) as failure:
-        raise ResultError(f"the standard parameters are damaged: {failure}") from None
-    return _table(STANDARD_COLUMNS, with_derived(model, estimates))
+    return _table(STANDARD_COLUMNS, with_derived(model, stored_standard(result)))
 
 
 def _table(columns: Sequence[str], parameters: Iterable[object]) -> str:
@@ -80,4 +77,6 @@ def _table(columns: Sequence[str], parameters: Iterable[object]) -> str:
 
 
 def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return cell_of(value)
     return str(value).lower() if isinstance(value, bool) else value

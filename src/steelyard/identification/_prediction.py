@@ -68,6 +68,8 @@ def _from_arrays(found: FoundFields, q: ArrayLike, v: ArrayLike, a: ArrayLike) -
     arrays = []
     for (name, size), values in zip(sizes.items(), (q, v, a), strict=True):
         try:
+            if np.iscomplexobj(values):
+                raise TypeError
             array = np.atleast_2d(np.asarray(values, dtype=float))
         except (TypeError, ValueError):
             raise SignalError(f"{name} is not an array of numbers") from None

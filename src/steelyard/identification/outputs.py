@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from steelyard._files.access import whole_file, write_text
+from steelyard._files.access import made_folder, text_bytes, write_files
 from steelyard.certificates.files import with_files
-from steelyard.certificates.writing import write_certificate
-from steelyard.errors import ResultError, RobotError
+from steelyard.certificates.writing import certificate_text
+from steelyard.errors import ResultError
 from steelyard.estimators.least_squares import channel_fits
-from steelyard.estimators.result_file import result_document, write_result
+from steelyard.estimators.result_file import result_document, result_text
 from steelyard.export.formats import AttachedChoice
 from steelyard.export.tables import parameters_csv, standard_csv
 from steelyard.identification._found_fields import Found, FoundFields, with_findings
-from steelyard.identification.robot_file import IDENTIFIED, NOT_WRITTEN, RobotFiles, robot_files
+from steelyard.identification.robot_file import IDENTIFIED, RobotFiles, robot_files
 from steelyard.report.content import JointError, Reference, Report, TorqueRun
 from steelyard.report.page import render_report
 from steelyard.report.processing import covered
@@ -54,39 +54,37 @@ def write_outputs(
     robot_file, attached : see :func:`steelyard.identification.robot_file.robot_files`. If the
         robot file cannot be written, a finding says why, and the others are written.
     """
-    folder = Path(folder)
     # render everything first: if that fails, nothing is written
     own = robot_files(found, robot_file=robot_file, attached=attached)
     found = with_robot_file_finding(found, own)
     page = render_report(report_of(found, reference=reference))
     document = document_of(found)
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = {kind: folder / name for kind, name in FILES.items() if kind not in NOT_ALWAYS}
-    write_result(paths["result"], document)
-    write_text(paths["parameters"], parameters_csv(found.estimate, found.level), ResultError)
+    texts = {
+        "result": result_text(document),
+        "parameters": parameters_csv(found.estimate, found.level),
+        "report": page,
+    }
     if found.estimate.standard is not None:
-        paths["standard_parameters"] = folder / FILES["standard_parameters"]
-        table = standard_csv(found.model, found.estimate, found.level)
-        write_text(paths["standard_parameters"], table, ResultError)
-    for kind, (name, data) in own.content.items():
-        paths[kind] = folder / name
-        with whole_file(paths[kind], RobotError) as stream:
-            stream.write(data)
+        texts["standard_parameters"] = standard_csv(found.model, found.estimate, found.level)
     if found.certificate is not None:
-        paths["certificate"] = folder / FILES["certificate"]
         proven = found.certificate.document
         if own.certified is not None:
             proven = with_files(proven, [own.certified])
-        write_certificate(paths["certificate"], proven)
-    write_text(paths["report"], page, ResultError)
-    return paths
+        texts["certificate"] = certificate_text(proven)
+    contents = {kind: (FILES[kind], text_bytes(text)) for kind, text in texts.items()}
+    for kind, named in own.content.items():
+        contents[kind] = named
+    folder = made_folder(folder, ResultError)
+    write_files({folder / name: data for name, data in contents.values()}, ResultError)
+    return {kind: folder / name for kind, (name, _) in contents.items()}
 
 
 def with_robot_file_finding(found: Found, own: RobotFiles) -> Found:
-    """``found`` with the finding why there is no robot file, if there is one, and only once."""
-    if own.finding is None or any(finding.code == NOT_WRITTEN for finding in found.findings):
+    """``found`` with the finding about the robot file, if there is one, and only once."""
+    new = own.finding
+    if new is None or any(finding.code == new.code for finding in found.findings):
         return found
-    return with_findings(found, [own.finding])
+    return with_findings(found, [new])
 
 
 def leftovers(folder: str | Path, written: Collection[Path]) -> list[Path]:

@@ -20,7 +20,13 @@ from steelyard.errors import (
     SteelyardError,
     shown_path,
 )
-from steelyard.export.formats import JOINTS_SUFFIX, AttachedChoice, joints_json, spread_robot
+from steelyard.export.formats import (
+    JOINTS_SUFFIX,
+    AttachedChoice,
+    emptied_behind_locked,
+    joints_json,
+    spread_robot,
+)
 from steelyard.export.identified_robot import IdentifiedRobot
 from steelyard.export.identified_urdf import identified_urdf
 from steelyard.export.robot_file import RobotFile
@@ -31,6 +37,8 @@ NOT_WRITTEN = "robot-file-not-written"
 """Code of the finding that says why there is no robot file."""
 IDENTIFIED = ".identified"
 """What follows the stem of the robot file in the names of the files that are made of it."""
+LONGEST_NAME = 50
+"""Characters of a robot's name that are used for the name of a new file."""
 FileKind = Literal["identified_robot", "joint_terms"]
 
 
@@ -41,7 +49,8 @@ class RobotFiles:
     content : by kind, the file's name and bytes: "identified_robot" is the robot's own file with
         the identified parameters, "joint_terms" the terms of its joints. Empty if there are none.
     certified : what a certificate states about the robot file.
-    finding : why there is no robot file, although the method gives physical parameters.
+    finding : why there is no robot file, although the method gives physical parameters, or what
+        a user of the file should know.
     """
 
     content: Mapping[FileKind, tuple[str, bytes]] = field(default_factory=dict)
@@ -98,7 +107,8 @@ def write_robot_file(
     robot becomes a new file, without shapes.
 
     Raises an error, and writes nothing, for a method without physical standard parameters, for a
-    link that would not be physical, for a robot file that has changed, and for its own path.
+    link that would not be physical, for a robot file that has changed or is not there any more,
+    and for its own path.
     """
     standard = found.estimate.standard
     if standard is None or not standard.feasible:
@@ -111,7 +121,7 @@ def write_robot_file(
     if source is not None:
         refuse_overwriting([Path(path)], [Path(source)], ResultError)
     data = None
-    if source is not None and Path(source).exists():
+    if source is not None and not (to == "mjcf" and Path(source).suffix == ".urdf"):
         file = _same_file(found, Path(source))
         data = _written(identified, file) if file.format == to else None
     with whole_file(path, ResultError) as stream:
@@ -138,8 +148,7 @@ def _new_text(identified: IdentifiedRobot, to: Literal["urdf", "mjcf"]) -> bytes
 
 def _new_file(identified: IdentifiedRobot) -> RobotFiles:
     """A new URDF of a robot that was not read from a file, such as a Denavit-Hartenberg table."""
-    name = re.sub(r"[^\w.-]+", "_", identified.robot.name) or "robot"
-    names = file_names(f"{name}.urdf")
+    names = file_names(f"{_plain_name(identified.robot.name)}.urdf")
     data = _new_text(identified, "urdf")
     words = (
         f"the robot was not read from a file: {names['identified_robot']} is a new URDF of its "
@@ -150,7 +159,19 @@ def _new_file(identified: IdentifiedRobot) -> RobotFiles:
     )
 
 
+def _plain_name(name: str) -> str:
+    """A robot's name as the name of a file: letters, digits, - and _, not hidden and not long."""
+    plain = re.sub(r"[^\w.-]+", "_", name).strip("._")
+    return plain[:LONGEST_NAME].rstrip("._") or "robot"
+
+
 def _same_file(found: FoundFields, path: Path) -> RobotFile:
+    if not path.exists():
+        raise RobotError(
+            f"{shown_path(path)}, the file of the robot, is not there any more, seen from the "
+            "folder in which the program runs now; bring it back, or change to the folder from "
+            "which it was read"
+        )
     data = read_file(path)
     known = found.model.robot.source_sha256
     if known is not None and sha256(data).hexdigest() != known:
@@ -159,7 +180,13 @@ def _same_file(found: FoundFields, path: Path) -> RobotFile:
 
 
 def _rendered(identified: IdentifiedRobot, file: RobotFile) -> RobotFiles:
-    return _contents(file_names(file.path), identified, _written(identified, file), file.format)
+    names = file_names(file.path)
+    made = _contents(names, identified, _written(identified, file), file.format)
+    trouble = emptied_behind_locked(identified)
+    if not trouble:
+        return made
+    words = f"{names['identified_robot']}: {'; '.join(trouble)}"
+    return replace(made, finding=Finding("warning", "emptied-link-moves", words))
 
 
 def _contents(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from steelyard._files.access import read_capped
+from steelyard._files.csv_cells import text_of
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, json_value
 from steelyard.errors import SteelyardError, quoted_list, shown, shown_path
 
@@ -64,7 +65,8 @@ def _from_csv(data: bytes, where: str, error: Error) -> dict[str, float]:
     for row in rows:
         if len(row) <= max(at):
             raise error(f"{where}: the line {shown(','.join(row))} is not name,value")
-    return _values([(row[at[0]].strip(), row[at[1]].strip()) for row in rows], where, error)
+    pairs = [(text_of(row[at[0]].strip()), row[at[1]].strip()) for row in rows]
+    return _values(pairs, where, error)
 
 
 def _values(pairs: Sequence[tuple[Any, Any]], where: str, error: Error) -> dict[str, float]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard._files.access import read_capped, write_text
+from steelyard._files.csv_cells import cell_of
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, json_value
 from steelyard.errors import ResultError, did_you_mean, listed, quoted_list, shown_path
 from steelyard.knowledge._named_values import named_values
@@ -50,5 +51,7 @@ def write_base_values(path: str | Path, names: Sequence[str], beta: Array) -> No
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(("name", "value"))
-    writer.writerows((name, repr(float(value))) for name, value in zip(names, beta, strict=True))
+    writer.writerows(
+        (cell_of(name), repr(float(value))) for name, value in zip(names, beta, strict=True)
+    )
     write_text(path, stream.getvalue(), ResultError)

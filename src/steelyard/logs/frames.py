@@ -101,7 +101,7 @@ def _sources(frame: Any, where: str) -> Iterator[_Source]:
 
 def _from_mapping(arrays: Mapping[Any, Any], where: str) -> Iterator[_Source]:
     """One column for each array; those of all joints for a table (n_samples, n_joints)."""
-    joints = arrays.get(JOINT_NAMES)
+    joints = _stated_names(arrays.get(JOINT_NAMES), where)
     for key, values in arrays.items():
         table = parse_table(str(key))
         if table is None and not (key == JOINT_NAMES and joints is not None):
@@ -111,7 +111,8 @@ def _from_mapping(arrays: Mapping[Any, Any], where: str) -> Iterator[_Source]:
         quantity, unit = table
         whole = _array(values, f"{where}: {shown(str(key))}")
         whole = whole[:, None] if whole.ndim == 1 else whole
-        stated = range(1, 1 + whole.shape[-1]) if joints is None else list(joints)
+        stated = list(range(1, 1 + whole.shape[-1]) if whole.ndim else ())
+        stated = stated if joints is None else joints
         if whole.ndim != 2 or whole.shape[1] != len(stated):
             counted = "" if joints is None else f"; '{JOINT_NAMES}' has {len(stated)} names"
             raise LogError(
@@ -121,6 +122,16 @@ def _from_mapping(arrays: Mapping[Any, Any], where: str) -> Iterator[_Source]:
         for k, joint in enumerate(stated):
             column = f"{quantity}_{joint}" if joints is None else f"{joint}.{quantity}"
             yield _Source(column if unit is None else f"{column}[{unit}]", whole[:, k])
+
+
+def _stated_names(names: Any, where: str) -> list[Any] | None:
+    """The joint names beside tables; refuses what is no list of names."""
+    if names is None:
+        return None
+    given = None if isinstance(names, str | bytes) else np.asarray(names, dtype=object)
+    if given is None or given.ndim != 1 or not all(isinstance(name, str) for name in given):
+        raise LogError(f"{where}: '{JOINT_NAMES}' must be a list of names, not {described(names)}")
+    return list(given)
 
 
 def _time_index(frame: Any) -> _Source | None:

@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steelyard._files.frozen_mapping import frozen_mapping
 from steelyard.errors import LogError, described, listed, quoted_list, shown
 from steelyard.logs.columns import QUANTITIES
 from steelyard.logs.description import Key, LogDescription
@@ -65,10 +65,10 @@ class Log:
                 )
             signals[joint, quantity] = array
         object.__setattr__(self, "time", time)
-        object.__setattr__(self, "signals", MappingProxyType(signals))
-        object.__setattr__(self, "units", MappingProxyType(dict(self.units)))
+        object.__setattr__(self, "signals", frozen_mapping(signals))
+        object.__setattr__(self, "units", frozen_mapping(self.units))
         object.__setattr__(self, "ignored", tuple(self.ignored))
-        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+        object.__setattr__(self, "columns", frozen_mapping(self.columns))
 
     @staticmethod
     def from_description(content: LogDescription) -> Log:
@@ -217,8 +217,8 @@ def _read_only(values: object, what: str) -> Array:
 def check_time(time: Array, where: str) -> None:
     """Refuse time stamps that are missing, repeated or run backwards, naming the row."""
     if len(time) < 2:
-        count = "no samples" if len(time) == 0 else "one sample"
-        raise LogError(f"{where}: only {count}; at least two are needed")
+        count = "no samples" if len(time) == 0 else "only one sample"
+        raise LogError(f"{where}: {count}; at least two are needed")
     bad = np.flatnonzero(~np.isfinite(time))
     if len(bad):
         raise LogError(

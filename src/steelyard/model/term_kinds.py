@@ -114,6 +114,10 @@ class TermKind:
     default_sides: tuple[Side, ...] = ()
     relative_size: float = 1.0
 
+    def __reduce__(self) -> tuple[Callable[[str], TermKind], tuple[str]]:
+        """Kinds are pickled and copied by their name."""
+        return term_kind, (self.name,)
+
     @property
     def is_inertia(self) -> bool:
         """Whether it is part of the mass matrix."""

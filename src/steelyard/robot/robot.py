@@ -17,11 +17,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard._files.frozen_mapping import frozen_mapping
 from steelyard.errors import RobotError, did_you_mean, listed, shown
 from steelyard.robot.description import RobotDescription
 from steelyard.robot.parts import (
@@ -61,7 +61,7 @@ class Robot:
     notes: tuple[str, ...] = ()
     transmission: Transmission | None = None
     turned: tuple[TurnedJoint, ...] = ()
-    locked: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    locked: Mapping[str, float] = field(default_factory=lambda: frozen_mapping({}))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gravity", gravity_vector(self.gravity))
@@ -199,5 +199,5 @@ class Robot:
         joints = lock_joints(self.joints, positions)
         transmission = self.transmission and without_joints(self.transmission, positions)
         return replace(
-            self, joints=joints, locked=MappingProxyType(locked), transmission=transmission
+            self, joints=joints, locked=frozen_mapping(locked), transmission=transmission
         )

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard._files.frozen_mapping import frozen_mapping
 from steelyard.errors import RobotError, listed
 
 Array = NDArray[np.float64]
@@ -69,7 +69,7 @@ class Transmission:
     """
 
     motors: tuple[Motor, ...]
-    zeros: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    zeros: Mapping[str, float] = field(default_factory=lambda: frozen_mapping({}))
     link_side: tuple[str, ...] = ()
 
     @property
@@ -120,7 +120,7 @@ def without_joints(transmission: Transmission, locked: Collection[str]) -> Trans
     return replace(
         transmission,
         motors=tuple(motors),
-        zeros=MappingProxyType({j: q for j, q in transmission.zeros.items() if j not in locked}),
+        zeros=frozen_mapping({j: q for j, q in transmission.zeros.items() if j not in locked}),
         link_side=tuple(joint for joint in transmission.link_side if joint not in locked),
     )
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
+from steelyard._files.frozen_mapping import frozen_mapping
 from steelyard.errors import OverlayError, did_you_mean, listed, shown
 from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.robot.robot import Robot
@@ -35,9 +35,7 @@ def transmission_of(robot: Robot, overlay: Overlay, where: str) -> Transmission 
             )
         motors.append(motor)
     _check_names(robot, overlay, motors, where)
-    transmission = Transmission(
-        tuple(motors), MappingProxyType(dict(overlay.motor_zeros)), link_side
-    )
+    transmission = Transmission(tuple(motors), frozen_mapping(overlay.motor_zeros), link_side)
     fault = transmission_fault(transmission, robot.joint_names)
     if fault is not None:
         raise OverlayError(f"{where}: {fault}")

@@ -32,16 +32,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from types import MappingProxyType
 from typing import Any, Literal
 
+from steelyard._files.frozen_mapping import frozen_mapping
 from steelyard.knowledge.constraints import Constraints
 from steelyard.model.term_kinds import Side
 from steelyard.robot.parts import Limits
 from steelyard.robot.transmission import Motor
 
 LIMITS = tuple(entry.name for entry in fields(Limits))
-EMPTY: Mapping[str, Any] = MappingProxyType({})
+EMPTY: Mapping[str, Any] = frozen_mapping({})
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 from steelyard._files.access import read_capped
+from steelyard._files.frozen_mapping import frozen_mapping
 from steelyard.errors import (
     OverlayError,
     did_you_mean,
@@ -106,18 +106,18 @@ def _overlay(table: Mapping[str, object], source: str | None) -> Overlay:
     return Overlay(
         gravity=_gravity(table["gravity"]) if "gravity" in table else None,
         floating_base=flag_of(table.get("floating_base"), "floating_base"),
-        locked=MappingProxyType(locked),
-        limits=MappingProxyType(limits),
+        locked=frozen_mapping(locked),
+        limits=frozen_mapping(limits),
         default_terms=_terms(table["terms"], "terms") if "terms" in table else None,
-        joint_terms=MappingProxyType(joint_terms),
+        joint_terms=frozen_mapping(joint_terms),
         couplings=_couplings(table.get("coupling", [])),
         constraints=constraints_of(table["constraints"]) if "constraints" in table else None,
         com_boxes=com_boxes_of(table.get("constraints", {})),
         torque=_side(table["torque"], "torque") if "torque" in table else None,
-        joint_torque=MappingProxyType(joint_torque),
+        joint_torque=frozen_mapping(joint_torque),
         motors=motors,
-        motor_terms=MappingProxyType(motor_terms),
-        motor_zeros=MappingProxyType(motor_zeros),
+        motor_terms=frozen_mapping(motor_terms),
+        motor_zeros=frozen_mapping(motor_zeros),
         source=source,
     )
 
