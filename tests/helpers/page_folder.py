@@ -158,7 +158,7 @@ def _write_motion() -> None:
     """Positions alone, to be followed by the virtual robot."""
     lines = Path("run1.csv").read_text(encoding="utf-8").splitlines()
     head = lines[0].split(",")
-    kept = [k for k, name in enumerate(head) if name == "time" or ".position" in name]
+    kept = [k for k, name in enumerate(head) if name.startswith("time") or ".position" in name]
     rows = [",".join(line.split(",")[k] for k in kept) for line in lines]
     Path("motion.csv").write_text("\n".join([*rows, ""]), encoding="utf-8")
 
