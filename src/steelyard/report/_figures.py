@@ -26,7 +26,7 @@ LONGEST_SHOWN_S = 40.0
 MOST_POINTS = 1500
 LONGEST_LABEL = 28
 ROWS_WIDTH = 5.4
-"""Width of figures with one row for each joint or body, inches: readable on a narrow screen, too."""
+"""Width of figures with one row for each joint or body, inches; readable on narrow screens."""
 
 STYLE: dict[Any, Any] = {
     "font.size": 8.5,
