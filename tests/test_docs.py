@@ -84,6 +84,7 @@ def test_page_runs(page, filled, tmp_path, monkeypatch, capsys):
     folder = tmp_path / "page"
     shutil.copytree(filled, folder)
     monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)  # as for a script in that folder
     blocks = blocks_of(page)
     for block in blocks:
         if block.file_name is not None:

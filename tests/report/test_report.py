@@ -121,6 +121,16 @@ def test_every_base_parameter_is_there(report, page):
     )
 
 
+def test_the_mass_in_the_file_stands_beside_the_identified_one(html):
+    """The table of bodies has the mass that the robot file states, in the column before ours."""
+    table = html.split('<section id="standard">')[1].split("</table>")[0]
+    rows = re.findall(
+        r'<tr><td class="parameter">(\w+) · .*?<td class="num">(.*?)</td>', table, re.S
+    )
+    masses = re.findall(r'<link name="(\w+)">.*?<mass value="([\d.]+)"', URDF, re.S)
+    assert dict(rows) == {name: f"{float(mass):g}" for name, mass in masses}
+
+
 def test_every_section_is_there(page):
     """Summary, torques, errors, parameters, fates and signals are sections of the page."""
     ids = {attributes.get("id") for _, attributes in page.tags}

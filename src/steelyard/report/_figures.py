@@ -25,6 +25,8 @@ KIND_COLORS = {
 LONGEST_SHOWN_S = 40.0
 MOST_POINTS = 1500
 LONGEST_LABEL = 28
+ROWS_WIDTH = 5.4
+"""Width of figures with one row for each joint or body, inches; readable on narrow screens."""
 
 STYLE: dict[Any, Any] = {
     "font.size": 8.5,
@@ -76,7 +78,7 @@ def error_figure(
     def draw(figure: Any) -> None:
         draw_errors(figure.add_subplot(), joints, identified, prior)
 
-    return _svg(draw, 8.0, 0.9 + 0.27 * len(joints))
+    return _svg(draw, ROWS_WIDTH, 0.9 + 0.27 * len(joints))
 
 
 def draw_errors(
@@ -121,7 +123,7 @@ def mass_figure(masses: Sequence[Interval]) -> str:
     def draw(figure: Any) -> None:
         draw_masses(figure.add_subplot(), masses)
 
-    return _svg(draw, 8.0, 0.9 + 0.27 * len(masses))
+    return _svg(draw, ROWS_WIDTH, 0.9 + 0.27 * len(masses))
 
 
 def draw_masses(axes: Any, masses: Sequence[Interval]) -> None:

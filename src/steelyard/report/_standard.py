@@ -13,9 +13,10 @@ from steelyard.report.content import Report
 
 @dataclass(frozen=True)
 class BodyRow:
-    """A body as the table shows it."""
+    """A body as the table shows it. file_mass : what the robot file states, kg."""
 
     name: str
+    file_mass: float
     mass: Cell
     com: tuple[Cell, ...]
     principal_moments: tuple[Cell, ...]
@@ -26,12 +27,21 @@ class BodyRow:
 
 def body_rows(report: Report) -> list[BodyRow]:
     """A row for each body; empty if the method gives no standard parameters."""
-    return [_row(body) for body in body_estimates(report.model, report.estimate, report.level)]
+    stated = _stated(report)
+    bodies = body_estimates(report.model, report.estimate, report.level)
+    return [_row(body, stated[body.mass.name]) for body in bodies]
 
 
-def _row(body: BodyEstimate) -> BodyRow:
+def _stated(report: Report) -> dict[str, float]:
+    """Standard parameters of the robot file, by name."""
+    values = report.model.prior_theta().tolist()
+    return dict(zip(report.model.column_names, values, strict=True))
+
+
+def _row(body: BodyEstimate, file_mass: float) -> BodyRow:
     return BodyRow(
         body.name if body.joint is None else f"{body.name} · {body.joint}",
+        file_mass,
         cell(body.mass),
         tuple(map(cell, body.com)),
         tuple(map(cell, body.principal_moments)),
@@ -59,10 +69,10 @@ def mass_figure(report: Report) -> str | None:
 
 def mass_intervals(report: Report) -> list[Interval]:
     """The mass of each body with its interval, and that of the robot file."""
-    stated = dict(zip(report.model.column_names, report.model.prior_theta(), strict=True))
+    stated = _stated(report)
     masses = []
     for body in body_estimates(report.model, report.estimate, report.level):
-        mass, file_mass = body.mass, float(stated[body.mass.name])
+        mass, file_mass = body.mass, stated[body.mass.name]
         if mass.value > 0.0:
             known = file_mass if file_mass > 0.0 else None
             interval = Interval(
