@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import io
 
+from given_signals import GIVEN
 from small_arm import URDF, arm_log
 
+from steelyard.errors import ResultError
 from steelyard.export.tables import BASE_COLUMNS, STANDARD_COLUMNS, parameters_csv, standard_csv
 from steelyard.identification.identify import identify
+from steelyard.knowledge._named_values import named_values
 from steelyard.robot.robot import Robot
 
 
@@ -23,3 +26,17 @@ def test_base_parameters_are_written_digit_for_digit():
         for key in ("value", "lower", "upper", "sigma"):
             assert float(row[key]) == getattr(parameter, key)
     assert standard_csv(found.model, found.estimate) == ",".join(STANDARD_COLUMNS) + "\n"
+
+
+def test_names_like_formulas_are_marked_and_read_back(tmp_path):
+    """A spreadsheet runs no name of a stranger's robot; read as values, the names are as before."""
+    robot = Robot.from_urdf_text(URDF.replace('"upper"', '"=upper"').replace('"fore"', '"@fore"'))
+    found = identify(robot, arm_log(robot, 1), method="wls", processing=GIVEN)
+    table = tmp_path / "parameters.csv"
+    table.write_text(parameters_csv(found.estimate), encoding="utf-8")
+    with table.open(encoding="utf-8", newline="") as stream:
+        cells = [cell for row in csv.reader(stream) for cell in row]
+    assert any(cell.startswith("'=upper") for cell in cells)
+    assert not any(cell.startswith(("=", "@")) for cell in cells)
+    values = named_values(table, "base", ResultError)
+    assert tuple(values) == found.estimate.base.names

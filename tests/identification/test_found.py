@@ -426,4 +426,4 @@ def test_saving_to_a_file_or_over_a_folder_leaves_nothing(found, folder, tmp_pat
 def test_complex_positions_are_refused(found):
     """Their imaginary part would be dropped."""
     with pytest.raises(SignalError, match="not an array of numbers"):
-        found.predict([[1j, 0.0]], [[0.0, 0.0]], [[0.0, 0.0]])
+        found.predict(np.array([[1j, 0.0]]), np.zeros((1, 2)), np.zeros((1, 2)))
