@@ -100,8 +100,8 @@ def edge_findings(fit: ConstrainedFit) -> tuple[Finding, ...]:
             Finding(
                 "info",
                 "on-the-boundary",
-                f"{len(active)} conditions hold with no slack; intervals of the parameters that "
-                f"they bind are valid on one side at most: {first}"
+                f"conditions with no slack ({len(active)}), which make intervals of the parameters "
+                f"that they bind valid on one side at most: {first}"
                 + (f"; and {len(active) - 6} more" if len(active) > 6 else ""),
             )
         )
