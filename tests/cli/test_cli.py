@@ -540,6 +540,8 @@ def test_a_test_is_the_same_in_both_commands(capsys, tmp_path, files):
     within = json.loads(result.read_text())["validation"]
     argv = ("validate", files["robot"], result, files["test"], "--json")
     assert json.loads(run(capsys, *argv)[1]) == within
+    folder = ("validate", files["robot"], tmp_path, files["test"], "--json")
+    assert json.loads(run(capsys, *folder)[1]) == within
 
 
 def test_a_result_states_the_joints_that_its_overlay_locked(capsys, tmp_path, files):

@@ -7,6 +7,7 @@ import argparse
 from steelyard.cli.logs import add_column_arguments, columns_from, read_logs
 from steelyard.cli.output import Output, progress
 from steelyard.cli.processing import add_processing_arguments, processing_from
+from steelyard.cli.result_path import result_path
 from steelyard.cli.robot import add_robot_arguments, robot_from
 
 NAME = "validate"
@@ -16,7 +17,7 @@ HELP = "errors of a result on held-out logs"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     add_robot_arguments(parser)
-    parser.add_argument("result", metavar="RESULT", help="result.json of identify")
+    parser.add_argument("result", metavar="RESULT", help="result.json of identify, or its folder")
     parser.add_argument("logs", nargs="+", metavar="LOG", help="CSV or NPZ files")
     add_column_arguments(parser)
     add_processing_arguments(parser)
@@ -29,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.validation.saved_results import validate_result
 
     robot, _ = robot_from(arguments, for_result=True)
-    result = read_result(arguments.result)
+    result = read_result(result_path(arguments.result))
     processing = processing_from(arguments, result.processing_as_used)
     columns = columns_from(arguments)
     with progress() as shown:

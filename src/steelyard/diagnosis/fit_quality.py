@@ -8,13 +8,30 @@ from steelyard.validation.held_out import HeldOut
 
 POOR_FIT = 0.5
 """Relative error above which a finding warns of a poor fit."""
+WORSE_THAN_NOTHING = 1.05
+"""Relative error of one joint above which a finding names it; 1 is that of predicting zero."""
 
 
 def poor_fit_findings(estimate: Estimate) -> tuple[Finding, ...]:
-    """Warn if an estimate explains little of the torques that it was fitted to."""
+    """Warn if an estimate explains little of the torques that it was fitted to.
+
+    A single joint is named if the estimate is worse for it than no torque at all.
+    """
+    worse = [fit for fit in estimate.channels if fit.relative_error > WORSE_THAN_NOTHING]
+    joints = tuple(
+        Finding(
+            "warning",
+            "poor-fit-of-a-joint",
+            f"the torque of '{fit.name}' is explained worse than by no torque at all: the residual "
+            f"is {100 * fit.relative_error:.3g} % of it; check the sign and the unit of this "
+            "joint's position and torque, and that its columns are not another joint's",
+        )
+        for fit in worse
+    )
     if not estimate.relative_error > POOR_FIT:
-        return ()
+        return joints
     return (
+        *joints,
         Finding(
             "warning",
             "poor-fit",

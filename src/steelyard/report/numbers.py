@@ -27,7 +27,9 @@ def percent(share: float | None) -> str:
     if share is None or not math.isfinite(share):
         return "?"
     size = 100.0 * share
-    if size and (size < 0.001 or size >= 1e5):
+    if size >= 1e5:  # of a value that is nearly zero
+        return "> 99999 %"
+    if size and size < 0.001:
         return f"{size:.1e} %"
     return f"{size:.3g} %" if size < 1000 else f"{size:.0f} %"
 
