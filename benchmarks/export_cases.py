@@ -11,9 +11,9 @@ from engines import Export, export_at
 from numpy.typing import NDArray
 
 from steelyard.export.identified_robot import IdentifiedRobot, identified_robot
+from steelyard.export.identified_urdf import identified_urdf
 from steelyard.export.mjcf_text import mjcf_text
 from steelyard.export.sdf import sdf_text
-from steelyard.export.urdf import rewrite_inertials
 from steelyard.export.urdf_text import urdf_text
 from steelyard.model.attached_links import attached_links
 from steelyard.model.model import Model
@@ -100,5 +100,4 @@ def real_exports(stems: Sequence[str] = REAL) -> Iterator[Export]:
 
 def rewritten(path: Path, found: IdentifiedRobot) -> str:
     """The robot's own URDF with its parameters."""
-    turned = found.robot.turned
-    return rewrite_inertials(path, found.inertials, add_missing=True, turned=turned).data.decode()
+    return identified_urdf(found, path).data.decode()
