@@ -264,7 +264,8 @@ class _Search:
         """Double or halve the cutoff while that predicts torques outside the dead band better.
 
         Of cutoffs that predict as well as the best, the highest: a low one biases parameters in a
-        way that left-out parts of the same log, distorted alike, hardly show.
+        way that left-out parts of the same log, distorted alike, hardly show. Halving has to pay
+        on all samples as well.
         """
         tried = [proposed]
         for factor, accepted in ((2.0, 1.0 + SAME), (0.5, 1.0)):
@@ -277,6 +278,8 @@ class _Search:
                 way = replace(way, cutoff_hz=cutoff)
                 least = min(self.outside(one) for one in tried)
                 if not self.outside(way) <= accepted * least:
+                    break
+                if factor < 1.0 and not self.error(way).mean() < self.error(tried[-1]).mean():
                     break
                 tried.append(way)
             if len(tried) > 1:
