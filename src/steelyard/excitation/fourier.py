@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import RobotError, SignalError
+from steelyard.excitation.extremes import Extremes
+from steelyard.excitation.trajectory import motion_of
 from steelyard.robot.parts import Joint
 from steelyard.robot.robot import Robot
 from steelyard.signals.motion import Motion
@@ -72,19 +74,50 @@ class FourierTrajectory:
         """Number of sines per joint."""
         return int(self.a.shape[1])
 
+    @property
+    def duration_s(self) -> float:
+        """One period (s)."""
+        return self.period_s
+
     def evaluate(self, time: ArrayLike, run: str = "fourier") -> Motion:
         """Position, velocity and acceleration (n_samples, n_joints) at these times (s)."""
+        return motion_of(self, time, run)
+
+    def derivative(self, time: ArrayLike, order: int) -> Array:
+        """The derivative of this order (n_samples, n_joints) at these times (s)."""
         time = np.atleast_1d(np.asarray(time, dtype=float))
-        q, v, a = (np.empty((len(time), len(self.joints))) for _ in range(3))
         w = self.omega * np.arange(1, self.n_harmonics + 1)
+        # each derivative multiplies by w and turns (sine, cosine) into (cosine, -sine)
+        turn = (order - 1) % 4
+        factor = w ** float(order - 1) * (-1.0 if turn in (1, 2) else 1.0)
+        of_sine, of_cosine = (self.b, self.a) if turn in (0, 2) else (self.a, -self.b)
+        out = np.empty((len(time), len(self.joints)))
         for begin in range(0, len(time), SAMPLES_AT_ONCE):
             rows = slice(begin, begin + SAMPLES_AT_ONCE)
             angle = time[rows, None] * w
-            sine, cosine = np.sin(angle), np.cos(angle)
-            q[rows] = self.q0 + sine @ (self.a / w).T - cosine @ (self.b / w).T
-            v[rows] = cosine @ self.a.T + sine @ self.b.T
-            a[rows] = cosine @ (self.b * w).T - sine @ (self.a * w).T
-        return Motion(time, q, v, a, run)
+            out[rows] = np.sin(angle) @ (factor * of_sine).T
+            out[rows] += np.cos(angle) @ (factor * of_cosine).T
+        return out + self.q0 if order == 0 else out
+
+    def extremes(self) -> Extremes:
+        """Bounds that hold at every time, by the theorem of Ehlich and Zeller.
+
+        A trigonometric polynomial of degree L is at most its largest value at M equidistant
+        points of a period, divided by cos(pi L / M).
+        """
+        n_grid = max(1000, 50 * self.n_harmonics)
+        grid = np.arange(n_grid) * self.period_s / n_grid
+        between = np.cos(np.pi * self.n_harmonics / n_grid)
+        bounds = []
+        for order in range(4):
+            values = self.derivative(grid, order)
+            low, high = values.min(axis=0), values.max(axis=0)
+            middle = 0.5 * (low + high)
+            # the last term is for rounding
+            half = 0.5 * (high - low) / between + 1e-12 * np.maximum(np.abs(low), np.abs(high))
+            bounds.append((middle - half, middle + half))
+        rates = (np.maximum(-low, high) for low, high in bounds[1:])
+        return Extremes(self.joints, *bounds[0], *rates)
 
 
 def multisine(
@@ -128,7 +161,9 @@ def multisine(
         a, b = at_rest_initially(a, b)
     omega = 2.0 * np.pi / period_s
     unit = FourierTrajectory(robot.joint_names, omega, a, b, np.zeros(len(bounds)))
-    scale = np.min(share * bounds[:, 1:] / extremes(unit), axis=1)
+    found = unit.extremes()
+    reached = [np.maximum(-found.lower, found.upper), found.velocity, found.acceleration]
+    scale = np.min(share * bounds[:, 1:] / np.stack(reached, axis=1), axis=1)
     return FourierTrajectory(
         robot.joint_names, omega, scale[:, None] * a, scale[:, None] * b, bounds[:, 0]
     )
@@ -141,17 +176,6 @@ def at_rest_initially(a: Array, b: Array) -> tuple[Array, Array]:
     harmonic = np.arange(1.0, a.shape[1] + 1.0)
     harmonic /= np.linalg.norm(harmonic)
     return a - a.mean(axis=1, keepdims=True), b - np.outer(b @ harmonic, harmonic)
-
-
-def extremes(trajectory: FourierTrajectory) -> Array:
-    """Upper bounds (n_joints, 3) on |q - q0|, |v| and |a| over all time."""
-    n_grid = max(1000, 50 * trajectory.n_harmonics)
-    grid = np.arange(n_grid) * trajectory.period_s / n_grid
-    motion = trajectory.evaluate(grid)
-    largest = [np.abs(x).max(axis=0) for x in (motion.q - trajectory.q0, motion.v, motion.a)]
-    between = np.cos(np.pi * trajectory.n_harmonics / n_grid)
-    # the last factor is for rounding
-    return np.asarray(np.stack(largest, axis=1) / between * (1.0 + 1e-12))
 
 
 def joint_bounds(robot: Robot, joint: Joint) -> tuple[float, float, float, float]:
