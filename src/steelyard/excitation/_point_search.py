@@ -71,22 +71,25 @@ class Criterion:
         return conditioning.balanced_condition(W, self.condition_weight, self.equilibrium_weight)
 
     def smooth(self, W: Array, order: float) -> tuple[float, Array]:
-        """A smooth measure, and its derivative by W (n_rows, n_base).
+        """A smooth measure of this order, and its derivative by W (n_rows, n_base).
 
-        The estimate by QR is followed only by the last orders: its pivots jump too often before.
+        Below the order `FOLLOWED_FROM` it is that of the condition number.
         """
         if self.measure == "frobenius":
             return conditioning.frobenius_condition_gradient(W)
-        if self.measure == "qr" and order > QR_FROM:
-            return conditioning.pivot_condition_gradient(W)
-        if self.measure == "balanced":
-            return conditioning.smooth_balanced_gradient(
-                W, self.condition_weight, self.equilibrium_weight, order
-            )
+        if order >= FOLLOWED_FROM.get(self.measure, 0.0):
+            if self.measure == "qr":
+                return conditioning.pivot_condition_gradient(W)
+            if self.measure == "balanced":
+                return conditioning.smooth_balanced_gradient(
+                    W, self.condition_weight, self.equilibrium_weight, order
+                )
         return conditioning.smooth_condition_gradient(W, order)
 
 
-QR_FROM = 50.0
+FOLLOWED_FROM: dict[Measure, float] = {"qr": 50.0, "balanced": 20.0}
+"""Pivots jump too often far from a solution, and S keeps every entry of W from changing its sign:
+these measures are followed only from this order on."""
 
 
 class BudgetSpent(Exception):
@@ -139,26 +142,33 @@ class Search:
         self.evaluations += 1
 
 
-def by_gradient(search: Search, starts: list[Array]) -> None:
+def by_gradient(search: Search, starts: list[Array], stages: tuple[Stage, ...] = STAGES) -> None:
     """The gradient search from these starts (n_variables,) each."""
-    pool = [(search.note(x), k, x) for k, x in enumerate(starts)]
+    for x in starts:
+        search.note(x)
     # the budget may end the first stage after a few starts, so the most promising go first
-    pool.sort(key=lambda entry: entry[:2])
-    for stage in STAGES:
+    pool = _ranked(search, list(enumerate(starts)), stages[0].steps[0][0])
+    for stage in stages:
         search.deadline = stage.until * search.budget_s
-        pool = sorted(pool[: max(1, round(stage.share * len(starts)))], key=lambda e: e[:2])
-        done: list[tuple[float, int, Array]] = []
-        for value, k, start in pool:
+        pool = pool[: max(1, round(stage.share * len(starts)))]
+        done: list[tuple[int, Array]] = []
+        for k, start in pool:
             x = start
             try:
                 for order, iterations in stage.steps:
                     x = _descend(search, x, order, iterations)
+                search.note(x)
             except BudgetSpent:
                 search.cut_short = True
-                done.append((value, k, start))
-                continue
-            done.append((search.note(x), k, x))
-        pool = sorted(done, key=lambda entry: entry[:2])
+                x = start
+            done.append((k, x))
+        pool = _ranked(search, done, stage.steps[-1][0])
+
+
+def _ranked(search: Search, pool: list[tuple[int, Array]], order: float) -> list[tuple[int, Array]]:
+    """Numbered variables (n_variables,) by the smooth measure of this order, the best first."""
+    values = {k: search.criterion.smooth(search.problem.matrix(x), order)[0] for k, x in pool}
+    return sorted(pool, key=lambda entry: (values[entry[0]], entry[0]))
 
 
 def _descend(search: Search, x: Array, order: float, iterations: int) -> Array:

@@ -17,6 +17,7 @@ from steelyard.excitation import conditioning
 from steelyard.excitation._point_problem import PointProblem, point_problem
 from steelyard.excitation._point_search import (
     CONTENDERS,
+    STAGES,
     Criterion,
     Measure,
     Optimiser,
@@ -53,7 +54,7 @@ class PointSettings:
     n_rows: int
     measure: Measure = "svd"
     condition_weight: float = 1.0
-    equilibrium_weight: float = 0.05
+    equilibrium_weight: float = 0.01
     optimiser: Optimiser = "gradient"
     n_starts: int = 30
     budget_s: float = 10.0
@@ -150,7 +151,8 @@ def design_points(
     if settings.optimiser in CONTENDERS:
         by_contender(search, starts, settings.optimiser)
     else:
-        by_gradient(search, starts)
+        # given points are already good: low orders would lead away from them
+        by_gradient(search, starts, STAGES if start is None else STAGES[1:])
     found = starts[0] if search.best_x is None else search.best_x
     q, v = problem.points(found)
     W = problem.matrix_of(q, v)
