@@ -16,6 +16,7 @@ largest.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -88,6 +89,11 @@ class _Moves:
     per_w: Array
     limits: Array
 
+    @cached_property
+    def parts(self) -> tuple[Array, Array]:
+        """Largest values (3, n_joints) of V, V' and V'' of both parts."""
+        return _peaks(self.fixed), _peaks(self.per_w)
+
     def excess(self, w: Array) -> Array:
         """Share (n, 3, n_joints) by which the limits are exceeded at each w (n,)."""
         peaks = _peaks(self.fixed + w[:, None, None] * self.per_w)
@@ -95,7 +101,7 @@ class _Moves:
 
     def slopes(self, w: Array) -> Array:
         """Bounds (n, 3, n_joints) of the change of the excess by w, below each w (n,)."""
-        fixed, per_w = _peaks(self.fixed), _peaks(self.per_w)
+        fixed, per_w = self.parts
         at = w[:, None]
         by_w = [
             np.broadcast_to(per_w[0], (len(w), per_w.shape[1])),
@@ -108,7 +114,7 @@ class _Moves:
         """The largest w that keeps the speed limits, or, where the speed does not depend on w, the
         limits of acceleration; None without motion.
         """
-        moved, at_zero = _peaks(self.per_w), _peaks(self.fixed)
+        at_zero, moved = self.parts
         with np.errstate(divide="ignore"):
             # the mean speed of a move is at most the limit; 1.875 is the peak of 30 s² (1 - s)²
             by_speed = 1.875 * self.limits[0] / moved[0]
@@ -188,4 +194,5 @@ def _roots(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
     far = -0.5 * (b + np.where(b < 0.0, -root, root))
     with np.errstate(divide="ignore", invalid="ignore"):
         first, second = far / a, c / far
-    return tuple(np.clip(np.nan_to_num(x, nan=0.0), 0.0, 1.0) for x in (first, second))  # type: ignore[return-value]
+    # fmax and fmin take the number where the other is NaN
+    return np.fmin(np.fmax(first, 0.0), 1.0), np.fmin(np.fmax(second, 0.0), 1.0)
