@@ -10,6 +10,7 @@ Positions that have no effect on W (23b) are not variables; they are drawn at ra
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,19 +81,25 @@ class PointProblem:
         """W (n_rows, n_base) of the variables (n_variables,)."""
         return self.matrix_of(*self.points(x))
 
-    def gradient(self, x: Array, of_W: Array) -> Array:
-        """Derivative (n_variables,) of a function whose derivative by W is (n_rows, n_base)."""
+    def value_and_gradient(
+        self, x: Array, measure: Callable[[Array], tuple[float, Array]]
+    ) -> tuple[float, Array]:
+        """A measure of W and its derivative by the variables (n_variables,).
+
+        measure : gives the value and its derivative by W (n_rows, n_base).
+        """
         q, v = self.points(x)
+        value, of_W = measure(self.matrix_of(q, v))
         of_W = self.row_weights[:, None] * of_W * self.column_scale
         weights = np.zeros((self.n_points, len(self.model.columns)))
-        weights[1:, self.columns] += of_W
+        weights[1:, self.columns] = of_W
         weights[:-1, self.columns] -= of_W
         dq, dv = energy_gradient(self.model, q, v, weights)
         of_q, of_v = self._split(x)
         width = 2.0 * self.limits.half_range[self.effective]
         dx_q = dq[:, self.effective] * width * np.sin(2.0 * of_q)
         dx_v = dv * self.limits.velocity * np.cos(of_v)
-        return np.concatenate([dx_q.ravel(), dx_v.ravel()])
+        return value, np.concatenate([dx_q.ravel(), dx_v.ravel()])
 
     def _split(self, x: Array) -> tuple[Array, Array]:
         """Variables of positions (n_points, n_effective) and of speeds (n_points, n_joints)."""

@@ -44,6 +44,8 @@ STAGES = (
     Stage(0.1, 1.0, ((100.0, 300), (300.0, 400), (1000.0, 300))),
 )
 LBFGS_MEMORY = 20
+TAKING_TURNS = 0.9
+"""Probability that a joint is slow and fast in turn."""
 SLOW, FAST = 0.2, (0.5, 1.2)
 """Spread of the variables of slow points, and range of those of fast points."""
 CONTENDERS = {"powell": "Powell", "nelder-mead": "Nelder-Mead", "quasi-newton": "BFGS"}
@@ -127,8 +129,10 @@ class Search:
     def smooth(self, x: Array, order: float) -> tuple[float, Array]:
         """Logarithm of the smooth measure at x, and its derivative (n_variables,)."""
         self._count()
-        value, of_W = self.criterion.smooth(self.problem.matrix(x), order)
-        return float(np.log(value)), self.problem.gradient(x, of_W / value)
+        value, gradient = self.problem.value_and_gradient(
+            x, lambda W: self.criterion.smooth(W, order)
+        )
+        return float(np.log(value)), gradient / value
 
     def plain(self, x: Array) -> float:
         """Logarithm of the measure at x."""
@@ -219,7 +223,7 @@ def smooth_start(problem: PointProblem, rng: np.random.Generator) -> Array:
     n, n_joints = problem.n_points, len(problem.effective)
     n_effective = int(problem.effective.sum())
     drift = _drift(rng, n, n_effective) * rng.uniform(0.3, 0.98, n_effective)
-    turns = rng.random(n_joints) < 0.75
+    turns = rng.random(n_joints) < TAKING_TURNS
     phase = rng.integers(0, 2, n_joints)
     fast = rng.choice([-1.0, 1.0], (n, n_joints)) * rng.uniform(*FAST, (n, n_joints))
     slow = SLOW * rng.normal(size=(n, n_joints))

@@ -56,7 +56,7 @@ class PointSettings:
     condition_weight: float = 1.0
     equilibrium_weight: float = 0.01
     optimiser: Optimiser = "gradient"
-    n_starts: int = 30
+    n_starts: int = 60
     budget_s: float = 10.0
     seed: int = 0
 
