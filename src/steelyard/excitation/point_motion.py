@@ -34,8 +34,9 @@ Array = NDArray[np.float64]
 
 ROUNDING = 1e-9
 """Limits are met up to this share, which leaves room for rounding in the proof of the bounds."""
-MORE_THAN_NEEDED = 1.05
-"""Ranges shrink by this factor times the overshoot."""
+LEAST_SHRINKING = 0.02
+"""Ranges shrink by the overshoot and this share of the range: new points in the smaller range may
+overshoot a little again."""
 SPEED_PER_RANGE = 0.25
 """Speed limits of points shrink by this share of what ranges of position do: speeds matter more
 for the condition number than positions."""
@@ -187,7 +188,7 @@ def design_point_motion(
         done.append(ShrinkRound(share[0], share[1], design.condition, outside))
         if not outside.any():
             return PointMotionDesign(design, motion, limits, tuple(done))
-        less = MORE_THAN_NEEDED * outside / limits.half_range
+        less = np.where(outside > 0.0, outside / limits.half_range + LEAST_SHRINKING, 0.0)
         share = np.maximum(share - np.stack([less, SPEED_PER_RANGE * less]), SMALLEST_SHARE)
         start = _moved(design.points, ranges, _shrunk(limits, share))
     worst = int(done[-1].overshoot.argmax())
