@@ -113,11 +113,28 @@ def test_largest_acceleration_can_grow_with_the_duration():
     limits = np.array([[1.0], [1.0], [np.inf]])
     move = shortest_move(one, one, one, limits)
     assert move.duration_s == pytest.approx(1.0, abs=1e-6)
-    # without the straight line, the duration is on the far side of the hill
-    limits = np.array([[1.0], [1.0], [np.inf]])
     slower = shortest_move(one, one, -one, limits)
     assert slower.duration_s > 2.0
-    assert max(rates(1.0, 1.0, -1.0, slower.duration_s)[:2]) == pytest.approx(1.0, abs=1e-3)
+    assert max(rates(1.0, 1.0, -1.0, slower.duration_s)[:2]) == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("acceleration", [0.1, 0.01, 1e-3, 1e-4])
+def test_a_narrow_interval_of_durations_is_found(acceleration):
+    """Near a straight line only durations in an interval of about the acceleration's size keep
+    the limits, besides very long ones; its lower end is found.
+    """
+    one = np.array([1.0])
+    limits = np.array([[1.2], [acceleration], [np.inf]])
+    low, high = 0.9, 1.0
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        if rates(1.0, 1.0, 1.0, middle)[1] > acceleration:
+            low = middle
+        else:
+            high = middle
+    move = shortest_move(one, one, one, limits)
+    assert move.duration_s == pytest.approx(high, rel=1e-9)
+    assert rates(1.0, 1.0, 1.0, 1.0 + 2.0 * (1.0 - high))[1] > acceleration
 
 
 def test_no_motion_has_no_duration():
