@@ -251,6 +251,10 @@ def test_designed_motion_keeps_every_limit():
         assert after.position_share.sum() < before.position_share.sum()
         assert after.velocity_share.sum() < before.velocity_share.sum()
     assert found.rounds[-1].overshoot.max() == 0.0
+    alone = point_design.design_points(model, limits, settings)
+    assert found.rounds[0].condition == alone.condition
+    assert found.design.start_value == alone.start_value
+    assert found.design.evaluations > alone.evaluations
     nodes = found.motion.trajectory.evaluate(found.motion.trajectory.breaks[1:-1])
     W = paper.matrix(model, nodes.q, nodes.v)
     assert np.linalg.cond(W) == pytest.approx(found.design.condition, rel=1e-5)
