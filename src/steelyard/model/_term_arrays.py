@@ -65,6 +65,19 @@ class TermArrays:
                     out[self.names.index(name)] = values
         return out
 
+    def slopes(self, v: Array, a: Array) -> tuple[Array, Array]:
+        """Derivatives (n_terms, n_samples) of `values` by the speed and by the acceleration along
+        each term's direction.
+        """
+        by_speed = np.empty((len(self.column), len(v)))
+        by_acceleration = np.empty((len(self.column), len(v)))
+        speeds, accelerations = np.ascontiguousarray(v.T), np.ascontiguousarray(a.T)
+        for group in self.groups:
+            motion = MotionAlong(speeds, accelerations, group.rows, group.weights, group.widths)
+            by_speed[group.members] = group.kind.speed_slope(motion)
+            by_acceleration[group.members] = group.kind.acceleration_slope(motion)
+        return by_speed, by_acceleration
+
 
 def term_arrays(
     terms: Sequence[Term], channels: Sequence[str], columns: Sequence[int]

@@ -65,6 +65,13 @@ class MotionAlong:
             out[k] = np.clip(speed[k] / self.widths[k], -1.0, 1.0)
         return out
 
+    @property
+    def sign_slope(self) -> Array:
+        """Derivative of `sign` by the speed (n_terms, n_samples); zero where it jumps."""
+        width = self.widths[:, None]
+        inside = np.abs(self.speed) < width
+        return np.where(inside, 1.0 / np.where(inside, width, 1.0), 0.0)
+
     def _along(self, motion: Array) -> Array:
         # entry by entry and not as a matrix product, whose last digits depend on the number of
         # samples: triangular factors must not depend on how samples are cut into chunks
@@ -78,6 +85,11 @@ class MotionAlong:
     def ones(self) -> Array:
         """One (n_terms, n_samples), for a law that does not depend on the motion."""
         return np.ones((len(self.rows), self.v.shape[1]))
+
+    @property
+    def zeros(self) -> Array:
+        """Zero (n_terms, n_samples), the slope of such a law."""
+        return np.zeros((len(self.rows), self.v.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -99,6 +111,8 @@ class TermKind:
     default_sides : sides of the gears where a joint has this term if nothing else is stated.
     relative_size : its typical size, as a share of that of friction; where a motion cannot
         distinguish two terms, their torque is attributed mostly to the larger one.
+    speed_slope, acceleration_slope : derivatives of the law (n_terms, n_samples) by speed and
+        acceleration; zero if not given.
     """
 
     name: str
@@ -113,6 +127,8 @@ class TermKind:
     may_be_negative: bool = False
     default_sides: tuple[Side, ...] = ()
     relative_size: float = 1.0
+    speed_slope: Callable[[MotionAlong], Array] = lambda motion: motion.zeros
+    acceleration_slope: Callable[[MotionAlong], Array] = lambda motion: motion.zeros
 
     def __reduce__(self) -> tuple[Callable[[str], TermKind], tuple[str]]:
         """Kinds are pickled and copied by their name."""
@@ -156,6 +172,7 @@ TERM_KINDS = (
         plain_formula="value * acceleration",
         units=("kg m²", "kg"),
         law=lambda motion: motion.acceleration,
+        acceleration_slope=lambda motion: motion.ones,
         response="inertia",
         default_sides=("motor",),
     ),
@@ -167,6 +184,7 @@ TERM_KINDS = (
         plain_formula="value * speed",
         units=("N m s/rad", "N s/m"),
         law=lambda motion: motion.speed,
+        speed_slope=lambda motion: motion.ones,
         response="linear",
         default_sides=("motor",),
     ),
@@ -178,6 +196,7 @@ TERM_KINDS = (
         plain_formula="value * sign(speed); with a width: value * clip(speed / width, -1, 1)",
         units=("N m", "N"),
         law=lambda motion: motion.sign,
+        speed_slope=lambda motion: motion.sign_slope,
         response="curve",
         jumps_at_zero_speed=True,
         default_sides=("motor", "link"),
