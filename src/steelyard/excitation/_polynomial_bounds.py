@@ -1,0 +1,109 @@
+"""Largest values of polynomials on an interval, as bounds that hold whatever rounding does.
+
+A polynomial is written in the Bernstein basis of its interval: its largest value is then at most
+its largest coefficient, whatever the place of the maximum. Intervals are divided (de Casteljau) at
+the estimated maxima until that bound is close to a value that is attained. An inaccurate estimate
+costs more divisions; the bound holds all the same.
+"""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+TIGHT = 1e-11
+"""Bounds are this close to an attained value, relative to the largest coefficient."""
+ROUNDING = 2048.0 * np.finfo(float).eps
+"""Covers conversion and all divisions, relative to the sum of the coefficients' sizes: below
+3 (degree + 1) units for the conversion and 4 degree per division, to degree 8 or so."""
+MOST_DIVISIONS = 60
+NEWTON_STEPS = 4
+
+
+def largest_values(powers: Array, *, of_size: bool = False) -> Array:
+    """Bounds (n_columns,) on the polynomials of each column for u in [0, 1].
+
+    powers : (n_pieces, n_columns, degree + 1), coefficients of ascending powers of u.
+    of_size : bound the absolute values instead.
+    """
+    n_pieces, n_columns, n_powers = powers.shape
+    if n_pieces * n_columns == 0:
+        return np.zeros(n_columns)
+    rounding = ROUNDING * np.abs(powers).sum(axis=2).max(axis=0)
+    coefficients = powers @ _to_bernstein(n_powers - 1).T
+    column = np.broadcast_to(np.arange(n_columns), (n_pieces, n_columns)).ravel()
+    rows = coefficients.reshape(-1, n_powers)
+    if of_size:
+        rows, column = np.concatenate([rows, -rows]), np.concatenate([column, column])
+    return np.asarray(_largest(rows, column, n_columns) + rounding)
+
+
+def _to_bernstein(degree: int) -> Array:
+    """Matrix (degree + 1, degree + 1) from powers of u to coefficients in the Bernstein basis."""
+    return np.array(
+        [
+            [comb(i, k) / comb(degree, k) if k <= i else 0.0 for k in range(degree + 1)]
+            for i in range(degree + 1)
+        ]
+    )
+
+
+def _largest(rows: Array, column: Indices, n_columns: int) -> Array:
+    """Largest bound (n_columns,) over the rows (n_rows, degree + 1) of each column."""
+    attained = np.full(n_columns, -np.inf)
+    proven = np.full(n_columns, -np.inf)
+    size = np.zeros(n_columns)
+    np.maximum.at(size, column, np.abs(rows).max(axis=1))
+    for division in range(MOST_DIVISIONS + 1):
+        # the first and the last coefficient are the values at the ends
+        np.maximum.at(attained, column, np.maximum(rows[:, 0], rows[:, -1]))
+        bound = rows.max(axis=1)
+        loose = bound > (attained + TIGHT * size)[column]
+        if division == MOST_DIVISIONS:
+            loose[:] = False
+        np.maximum.at(proven, column[~loose], bound[~loose])
+        if not loose.any():
+            break
+        rows, column = rows[loose], column[loose]
+        # every second time in the middle, so that all intervals shrink
+        at = _estimated_maximum(rows) if division % 2 == 0 else np.full(len(rows), 0.5)
+        left, right = _divided(rows, at)
+        rows, column = np.concatenate([left, right]), np.concatenate([column, column])
+    return proven
+
+
+def _estimated_maximum(rows: Array) -> Array:
+    """Where (n_rows,) in [0, 1] each polynomial may be largest: Newton's method on its slope."""
+    degree = rows.shape[1] - 1
+    slope = np.diff(rows, axis=1)
+    bend = np.diff(slope, axis=1)
+    u = rows.argmax(axis=1) / degree
+    if degree < 2:
+        return np.full(len(rows), 0.5)
+    for _ in range(NEWTON_STEPS):
+        s, b = _value(slope, u), (degree - 1) * _value(bend, u)
+        u = np.clip(np.where(b < 0.0, u - s / np.where(b < 0.0, b, 1.0), u), 0.0, 1.0)
+    return np.where((u > 0.0) & (u < 1.0), u, 0.5)
+
+
+def _value(rows: Array, u: Array) -> Array:
+    """Values (n_rows,) at u (n_rows,) of polynomials in the Bernstein basis."""
+    at = u[:, None]
+    while rows.shape[1] > 1:
+        rows = (1.0 - at) * rows[:, :-1] + at * rows[:, 1:]
+    return rows[:, 0]
+
+
+def _divided(rows: Array, u: Array) -> tuple[Array, Array]:
+    """Coefficients (n_rows, degree + 1) on [0, u] and on [u, 1], by de Casteljau's rule."""
+    at = u[:, None]
+    left, right = np.empty_like(rows), np.empty_like(rows)
+    for k in range(rows.shape[1]):
+        left[:, k], right[:, -1 - k] = rows[:, 0], rows[:, -1]
+        rows = (1.0 - at) * rows[:, :-1] + at * rows[:, 1:]
+    return left, right
