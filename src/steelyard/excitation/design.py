@@ -1,6 +1,6 @@
 """Design an exciting motion: the one function that does it all.
 
-    motion = design_motion(Model(robot), motion_limits(robot))
+motion = design_motion(Model(robot), motion_limits(robot))
 """
 
 from __future__ import annotations

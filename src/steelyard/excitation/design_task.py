@@ -43,7 +43,7 @@ class DesignTask:
 
     model: Model
     limits: MotionLimits
-    settings: DesignSettings = DesignSettings()
+    settings: DesignSettings
     theta: Array | None = None
     noise: TorqueNoise | None = None
     start: Array | None = None

@@ -99,7 +99,9 @@ def design_fourier(
     raise SignalError(f"no motion was found that is proven within the limits: {refusal}")
 
 
-def search_problem(task: DesignTask, basis: FourierBasis, poses: tuple[Array, ...]) -> SearchProblem:
+def search_problem(
+    task: DesignTask, basis: FourierBasis, poses: tuple[Array, ...]
+) -> SearchProblem:
     """What is searched, with friction smoothed for gradients and as it is for the judgement."""
     widths = dict(zip(task.limits.joints, SMOOTH_SHARE * task.limits.velocity, strict=True))
     smooth = task.model.with_widths(widths)

@@ -176,9 +176,9 @@ def _stated(robot: Robot, joint: Joint) -> dict[str, float]:
             if value is not None:
                 found.setdefault(name, []).append((value - offset) / factor)
         for name, value in (("velocity", limits.velocity), ("acceleration", limits.acceleration)):
-            if value is not None:
+            if value:  # a limit of zero stands for one that nobody filled in
                 found.setdefault(name, []).append(value / abs(factor))
-        if limits.effort is not None and one is joint:
+        if limits.effort and one is joint:
             found.setdefault("torque", []).append(limits.effort)
     return {name: max(v) if name == "lower" else min(v) for name, v in found.items()}
 
