@@ -9,7 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import yaml
 from seeds import every
 
 from steelyard.errors import SignalError
@@ -21,6 +20,8 @@ from steelyard.excitation.polynomial import PolynomialTrajectory
 from steelyard.excitation.sampled import trajectory_from_log
 from steelyard.logs.reading import read_log
 from steelyard.testing.random_robots import random_robot
+
+yaml = pytest.importorskip("yaml")
 
 
 def case(seed: int, rate_hz: float = 250.0) -> tuple:

@@ -99,8 +99,10 @@ class Information:
         for row, (slots, places, _) in enumerate(self._rows):
             if len(slots):
                 block = table[slots]
-                M[np.ix_(places, places)] += (block @ block.T) / self.noise[row] ** 2 * (
-                    self.scale[places][:, None] * self.scale[places]
+                M[np.ix_(places, places)] += (
+                    (block @ block.T)
+                    / self.noise[row] ** 2
+                    * (self.scale[places][:, None] * self.scale[places])
                 )
         return M
 
@@ -130,9 +132,7 @@ class Information:
         row, column = self._base_of_slot
         return np.asarray(beta[column][:, None] * by_torque[row])
 
-    def gradient(
-        self, q: Array, v: Array, a: Array, by_table: Array
-    ) -> tuple[Array, Array, Array]:
+    def gradient(self, q: Array, v: Array, a: Array, by_table: Array) -> tuple[Array, Array, Array]:
         """From df/dtable to the gradients (n_samples, nv) by q, v and a."""
         return gradient_of_slots(
             self.model, q, v, a, self._slot, len(q), 1, np.ascontiguousarray(by_table).reshape(-1)
