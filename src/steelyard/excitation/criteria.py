@@ -28,11 +28,13 @@ class Criterion:
     columns changes which motion is best.
     stages : its value and its slope dvalue/dM (n, n) as a function of M, from smooth to sharp;
         the last one is what is optimised in the end.
+    exact : its value without smoothing, by which motions are compared.
     """
 
     name: str
     description: str
     stages: tuple[Evaluate, ...]
+    exact: Callable[[Array], float]
     depends_on_scaling: bool = True
 
     @property
@@ -103,28 +105,49 @@ def _log_power_sum(x: Array, power: float) -> tuple[float, Array]:
     return top + float(np.log(total)) / power, weights / total
 
 
+def condition_number(M: Array) -> float:
+    """Condition number of W from M = Wᵀ W; infinite where W has not full rank."""
+    values = np.linalg.eigvalsh(M)
+    return float(np.sqrt(values[-1] / values[0])) if values[0] > 0.0 else np.inf
+
+
+def _log_smallest(M: Array) -> float:
+    """log of the smallest eigenvalue; minus infinity where it is not positive."""
+    smallest = float(np.linalg.eigvalsh(M)[0])
+    return float(np.log(smallest)) if smallest > 0.0 else -np.inf
+
+
 CRITERIA = (
     Criterion(
         "d-optimal",
         "smallest volume of the confidence ellipsoid: the mean log variance of the parameters",
         (d_optimal,),
+        lambda M: d_optimal(M)[0],
         depends_on_scaling=False,
     ),
-    Criterion("a-optimal", "smallest mean variance of the parameters", (a_optimal,)),
+    Criterion(
+        "a-optimal",
+        "smallest mean variance of the parameters",
+        (a_optimal,),
+        lambda M: a_optimal(M)[0],
+    ),
     Criterion(
         "e-optimal",
         "smallest variance of the worst determined combination",
         (e_optimal(2.0), e_optimal(10.0), e_optimal(40.0)),
+        lambda M: -_log_smallest(M),
     ),
     Criterion(
         "condition",
         "smallest condition number of the regressor (singular values)",
         (condition(2.0), condition(8.0), condition(32.0)),
+        lambda M: float(np.log(condition_number(M))),
     ),
     Criterion(
         "frobenius",
         "smallest Frobenius condition number of WᵀW (Gautier and Khalil 1992, eq 21)",
         (condition(2.0),),
+        lambda M: condition(2.0)(M)[0],
     ),
 )
 """Every criterion, in the order of help."""
@@ -141,9 +164,3 @@ def criterion_named(name: str) -> Criterion:
         f"there is no criterion {shown(name)}{did_you_mean(name, CRITERION_NAMES)}; the criteria "
         f"are {listed(CRITERION_NAMES)}"
     )
-
-
-def condition_number(M: Array) -> float:
-    """Condition number of W from M = Wᵀ W; infinite where W has not full rank."""
-    values = np.linalg.eigvalsh(M)
-    return float(np.sqrt(values[-1] / values[0])) if values[0] > 0.0 else np.inf

@@ -92,18 +92,16 @@ class Information:
         fill_regressor(self.model, q, v, a, self._slot, len(q), 1, out)
         return out.reshape(n_slots, len(q))
 
-    def matrix(self, table: Array) -> Array:
-        """M (n_columns, n_columns) of a table."""
+    def matrix(self, table: Array, times: float = 1.0) -> Array:
+        """M (n_columns, n_columns) of a table whose samples count this many times."""
         n = len(self.columns)
         M = np.zeros((n, n)) if self.prior is None else self.prior.copy()
         for row, (slots, places, _) in enumerate(self._rows):
             if len(slots):
                 block = table[slots]
-                M[np.ix_(places, places)] += (
-                    (block @ block.T)
-                    / self.noise[row] ** 2
-                    * (self.scale[places][:, None] * self.scale[places])
-                )
+                weight = times / self.noise[row] ** 2
+                scale = self.scale[places]
+                M[np.ix_(places, places)] += (block @ block.T) * (weight * scale[:, None] * scale)
         return M
 
     def slope(self, table: Array, by_matrix: Array) -> Array:
@@ -112,9 +110,8 @@ class Information:
         for row, (slots, places, _) in enumerate(self._rows):
             if len(slots):
                 weight = 2.0 / self.noise[row] ** 2
-                block = by_matrix[np.ix_(places, places)] * (
-                    weight * self.scale[places][:, None] * self.scale[places]
-                )
+                scale = self.scale[places]
+                block = by_matrix[np.ix_(places, places)] * (weight * scale[:, None] * scale)
                 out[slots] = block @ table[slots]
         return out
 
