@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.excitation.collision_distances import CollisionModel
 from steelyard.excitation.criteria import Evaluate
 from steelyard.excitation.fourier_basis import FourierBasis
 from steelyard.excitation.information import Information
@@ -23,16 +23,6 @@ REFERENCE_SAMPLES = 1000
 """Criteria are those of this many samples per period, however many are computed."""
 
 
-class Distances(Protocol):
-    """Distances between pairs of bodies and obstacles, and their gradients."""
-
-    def distances(self, q: Array) -> Array:
-        """(n_samples, n_pairs) m."""
-
-    def distances_and_gradients(self, q: Array) -> tuple[Array, Array]:
-        """(n_samples, n_pairs) m, and (n_samples, n_pairs, n_joints) by the joints' positions."""
-
-
 @dataclass(frozen=True, eq=False)
 class Safety:
     """Limits that are not linear in the motion.
@@ -45,7 +35,7 @@ class Safety:
 
     beta: Array
     torque: Array
-    collision: Distances | None = None
+    collision: CollisionModel | None = None
     clearance_m: float = 0.0
     stride: int = 4
 
@@ -130,7 +120,9 @@ class MotionPoint:
         if safety is None or safety.collision is None:
             return 0.0, None
         some = slice(None, None, safety.stride)
-        found, gradients = safety.collision.distances_and_gradients(self.states[0][some])
+        found, gradients = safety.collision.distance_gradients(
+            self.states[0][some], within_m=safety.clearance_m + DISTANCE_ROOM_M
+        )
         value, slope = price((found - safety.clearance_m) / DISTANCE_ROOM_M)
         by_q = np.zeros_like(self.states[0])
         by_q[some] = np.einsum("sp,spj->sj", slope / DISTANCE_ROOM_M, gradients) * safety.stride

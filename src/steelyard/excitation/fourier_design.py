@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import SignalError
+from steelyard.errors import CollisionError, SignalError
 from steelyard.excitation._objective import Safety
 from steelyard.excitation._poses import allowed_poses
 from steelyard.excitation.design_task import DesignTask
@@ -128,13 +128,25 @@ def _proven_run(task: DesignTask, core: FourierTrajectory) -> SequenceTrajectory
             lead_share=share,
         )
         for run in islice(runs, LEADS_TRIED):
-            leads = [part for part in run.parts if part is not core]
-            verified = [verify_run(task, lead) for lead in leads]
-            if all(one.holds for one in verified):
+            missing = _missing_of_leads(task, run, core)
+            if missing is None:
                 return run
-            refusal = next(missed(one) for one in verified if not one.holds)
-            refusal += ", on the way from or to rest"
+            refusal = f"{missing}, on the way from or to rest"
     return refusal
+
+
+def _missing_of_leads(task: DesignTask, run: SequenceTrajectory, core: Trajectory) -> str | None:
+    """What is not proven about the leads of a run; None if all is."""
+    for part in run.parts:
+        if part is core:
+            continue
+        try:
+            verified = verify_run(task, part)
+        except CollisionError as error:
+            return str(error)
+        if not verified.holds:
+            return missed(verified)
+    return None
 
 
 def search_problem(
@@ -155,9 +167,8 @@ def search_problem(
         Information(model, base_map(model), task.excited, noise, scale, prior)
         for model in (smooth, task.model.with_widths({}))
     )
-    safety = Safety(
-        task.base.K @ task.reference, task.limits.torque, task.collision, task.clearance_m
-    )
+    clearance = 0.0 if task.collision is None else task.collision.clearance_m
+    safety = Safety(task.base.K @ task.reference, task.limits.torque, task.collision, clearance)
     return SearchProblem(basis, information, judge, task.criterion, safety, poses)
 
 
@@ -181,5 +192,9 @@ def missed(verified: Verified) -> str:
             "its limit"
         )
     if verified.missing_m > 0.0 and verified.clearance is not None:
-        words.append(verified.clearance.words)
+        first, second = verified.clearance.pair or ("two links", "others")
+        words.append(
+            f"{first} and {second} may be {verified.clearance.smallest_m:.3g} m apart at "
+            f"{verified.clearance.time_s:.3g} s; {verified.clearance.clearance_m:g} m are asked for"
+        )
     return "; ".join(words)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from steelyard.excitation.clearance import ClearanceProof, prove_clearance
 from steelyard.excitation.design_task import DesignTask
 from steelyard.excitation.extremes import Extremes, LimitCheck, check_limits
 from steelyard.excitation.torque_bounds import TorqueBounds, torque_bounds
 from steelyard.excitation.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from steelyard.excitation.clearance import ClearanceProof
 
 TORQUE_RESOLUTION_S = 0.005
 CLEARANCE_RESOLUTION_S = 0.02
@@ -55,10 +52,6 @@ def verify_run(task: DesignTask, run: Trajectory) -> Verified:
         use = float(shares.max())
     clearance, missing = None, 0.0
     if task.collision is not None:
-        from steelyard.excitation.clearance import prove_clearance
-
-        clearance = prove_clearance(
-            task.collision, run, task.clearance_m, resolution_s=CLEARANCE_RESOLUTION_S
-        )
-        missing = 0.0 if clearance.holds else task.clearance_m - clearance.distance_m
+        clearance = prove_clearance(task.collision, run, resolution_s=CLEARANCE_RESOLUTION_S)
+        missing = max(0.0, clearance.clearance_m - clearance.smallest_m)
     return Verified(extremes, broken, torque, worst, use, clearance, missing)
