@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -303,9 +303,7 @@ def _allowed(problem: SearchProblem, x: Array) -> bool:
     """Whether torques and distances of a motion are within their limits."""
     if not np.isfinite(problem.safety.torque).any() and problem.safety.collision is None:
         return True
-    objective = Objective(
-        problem.basis, problem.information, _nothing, 100, 1.0, replace(problem.safety, stride=2)
-    )
+    objective = Objective(problem.basis, problem.information, _nothing, 100, 1.0, problem.safety)
     return bool(np.isfinite(objective(x).value))
 
 
