@@ -89,6 +89,11 @@ class FourierBasis:
         )
         return np.hstack([half, amplitude, amplitude])
 
+    @property
+    def largest_speed(self) -> Array:
+        """Largest amplitude of speed (n_moving,) that a single sine may have, rad/s or m/s."""
+        return np.asarray(self.scale[:, 1:].max(axis=1))
+
     def shapes(self, time: Array, order: int) -> Array:
         """The derivative of this order (n_samples, n_coefficients) of each shape, unscaled."""
         one = np.ones((len(time), 1)) if order == 0 else np.zeros((len(time), 1))
