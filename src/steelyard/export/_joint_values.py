@@ -15,7 +15,7 @@ from steelyard.export.identified_robot import IdentifiedRobot
 from steelyard.findings import Finding
 from steelyard.model.term_kinds import term_kind
 from steelyard.model.terms import Term, term_unit
-from steelyard.robot.file_changes import change_findings
+from steelyard.robot.file_changes import brief_change_findings
 
 POWER_OF_WEIGHT = {"drive_inertia": 2, "viscous": 2, "coulomb": 1, "offset": 1}
 
@@ -114,4 +114,4 @@ def left_out_notes(
                 f"{form} cannot hold terms of several joints, left out: {listed(lost_terms)}",
             )
         )
-    return (*notes, *change_findings(found.robot))
+    return (*notes, *brief_change_findings(found.robot))

@@ -19,6 +19,7 @@ from steelyard.identification.outputs import joint_errors
 from steelyard.report.cells import cell
 from steelyard.report.numbers import percent, with_half_width
 from steelyard.report.text_table import text_table
+from steelyard.robot.file_changes import brief_change_findings
 from steelyard.validation.scores import BASELINE
 
 
@@ -98,9 +99,10 @@ def _errors(found: FoundFields) -> list[str]:
 
 
 def _findings(found: FoundFields) -> list[str]:
+    brief = {one.code: one.words for one in brief_change_findings(found.model.robot)}
     lines = []
     for one in found.findings:
-        lines += _wrapped(f"{one.level}: {one.words} [{one.code}]")
+        lines += _wrapped(f"{one.level}: {brief.get(one.code, one.words)} [{one.code}]")
     return lines
 
 

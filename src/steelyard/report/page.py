@@ -25,6 +25,7 @@ from steelyard.report.content import (
 from steelyard.report.measurements import measurement_rows
 from steelyard.report.numbers import duration, percent, significant
 from steelyard.report.processing import covered, processing_rows
+from steelyard.robot.file_changes import brief_change_findings
 from steelyard.validation.scores import BASELINE
 
 SECTIONS = (
@@ -85,6 +86,7 @@ def _context(report: Report) -> dict[str, Any]:
         "report": report,
         "robot": model.robot,
         "estimate": estimate,
+        "brief": {one.code: one.words for one in brief_change_findings(model.robot)},
         "level": report.level,
         "n_columns": len(model.columns),
         "strengths": strengths(report),

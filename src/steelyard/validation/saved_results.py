@@ -9,7 +9,7 @@ from steelyard.errors import ResultError
 from steelyard.estimators.result_file import Result
 from steelyard.logs.log import Log
 from steelyard.model.base_map import base_map
-from steelyard.robot.file_changes import change_findings
+from steelyard.robot.file_changes import brief_change_findings
 from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
 from steelyard.validation.held_out import HeldOut, validate_logs
@@ -38,4 +38,4 @@ def validate_result(
             "this model; identify again with this version"
         )
     found = validate_logs(model, base, result.beta, logs, processing, result.log_hashes)
-    return replace(found, findings=(*change_findings(model.robot), *found.findings))
+    return replace(found, findings=(*brief_change_findings(model.robot), *found.findings))
