@@ -7,7 +7,7 @@ several joints, such as a coupled drive, has no place in a robot file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from steelyard.errors import ModelError, listed
@@ -65,6 +65,21 @@ def joint_values(found: IdentifiedRobot) -> JointValues:
         if term.width:
             widths[joint] = term.width / abs(weight)
     return JointValues(by_kind, widths, tuple(coupled))
+
+
+def contents_words(found: IdentifiedRobot, attributes: Mapping[str, str]) -> str:
+    """Which terms of the joints a robot file states, and of how many joints.
+
+    attributes : what the format calls each kind of term that it can hold.
+    """
+    values = joint_values(found)
+    parts = []
+    for kind, attribute in attributes.items():
+        n_joints = sum(value != 0.0 for value in values.of(kind).values())
+        if n_joints:
+            joints = "1 joint" if n_joints == 1 else f"{n_joints} joints"
+            parts.append(f"{attribute} ({term_kind(kind).description}) of {joints}")
+    return f"besides inertials the file states {listed(parts) if parts else 'no term of a joint'}"
 
 
 def left_out_notes(
