@@ -101,7 +101,7 @@ def test_repr_is_short_and_tells_the_most(found, plain):
     standard = found.estimate.standard
     assert standard is not None
     mass = sum(standard.theta[k] for k in found.model.first_column_of_body)
-    assert f"{mass:.4g} kg in all moving links; robot file: 4 kg" in text
+    assert f"{mass:.4g} kg in all moving links, without the base; robot file: 4 kg" in text
     assert ".to_urdf('identified.urdf')" in text
     assert "on the data that was used" in repr(plain)
     assert "to_urdf" not in repr(plain)

@@ -318,13 +318,14 @@ def signal_findings(choice: SignalChoice) -> tuple[Finding, ...]:
             ),
         )
     worst = max(trial.score for trial in choice.trials)
+    times = float(np.sqrt(worst / chosen.score)) if chosen.score > 0.0 else np.inf
     findings = [
         Finding(
             "info",
             "signals-chosen",
-            f"{_in_words(choice, chosen.way)}: of {len(choice.trials)} ways this predicts left-out "
-            f"parts of the log best, or as well as the best (mean squared error {chosen.score:.3g} "
-            f"times that of the noise; worst way {worst:.3g})",
+            f"{_in_words(choice, chosen.way)}: of {len(choice.trials)} ways to prepare the first "
+            "log this predicts parts of it that were left out best, or as well as the best (with "
+            f"the worst way the error there is {times:.3g} times as large)",
         )
     ]
     measured = [t.score for t in choice.trials if t.way.velocity != chosen.way.velocity]

@@ -172,8 +172,7 @@ def term_findings(found: TermComparison) -> tuple[Finding, ...]:
                 "terms-not-needed",
                 f"the data do not need {' and '.join(less)}: with {_listed(advised.kinds)} alone "
                 f"{error}. The result and the files made of it contain {' and '.join(less)} all "
-                f"the same; to leave {'them' if len(less) > 1 else 'this'} out, identify again "
-                f"with {how}{hint if link_side else ''}",
+                f"the same; to identify without, state {how}{hint if link_side else ''}",
             ),
         )
     return ()

@@ -25,6 +25,7 @@ from steelyard.report.content import (
 from steelyard.report.measurements import measurement_rows
 from steelyard.report.numbers import duration, percent, significant
 from steelyard.report.processing import covered, processing_rows
+from steelyard.report.standard_notes import standard_notes
 from steelyard.robot.file_changes import brief_change_findings
 from steelyard.validation.scores import BASELINE
 
@@ -108,6 +109,7 @@ def _context(report: Report) -> dict[str, Any]:
         "intervals_from": INTERVALS_FROM[estimate.spread.kind],
         "prior": estimate.prior,
         "prior_figure": prior_figure(estimate.prior),
+        "standard_notes": standard_notes(estimate),
         "term_comparison": estimate.term_comparison,
         "bodies": _standard.body_rows(report),
         "mass_figure": None if masses is None else data_uri(masses),
