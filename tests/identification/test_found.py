@@ -343,6 +343,11 @@ def test_the_figure_shows_everything_and_cuts_nothing_off(found, plain, tmp_path
         found.plot(tmp_path / "found.bmp")
 
 
+def test_the_title_of_the_figure(found):
+    """Robot, name of the log and what it was used for; a nameless table is called log, once."""
+    assert found.plot().subfigs[0].get_suptitle() == "Torques of small arm: test (held out)"
+
+
 def test_a_figure_of_strange_names(found, tmp_path):
     """Letters that the font lacks, and a dollar, are no reason for a warning or an error."""
     robot = replace(found.model.robot, name="$robot_ \u30ed\u30dc" + "t" * 190)

@@ -17,7 +17,9 @@ from steelyard.estimators.estimate_record import PriorRecord
 from steelyard.report import _figures, _standard
 from steelyard.report.content import (
     FOREST_WIDTH,
+    STRENGTH_SIGNS,
     Report,
+    error_rows,
     fate_table,
     parameter_groups,
     strengths,
@@ -91,6 +93,8 @@ def _context(report: Report) -> dict[str, Any]:
         "level": report.level,
         "n_columns": len(model.columns),
         "strengths": strengths(report),
+        "signs": STRENGTH_SIGNS,
+        "error_rows": error_rows(report),
         "run_names": [run.log for run in estimate.runs],
         "duration_s": sum(run.duration_s for run in estimate.runs),
         "groups": parameter_groups(report),
