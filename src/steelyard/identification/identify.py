@@ -194,7 +194,7 @@ def identify(
             threads=threads,
             progress=progress,
         )
-        estimate = with_merged_bodies(estimate, model, attached)
+        estimate = with_merged_bodies(estimate, model, attached, regression, fit)
         findings += poor_fit_findings(estimate)
         if compare and fit is not None and len(data.regression.keys) >= MIN_GROUPS:
             estimate = with_term_comparison(
