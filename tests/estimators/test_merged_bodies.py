@@ -21,7 +21,7 @@ from steelyard.signals.motion import Measurements, Motion
 
 MODEL = Model(gripper_arm())
 KEEP = Constraints(keep_attached=True)
-N_RUNS = 30
+N_RUNS = 20
 
 
 def truth(room: float) -> np.ndarray:
@@ -56,7 +56,7 @@ def test_a_small_rest_at_the_edge_by_chance_is_no_reason_for_a_warning() -> None
     """A file that is right: often at the edge, but next to never warned of."""
     at_edge, warned = verdicts(truth(0.01))
     assert at_edge > 0.3 * N_RUNS
-    # one in a hundred by chance: four of thirty has a probability below 0.001
+    # one in a hundred by chance: four of twenty has a probability below 0.0001
     assert warned <= 3
 
 

@@ -37,6 +37,7 @@ from steelyard.estimators.prior_weight import SAME
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
+from steelyard.signals.cutoff import HIGHEST
 from steelyard.signals.filters import settling_time_s
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.prepare import prepare
@@ -50,8 +51,6 @@ OPEN_OPTIONS = ("cutoff_hz", "torque_filter", "dead_band")
 """Options of the processing that may be left open."""
 BANDWIDTHS = 4.0
 """Cutoffs below this many bandwidths of the motion are not tried."""
-HIGHEST = 0.4
-"""Highest cutoff that is tried, as a share of the sample rate."""
 MOST_STEPS = 5
 """How often the proposed cutoff may be doubled or halved."""
 CLEARLY_BETTER = 0.98
@@ -91,6 +90,11 @@ class SignalChoice:
     chosen: SignalTrial | None = None
     trials: tuple[SignalTrial, ...] = ()
     reason: str = ""
+
+    @property
+    def cutoff_is_automatic(self) -> bool:
+        """Whether the cutoff was chosen on the log, and not given."""
+        return self.asked.cutoff_hz == "auto"
 
     def compared(self, option: str) -> bool:
         """Whether this option of the processing was left open, and chosen by comparison."""

@@ -83,6 +83,9 @@ def _low_pass(run: RunRecord, signals: SignalChoice | None) -> str:
     chosen = "chosen from the positions" if automatic or run.cutoff_choice else "as given"
     if signals is not None and signals.compared("cutoff_hz"):
         chosen = BY_PREDICTION
+    asked = run.processing.cutoff_hz
+    if isinstance(asked, float) and run.cutoff_hz < asked:
+        chosen = f"lowered from {significant(asked)} Hz for the sample rate of this log"
     return (
         f"zero-phase Butterworth of order {run.processing.filter_order}, "
         f"{significant(run.cutoff_hz)} Hz ({chosen})"

@@ -37,5 +37,14 @@ def validate_result(
             f"the {len(result.names)} base parameters of the result are not the {base.rank} of "
             "this model; identify again with this version"
         )
-    found = validate_logs(model, base, result.beta, logs, processing, result.log_hashes)
+    as_used = result.runs and processing.cutoff_hz == result.processing_as_used.cutoff_hz
+    found = validate_logs(
+        model,
+        base,
+        result.beta,
+        logs,
+        processing,
+        result.log_hashes,
+        cutoff_is_automatic=bool(as_used) and result.cutoff_is_automatic,
+    )
     return replace(found, findings=(*brief_change_findings(model.robot), *found.findings))
