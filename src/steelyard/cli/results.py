@@ -11,6 +11,7 @@ from steelyard.errors import quoted_list
 from steelyard.report.measurements import measurement_rows
 from steelyard.report.numbers import percent, significant, with_half_width
 from steelyard.report.processing import covered
+from steelyard.report.standard_notes import OPEN_MASSES
 
 if TYPE_CHECKING:
     from steelyard.certificates.certificate import Certificate
@@ -145,11 +146,12 @@ def show_measurements(output: Output, found: Identification) -> None:
     output.table(
         ("measurement", "all open masses, kg", "its own mass now, kg", "after, kg"),
         [(row.what, row.left, row.before, row.after) for row in measurement_rows(advice)],
-        title="What to measure: the masses of "
-        f"{quoted_list(one.body for one in advice.ranges)} are open, by "
-        f"{significant(advice.summed_width, 3)} kg together",
+        title="What to measure: torques leave the masses of "
+        f"{quoted_list(one.body for one in advice.ranges)} open, with ranges that are "
+        f"{significant(advice.summed_width, 3)} kg wide together",
         left=("measurement",),
     )
+    output.line(OPEN_MASSES)
 
 
 def show_findings(output: Output, findings: Iterable[Finding]) -> None:

@@ -37,6 +37,7 @@ from steelyard.estimators.prior_weight import SAME
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
+from steelyard.signals.cutoff import HIGHEST
 from steelyard.signals.filters import settling_time_s
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.prepare import prepare
@@ -50,8 +51,6 @@ OPEN_OPTIONS = ("cutoff_hz", "torque_filter", "dead_band")
 """Options of the processing that may be left open."""
 BANDWIDTHS = 4.0
 """Cutoffs below this many bandwidths of the motion are not tried."""
-HIGHEST = 0.4
-"""Highest cutoff that is tried, as a share of the sample rate."""
 MOST_STEPS = 5
 """How often the proposed cutoff may be doubled or halved."""
 CLEARLY_BETTER = 0.98
@@ -91,6 +90,11 @@ class SignalChoice:
     chosen: SignalTrial | None = None
     trials: tuple[SignalTrial, ...] = ()
     reason: str = ""
+
+    @property
+    def cutoff_is_automatic(self) -> bool:
+        """Whether the cutoff was chosen on the log, and not given."""
+        return self.asked.cutoff_hz == "auto"
 
     def compared(self, option: str) -> bool:
         """Whether this option of the processing was left open, and chosen by comparison."""
@@ -318,13 +322,14 @@ def signal_findings(choice: SignalChoice) -> tuple[Finding, ...]:
             ),
         )
     worst = max(trial.score for trial in choice.trials)
+    times = float(np.sqrt(worst / chosen.score)) if chosen.score > 0.0 else np.inf
     findings = [
         Finding(
             "info",
             "signals-chosen",
-            f"{_in_words(choice, chosen.way)}: of {len(choice.trials)} ways this predicts left-out "
-            f"parts of the log best, or as well as the best (mean squared error {chosen.score:.3g} "
-            f"times that of the noise; worst way {worst:.3g})",
+            f"{_in_words(choice, chosen.way)}: of {len(choice.trials)} ways to prepare the first "
+            "log this predicts parts of it that were left out best, or as well as the best (with "
+            f"the worst way the error there is {times:.3g} times as large)",
         )
     ]
     measured = [t.score for t in choice.trials if t.way.velocity != chosen.way.velocity]

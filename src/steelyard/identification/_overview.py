@@ -76,9 +76,10 @@ def mass_words(found: FoundFields) -> str | None:
     stated = float(found.model.prior_theta()[first].sum())
     parameters = found.estimate.standard_parameters(found.level)
     known = sum(parameters[k].interval_kind == "confidence" for k in first)
+    base = "" if found.model.robot.floating_base else ", without the base"
     return (
-        f"{significant(ours)} kg in all moving links; robot file: {significant(stated)} kg; "
-        f"the data determine the mass of {known} of {len(first)} links"
+        f"{significant(ours)} kg in all moving links{base}; robot file: "
+        f"{significant(stated)} kg; the data determine the mass of {known} of {len(first)} links"
     )
 
 

@@ -181,7 +181,15 @@ def identify(
         del taken
         findings += signal_findings(signals)
         model, wide = model.with_widths(signals.widths), wide.with_widths(signals.widths)
-        data = compressed(model, wide, logs, signals.processing, threads, keep_first=keep_first_run)
+        data = compressed(
+            model,
+            wide,
+            logs,
+            signals.processing,
+            threads,
+            keep_first=keep_first_run,
+            cutoff_is_automatic=signals.cutoff_is_automatic,
+        )
         findings += data.findings
         refuse_own_data(known, data.regression)
         regression = with_fewer_terms(data.regression, wide, model)
@@ -194,7 +202,7 @@ def identify(
             threads=threads,
             progress=progress,
         )
-        estimate = with_merged_bodies(estimate, model, attached)
+        estimate = with_merged_bodies(estimate, model, attached, regression, fit)
         findings += poor_fit_findings(estimate)
         if compare and fit is not None and len(data.regression.keys) >= MIN_GROUPS:
             estimate = with_term_comparison(
@@ -238,6 +246,7 @@ def _validated(found: Identification, logs: LogsLike) -> Identification:
         logs,
         estimate.runs[0].processing_as_used,
         estimate.log_hashes,
+        cutoff_is_automatic=found.signals is not None and found.signals.cutoff_is_automatic,
     )
     findings = (*held_out.findings, *worse_than_file_findings(held_out))
     return with_findings(replace(found, validation=held_out), findings)

@@ -40,8 +40,11 @@ def compressed(
     threads: int,
     *,
     keep_first: bool = False,
+    cutoff_is_automatic: bool = False,
 ) -> CompressedLogs:
     """The factors of all logs for the model ``wide``, prepared as ``model`` needs it.
+
+    cutoff_is_automatic : whether the cutoff of the processing was chosen on the first log.
 
     Only one log at a time is kept in memory.
     """
@@ -52,7 +55,7 @@ def compressed(
     first = None
     for log in with_unique_names(logs):
         refuse_duplicates(log, seen)
-        prepared = prepare(log, model, processing)
+        prepared = prepare(log, model, processing, cutoff_of_another_log=cutoff_is_automatic)
         if keep_first and not parts:
             first = prepared
         findings.extend(prepared.findings)

@@ -17,13 +17,17 @@ from steelyard.report import _figures, _standard
 from steelyard.report._environment import template_environment
 from steelyard.report.content import (
     FOREST_WIDTH,
+    STRENGTH_SIGNS,
     Report,
+    error_rows,
     fate_table,
     parameter_groups,
     strengths,
 )
 from steelyard.report.measurements import measurement_rows
 from steelyard.report.processing import covered, processing_rows
+from steelyard.report.standard_notes import standard_notes
+from steelyard.robot.file_changes import brief_change_findings
 from steelyard.validation.scores import BASELINE
 
 SECTIONS = (
@@ -70,9 +74,12 @@ def _context(report: Report) -> dict[str, Any]:
         "report": report,
         "robot": model.robot,
         "estimate": estimate,
+        "brief": {one.code: one.words for one in brief_change_findings(model.robot)},
         "level": report.level,
         "n_columns": len(model.columns),
         "strengths": strengths(report),
+        "signs": STRENGTH_SIGNS,
+        "error_rows": error_rows(report),
         "run_names": [run.log for run in estimate.runs],
         "duration_s": sum(run.duration_s for run in estimate.runs),
         "groups": parameter_groups(report),
@@ -91,6 +98,7 @@ def _context(report: Report) -> dict[str, Any]:
         "intervals_from": INTERVALS_FROM[estimate.spread.kind],
         "prior": estimate.prior,
         "prior_figure": prior_figure(estimate.prior),
+        "standard_notes": standard_notes(estimate),
         "term_comparison": estimate.term_comparison,
         "bodies": _standard.body_rows(report),
         "mass_figure": None if masses is None else data_uri(masses),
