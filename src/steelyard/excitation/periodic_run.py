@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.errors import SignalError
 from steelyard.excitation.fourier import FourierTrajectory
 from steelyard.excitation.joint_moves import later_start
-from steelyard.excitation.leads import inside, lead_in
+from steelyard.excitation.leads import lead_in
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.polynomial import PolynomialTrajectory
+from steelyard.excitation.rest_poses import pose_within
 from steelyard.excitation.sequence import SequenceTrajectory
 from steelyard.excitation.shortest_move import LimitUse
 from steelyard.excitation.trajectory import Trajectory
@@ -91,27 +92,6 @@ def _run(
     run = SequenceTrajectory(tuple(parts), tuple(durations), tuple(starts))
     run.check_smooth()
     return run
-
-
-def pose_within(pose: ArrayLike, limits: MotionLimits, what: str) -> Array:
-    """A pose (n_joints,) rad or m, checked against the limits of its joints, and at least 1e-9 of
-    the range away from them.
-    """
-    q = np.asarray(pose, dtype=float)
-    if q.shape != (len(limits.joints),):
-        raise SignalError(f"{what} has shape {q.shape} for {len(limits.joints)} joints")
-    for j, joint in enumerate(limits.joints):
-        if not limits.lower[j] <= q[j] <= limits.upper[j]:
-            side, limit = (
-                ("below its lower", limits.lower[j])
-                if q[j] < limits.lower[j]
-                else ("above its upper", limits.upper[j])
-            )
-            raise SignalError(
-                f"{what}: joint '{joint}' at {q[j]:g} is {side} limit {limit:g} by "
-                f"{abs(q[j] - limit):g}; choose a pose within the limits"
-            )
-    return inside(q, limits)
 
 
 def _phases(fourier: FourierTrajectory, limits: MotionLimits) -> Array:
