@@ -22,6 +22,9 @@ PHASES = (16, 64)
 """Numbers of times of a period at which a run may begin, if it cannot at time 0; the second only
 if none of the first will do."""
 
+CLEARLY = 1e-3
+"""Bounds on sums of sines may be above their values, by less than this share."""
+
 
 def periodic_run(
     fourier: FourierTrajectory,
@@ -45,6 +48,7 @@ def periodic_run(
     if periods < 1:
         raise SignalError(f"a run of {periods} periods; there must be at least 1")
     limits = limits.of_joints(fourier.joints)
+    _check_motion(fourier, limits)
     first = None if start is None else pose_within(start, limits, "start")
     final = None if end is None else pose_within(end, limits, "end")
     refusals = []
@@ -66,6 +70,24 @@ def periodic_run(
         f"{use.measure} limit at best, wherever the periods begin; make the motion smaller or "
         "slower, or widen that limit"
     )
+
+
+def _check_motion(fourier: FourierTrajectory, limits: MotionLimits) -> None:
+    """Refuse a motion that is clearly outside its limits, into which no lead can go."""
+    found = fourier.extremes()
+    middle, half = limits.middle, limits.half_range
+    shares = {
+        "position": np.maximum(found.upper - middle, middle - found.lower) / half,
+        "velocity": found.velocity / limits.velocity,
+        "acceleration": found.acceleration / limits.acceleration,
+    }
+    for name, share in shares.items():
+        worst = int(share.argmax())
+        if share[worst] > 1.0 + CLEARLY:
+            raise SignalError(
+                f"the motion needs {100.0 * share[worst]:.4g} % of the {name} limit of joint "
+                f"'{limits.joints[worst]}'; make it smaller or slower, or widen that limit"
+            )
 
 
 def _run(
