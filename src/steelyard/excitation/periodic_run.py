@@ -72,24 +72,6 @@ def periodic_run(
     )
 
 
-def _check_motion(fourier: FourierTrajectory, limits: MotionLimits) -> None:
-    """Refuse a motion that is clearly outside its limits, into which no lead can go."""
-    found = fourier.extremes()
-    middle, half = limits.middle, limits.half_range
-    shares = {
-        "position": np.maximum(found.upper - middle, middle - found.lower) / half,
-        "velocity": found.velocity / limits.velocity,
-        "acceleration": found.acceleration / limits.acceleration,
-    }
-    for name, share in shares.items():
-        worst = int(share.argmax())
-        if share[worst] > 1.0 + CLEARLY:
-            raise SignalError(
-                f"the motion needs {100.0 * share[worst]:.4g} % of the {name} limit of joint "
-                f"'{limits.joints[worst]}'; make it smaller or slower, or widen that limit"
-            )
-
-
 def _run(
     fourier: FourierTrajectory,
     phase_s: float,
@@ -114,6 +96,24 @@ def _run(
     run = SequenceTrajectory(tuple(parts), tuple(durations), tuple(starts))
     run.check_smooth()
     return run
+
+
+def _check_motion(fourier: FourierTrajectory, limits: MotionLimits) -> None:
+    """Refuse a motion that is clearly outside its limits, into which no lead can go."""
+    found = fourier.extremes()
+    middle, half = limits.middle, limits.half_range
+    shares = {
+        "position": np.maximum(found.upper - middle, middle - found.lower) / half,
+        "velocity": found.velocity / limits.velocity,
+        "acceleration": found.acceleration / limits.acceleration,
+    }
+    for name, share in shares.items():
+        worst = int(share.argmax())
+        if share[worst] > 1.0 + CLEARLY:
+            raise SignalError(
+                f"the motion needs {100.0 * share[worst]:.4g} % of the {name} limit of joint "
+                f"'{limits.joints[worst]}'; make it smaller or slower, or widen that limit"
+            )
 
 
 def _phases(fourier: FourierTrajectory, limits: MotionLimits) -> Array:
