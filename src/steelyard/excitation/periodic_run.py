@@ -48,7 +48,6 @@ def periodic_run(
     if periods < 1:
         raise SignalError(f"a run of {periods} periods; there must be at least 1")
     limits = limits.of_joints(fourier.joints)
-    _check_motion(fourier, limits)
     first = None if start is None else pose_within(start, limits, "start")
     final = None if end is None else pose_within(end, limits, "end")
     refusals = []
@@ -117,7 +116,10 @@ def _check_motion(fourier: FourierTrajectory, limits: MotionLimits) -> None:
 
 
 def _phases(fourier: FourierTrajectory, limits: MotionLimits) -> Array:
-    """Times (s) at which the periods may begin: 0, then others from the gentlest on."""
+    """Times (s) at which the periods may begin: 0, then others from the gentlest on; there are none
+    for a motion outside its limits, which is refused.
+    """
+    _check_motion(fourier, limits)
     tried = [np.zeros(1)]
     for n_times in PHASES:
         times = np.setdiff1d(np.arange(n_times) * fourier.period_s / n_times, np.concatenate(tried))
