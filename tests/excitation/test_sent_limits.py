@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from steelyard.errors import SignalError
+from steelyard.excitation.fourier import FourierTrajectory
 from steelyard.excitation.limits import MotionLimits
+from steelyard.excitation.periodic_run import periodic_run
 from steelyard.excitation.sent_limits import within_limits_when_sent
 from steelyard.excitation.sent_points import interpolated, sent_points, sent_proof
 from steelyard.excitation.via_points import random_via_points, via_point_motion
@@ -53,6 +55,30 @@ def test_sent_via_points_keep_the_limits(interpolation, known):
         # no more than needed is given up
         assert found.motion.duration_s < 1.5 * build(limits).duration_s
     assert before == 2
+
+
+def test_sent_periodic_runs_keep_the_limits():
+    """Leads become gentler until what is made of the points keeps the jerk limit too."""
+    rng = np.random.default_rng(6)
+    a, b = rng.normal(size=(2, 3, 4))
+    core = FourierTrajectory(("x", "y", "z"), 1.5, a, b, rng.normal(size=3))
+    found, none = core.extremes(), np.full(3, np.inf)
+    limits = MotionLimits(
+        core.joints,
+        found.lower - 0.01,
+        found.upper + 0.01,
+        1.01 * found.velocity,
+        1.01 * found.acceleration,
+        1.5 * found.jerk,
+        none,
+    )
+    directly = sent_proof(sent_points(periodic_run(core, limits), 250.0), "quintic", limits)
+    assert {check.quantity for check in directly.checks if not check.holds} == {"jerk"}
+    sent = within_limits_when_sent(
+        lambda lowered: periodic_run(core, lowered), limits, 250.0, "quintic"
+    )
+    assert sent.proof.holds
+    assert sent.motion.parts[1] is core
 
 
 def test_a_motion_that_ignores_lower_limits_is_refused():

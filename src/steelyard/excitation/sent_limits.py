@@ -25,7 +25,7 @@ from steelyard.excitation.sent_points import (
 )
 from steelyard.excitation.trajectory import Trajectory
 
-Motion = TypeVar("Motion", bound=Trajectory)
+Built = TypeVar("Built", bound=Trajectory)
 
 ROUNDS = 8
 LEAST = 1e-5
@@ -34,22 +34,22 @@ places, where it may swing out a little more."""
 
 
 @dataclass(frozen=True, eq=False)
-class SentMotion(Generic[Motion]):
+class SentMotion(Generic[Built]):
     """A motion, the points that are sent, the proof for them, and the limits it was built for."""
 
-    motion: Motion
+    motion: Built
     points: SentPoints
     proof: SentProof
     built_for: MotionLimits
 
 
 def within_limits_when_sent(
-    build: Callable[[MotionLimits], Motion],
+    build: Callable[[MotionLimits], Built],
     limits: MotionLimits,
     rate_hz: float,
     interpolation: Interpolation,
     known: Known = "positions",
-) -> SentMotion[Motion]:
+) -> SentMotion[Built]:
     """The motion that `build` makes of limits, which are lowered until sent points keep `limits`.
 
     build : makes a motion that keeps the limits that it is given, such as
