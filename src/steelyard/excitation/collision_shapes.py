@@ -218,8 +218,8 @@ def mesh_vertices(path: Path, owner: str) -> Array:
     coal = load_coal()
     if path.stat().st_size > MOST_BYTES:
         raise RobotError(
-            f"link {shown(owner)}: mesh {shown_path(path)} is larger than {size_words(MOST_BYTES)}, "
-            "the limit"
+            f"link {shown(owner)}: mesh {shown_path(path)} is larger than "
+            f"{size_words(MOST_BYTES)}, the limit"
         )
     try:
         vertices = np.array(coal.MeshLoader().load(str(path), np.ones(3)).vertices())
