@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ball_arm import CHAIN, write
+from ball_arm import CHAIN, joint, link, write
 from robot_files import example_urdfs
 from solid_robots import oracle_distances, random_solid, random_solid_robot
 
@@ -128,12 +128,37 @@ def test_intervals_that_never_decide_are_said(tmp_path, monkeypatch):
     model = collision_model(path, robot)
     motion = slow_sines(np.random.default_rng(1), model.joints, 0.3)
     least = dense_minimum(model, motion, np.inf)
+    assert prove_clearance(model, motion, least - 2e-4).verdict == "holds"
     monkeypatch.setattr(clearance, "MOST_HALVINGS", 0)
     found = prove_clearance(model, motion, least - 1e-6, resolution_s=0.1)
     assert found.verdict == "not proven"
     assert found.smallest_m < least - 1e-6 <= found.sampled_m
     assert found.pair is not None
     assert 0.0 < found.time_s < motion.duration_s
+
+
+def test_single_intervals_are_bounded(tmp_path, monkeypatch):
+    """One interval that is not halved is a bound too: with an arm that falls at a constant speed,
+    and with one that turns round at the centre.
+    """
+    path = write(
+        tmp_path,
+        [
+            link("base", None),
+            link("bar", 0.05, (0.8, 0, 0)),
+            joint("first", "base", "bar", (0, 0, 1.0)),
+        ],
+    )
+    model = collision_model(path, Robot.from_urdf(path), ground=0.0)
+    monkeypatch.setattr(clearance, "MOST_HALVINGS", 0)
+    for a, b, q0 in ((0.0, 0.3, 0.0), (0.3, 0.0, 0.0), (0.0, -0.3, 0.3)):
+        full = np.full((1, 1), 1.0)
+        motion = FourierTrajectory(model.joints, 1.0, a * full, b * full, np.array([q0]))
+        for resolution_s in (7.0, 2.0, 0.3):
+            found = prove_clearance(model, motion, 0.0, resolution_s=resolution_s)
+            least = dense_minimum(model, motion, np.inf)
+            assert found.smallest_m <= least + 1e-9
+    assert found.smallest_m > least - 0.1
 
 
 def test_planes_bound_distances_whatever_the_direction(tmp_path):

@@ -109,6 +109,18 @@ def test_pairs_that_always_touch_are_left_out(tmp_path):
         assert f"{first} and {second}" in sentence or f"{second} and {first}" in sentence
 
 
+def test_pairs_closer_than_the_clearance(tmp_path):
+    """Links that keep a constant 5 mm are checked for a clearance of 1 mm, and not for 10 mm."""
+    parts = [*CHAIN, link("fin", 0.045), joint("fin_mount", "two", "fin", kind="fixed")]
+    path = write(tmp_path, parts)
+    robot = Robot.from_urdf(path)
+    pair = frozenset(("one", "fin"))
+    assert pair in names(collision_model(path, robot, clearance_m=0.001))
+    model = collision_model(path, robot, clearance_m=0.01)
+    assert pair not in names(model)
+    assert [finding.code for finding in model.findings] == ["collision_pairs_always_close"]
+
+
 def test_heights_that_no_joint_changes(tmp_path):
     """A link that turns about an upright axis only, near the floor, is not checked against it;
     one at a sufficient height is.

@@ -15,7 +15,7 @@ from steelyard.robot.parts import Joint, Limits, Link
 from steelyard.robot.robot import Robot
 
 pytest.importorskip("coal")
-RANGE = 1.5
+LOWER, UPPER = -0.2, 1.5
 
 
 def seen_reach(model, q: np.ndarray) -> np.ndarray:
@@ -61,13 +61,13 @@ def test_no_position_has_a_longer_reach(tmp_path):
             path, robot, obstacles=[Obstacle("ball", solid)], ground=-0.8, clearance_m=0.0
         )
         n = len(model.joints)
-        bound = reach_bounds(model, np.full(n, -RANGE), np.full(n, RANGE))
-        q = rng.uniform(-RANGE, RANGE, (200, n))
+        bound = reach_bounds(model, np.full(n, LOWER), np.full(n, UPPER))
+        q = rng.uniform(LOWER, UPPER, (200, n))
         if not mimic:
             bounded = np.array([model.shapes[pair.first].is_bounded for pair in model.pairs])
             assert (seen_reach(model, q)[bounded] <= bound[bounded]).all()
         size = rng.choice([0.01, 0.3], (200, 1))
-        other = np.clip(q + size * rng.normal(size=q.shape), -RANGE, RANGE)
+        other = np.clip(q + size * rng.normal(size=q.shape), LOWER, UPPER)
         change = np.abs(model.distances(other) - model.distances(q))
         allowed = np.abs(other - q) @ bound.T
         assert (change <= allowed + 1e-9).all()
@@ -75,20 +75,27 @@ def test_no_position_has_a_longer_reach(tmp_path):
     assert max(used) > 0.8
 
 
-def planar_arm(folder, axis=(0.0, 1.0, 0.0)):
-    """Two links of 0.5 m with a ball at the end of each."""
+def planar_arm(folder, first=(0.0, 1.0, 0.0), second=(0.0, 1.0, 0.0), elbow=(0.5, 0.0, 0.0)):
+    """Two links with a ball 0.5 m from the axis of each; axes and the place of the elbow."""
     ball = Primitive("sphere", np.full(3, 0.1), np.eye(4))
     ball.pose[:3, 3] = [0.5, 0.0, 0.0]
     placement = np.eye(4)
-    placement[0, 3] = 0.5
+    placement[:3, 3] = elbow
     limits = Limits(-3.0, 3.0, 1.0, 1.0)
     joints = (
-        Joint("one", "revolute", "base", "upper", axis=np.array(axis), limits=limits),
-        Joint("two", "revolute", "upper", "fore", placement, np.array(axis), limits=limits),
+        Joint("one", "revolute", "base", "upper", axis=np.array(first), limits=limits),
+        Joint("two", "revolute", "upper", "fore", placement, np.array(second), limits=limits),
     )
     robot = Robot("planar", (Link("base"), Link("upper"), Link("fore")), joints)
     path = write_solids(folder, robot, {"upper": [ball], "fore": [ball]})
     return path, Robot.from_urdf(path)
+
+
+def to_ground(path, robot) -> np.ndarray:
+    """The reach (2,) of the forearm against the ground."""
+    model = collision_model(path, robot, ground=-2.0)
+    k = next(k for k, pair in enumerate(model.pairs) if pair.names == ("ground", "fore"))
+    return reach_bounds(model, np.full(2, -3.0), np.full(2, 3.0))[k]
 
 
 def test_reach_of_a_planar_arm(tmp_path):
@@ -104,25 +111,44 @@ def test_reach_of_a_planar_arm(tmp_path):
     assert (found["ground", "fore"] >= [1.05, 0.55]).all()
 
 
-def test_upright_axes_do_not_change_heights(tmp_path):
-    """Turns about upright axes do not move a link against the ground; a tilted one does, in
-    proportion to the tilt.
+def test_circles_are_inside_their_polygons(tmp_path):
+    """Wherever the elbow is around the first axis, the reach is not below 1.05 m."""
+    for angle in np.linspace(0.0, np.pi, 9):
+        elbow = (0.5 * np.cos(angle), 0.0, 0.5 * np.sin(angle))
+        assert to_ground(*planar_arm(tmp_path, elbow=elbow))[0] >= 1.05
+
+
+def test_width_along_an_axis_counts(tmp_path):
+    """A ball that turns about an axis across the first one reaches as far as its own radius lets
+    it along that axis.
     """
-    path, robot = planar_arm(tmp_path, axis=(0.0, 0.0, 1.0))
+    crossed = planar_arm(tmp_path, second=(0.0, 0.0, 1.0), elbow=(0.0, 0.0, 0.5))
+    # the ball is 0.55 m from the second axis at most, and 0.55 m above the first axis
+    assert to_ground(*crossed)[0] >= np.hypot(0.55, 0.5)
+    folded = planar_arm(tmp_path, second=(1.0, 0.0, 0.0), elbow=(0.5, 0.0, 0.0))
+    # 0.5 m along the second axis from the elbow, and the ball's radius further
+    assert to_ground(*folded)[0] >= 1.05
+
+
+def test_upright_axes_do_not_change_heights(tmp_path):
+    """Turns about upright axes do not move a link against the ground; tilted ones do, in
+    proportion to the tilt, which a tilted joint before them can increase.
+    """
+    upright = (0.0, 0.0, 1.0)
+    assert np.abs(to_ground(*planar_arm(tmp_path, upright, upright))).max() < 1e-12
+    tilted = [(0.0, sign * np.sin(1e-4), np.cos(1e-4)) for sign in (1.0, -1.0)]
+    path, robot = planar_arm(tmp_path, *tilted)
+    bound = to_ground(path, robot)
+    assert bound[0] == pytest.approx(1.05e-4, rel=0.02)
+    assert bound[1] == pytest.approx(3 * 0.55e-4, rel=0.02)
     model = collision_model(path, robot, ground=-2.0)
-    assert np.abs(reach_bounds(model, np.zeros(2), np.zeros(2))).max() < 1e-12
-    tilted = (0.0, np.sin(1e-4), np.cos(1e-4))
-    path, robot = planar_arm(tmp_path, axis=tilted)
-    model = collision_model(path, robot, ground=-2.0)
-    bound = reach_bounds(model, np.zeros(2), np.zeros(2))
     k = next(k for k, pair in enumerate(model.pairs) if pair.names == ("ground", "fore"))
-    assert bound[k, 0] == pytest.approx(1.05e-4, rel=0.02)
-    rng = np.random.default_rng(1)
-    q = rng.uniform(-3, 3, (300, 2))
-    other = rng.uniform(-3, 3, (300, 2))
-    change = np.abs(model.distances(q) - model.distances(other))
-    assert (change <= np.abs(q - other) @ bound.T + 1e-12).all()
-    assert change.max() > 5e-5
+    # with the first joint half a turn away, the second axis is tilted by three times as much
+    q = np.column_stack([np.full(50, np.pi), np.linspace(-3, 3, 50)])
+    height = model.distances(q)[:, k]
+    slope = np.abs(np.diff(height) / np.diff(q[:, 1])).max()
+    assert slope == pytest.approx(3 * 0.5e-4, rel=0.02)
+    assert slope <= bound[1]
 
 
 def test_small_side_counts(tmp_path):

@@ -10,8 +10,10 @@ from oracles import pinocchio_torque
 from robot_files import example_urdfs
 
 from steelyard.errors import ModelError, SignalError
+from steelyard.excitation.enclosed_torque import EnclosedMotion, enclosed_torque
 from steelyard.excitation.extremes import Extremes
 from steelyard.excitation.fourier import FourierTrajectory, multisine
+from steelyard.excitation.time_enclosure import Enclosure
 from steelyard.excitation.torque_bounds import torque_bounds
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
@@ -82,6 +84,25 @@ def test_pinocchio_is_never_above_the_bound():
         np.testing.assert_allclose(found.sampled, dense, rtol=1e-3)
         shares.append(found.bound / np.maximum(dense, held))
     assert np.concatenate(shares).max() < 1.01
+
+
+def test_intervals_without_length_are_pinocchios_torque():
+    """At single moments the enclosed torque is Pinocchio's, up to rounding, on random trees."""
+    pytest.importorskip("pinocchio")
+    rng = np.random.default_rng(8)
+    for case in range(12):
+        robot = random_robot(rng, 5, prismatic=0.5, mimic=0.2 * (case % 2))
+        model = Model(robot, ())
+        states = rng.normal(size=(3, 4, model.nv))
+        half = np.zeros(4)
+        parts = [
+            tuple(Enclosure(x, np.zeros(4), np.zeros(4), half) for x in state.T) for state in states
+        ]
+        found = enclosed_torque(model, model.prior_theta(), EnclosedMotion(*parts))
+        truth = pinocchio_torque(robot, *states)
+        value = np.column_stack([joint.value for joint in found])
+        np.testing.assert_allclose(value, truth, rtol=1e-9, atol=1e-9)
+        assert max(joint.rest.max() for joint in found) < 1e-9 * np.abs(truth).max()
 
 
 def test_seven_joint_arm_without_halving():
