@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ball_arm import joint, link, write
 from solid_robots import random_solid_robot, write_solids
 
 from steelyard.excitation.body_poses import body_poses, joints_between
@@ -160,3 +161,24 @@ def test_small_side_counts(tmp_path):
     k = next(k for k, pair in enumerate(model.pairs) if pair.names == ("pin", "fore"))
     assert bound[k, 0] == pytest.approx(0.02, rel=1e-6)
     assert bound[k, 1] == pytest.approx(0.52, rel=0.01)
+
+
+def test_slides_move_the_near_side_away(tmp_path):
+    """An axis 0.5 m in front of a slide that goes out by 1 m is up to 1.5 m from a pin at the
+    root, and no farther.
+    """
+    path = write(
+        tmp_path,
+        [
+            link("base", None),
+            link("slide", None),
+            link("long", 0.01, (3.0, 0, 0)),
+            joint("out", "base", "slide", axis=(1, 0, 0), kind="prismatic"),
+            joint("turn", "slide", "long", (0.5, 0, 0)),
+        ],
+    )
+    ball = Primitive("sphere", np.full(3, 0.04), np.eye(4))
+    model = collision_model(path, Robot.from_urdf(path), obstacles=[Obstacle("pin", ball)])
+    bound = reach_bounds(model, np.array([0.0, -2.0]), np.array([1.0, 2.0]))
+    assert [pair.names for pair in model.pairs] == [("pin", "long")]
+    np.testing.assert_allclose(bound, [[1.0, 1.52]], rtol=1e-6)
