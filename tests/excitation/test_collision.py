@@ -203,6 +203,8 @@ def test_wrong_input_is_named(tmp_path):
         collision_model(path, robot, ground=np.inf)
     with pytest.raises(RobotError, match=r"package folder .* does not exist"):
         collision_model(path, robot, package_folders=[tmp_path / "none"])
+    with pytest.raises(RobotError, match=r"'tol' \(did you mean 'tool'\?\).*no such thing"):
+        collision_model(path, robot, ignore=[("base", "tol")])
     srdf = tmp_path / "x.srdf"
     srdf.write_text("<mujoco/>")
     with pytest.raises(RobotError, match="not <robot> as an SRDF has"):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from robot_files import example_urdfs
 
 from steelyard.errors import MissingDependencyError, RobotError
 from steelyard.excitation.collision_shapes import (
@@ -19,7 +20,7 @@ from steelyard.excitation.collision_shapes import (
     mesh_path,
     solid,
 )
-from steelyard.robot.formats.urdf_shapes import MeshReference, Primitive
+from steelyard.robot.formats.urdf_shapes import MeshReference, Primitive, collision_shapes
 
 
 def reference(file: str, scale=(1.0, 1.0, 1.0)) -> MeshReference:
@@ -104,6 +105,25 @@ def test_hull_has_the_corners_of_its_mesh():
     np.testing.assert_allclose(np.abs(found.points), 0.1, atol=1e-12)
     a, b, c = (found.points[found.triangles[:, k]] for k in range(3))
     assert (np.einsum("ij,ij->i", np.cross(b - a, c - a), a) > 0.0).all()
+
+
+def test_hulls_of_real_meshes_contain_them():
+    """No vertex of xArm7's meshes is outside its hull by more than a nanometre."""
+    coal = pytest.importorskip("coal")
+    path = next(path for path in example_urdfs() if path.name == "xarm7.urdf")
+    share = next(folder for folder in path.parents if folder.name == "share")
+    rng = np.random.default_rng(2)
+    n = rng.normal(size=(300, 3))
+    n /= np.linalg.norm(n, axis=1, keepdims=True)
+    for link, shapes in collision_shapes(path).items():
+        mesh = shapes[0]
+        found = mesh_hull(link, mesh, path, [share])
+        file = mesh_path(link, mesh, path, [share])
+        vertices = np.array(coal.MeshLoader().load(str(file), mesh.scale).vertices())
+        assert len(found.points) < len(vertices)
+        offset = found.pose[:3, 3] - mesh.pose[:3, 3]
+        most = np.einsum("ni,ni->n", n, found.farthest(n) + offset)
+        np.testing.assert_allclose((n @ vertices.T).max(axis=1), most, rtol=0, atol=1e-9)
 
 
 def test_flat_meshes_get_a_thin_hull():
