@@ -21,7 +21,8 @@ class DesignSettings:
         "via", via points with trapezoidal acceleration; "postures", static postures.
     period_s : of the sum of sines, or duration of another motion. periods : how often it is run.
     harmonics : sines for each joint. criterion : by its name in the registry.
-    seed : of the random starts. budget_s : time (s) for the optimisation.
+    seed : of the random starts. budget_s : time (s) for the optimisation. rounds : of the search,
+        after which it ends if the time has not; None for as many as the time allows.
     samples : per period, for the criterion. rate_hz : of the log, for the predicted precision, and
         of the points that are sent. threads : None for all that the machine offers.
     """
@@ -33,6 +34,7 @@ class DesignSettings:
     criterion: str = "d-optimal"
     seed: int = 0
     budget_s: float = 30.0
+    rounds: int | None = None
     samples: int = 400
     rate_hz: float = 1000.0
     threads: int | None = None
@@ -50,5 +52,7 @@ class DesignSettings:
                 raise SignalError(f"{name} is {value}; it must be at least 1")
         if self.seed < 0:
             raise SignalError(f"seed is {self.seed}; it must not be negative")
+        if self.rounds is not None and self.rounds < 1:
+            raise SignalError(f"rounds is {self.rounds}; at least one is needed")
         if self.threads is not None and self.threads < 1:
             raise SignalError(f"threads is {self.threads}; at least one is needed")
