@@ -13,6 +13,7 @@ from stand_in_motion import stand_in
 
 from steelyard.excitation.extremes import Extremes
 from steelyard.excitation.polynomial import quintic
+from steelyard.excitation.sequence import SequenceTrajectory
 from steelyard.model.model import Model
 from steelyard.report.motion_page import (
     LimitCell,
@@ -175,9 +176,16 @@ def test_names_of_a_strangers_robot_are_text():
 
 
 def test_leads_are_what_comes_before_and_after_the_core():
-    """Without a sequence there are none."""
+    """Without a sequence there are none; in one, all parts but the core."""
     model = Model(random_robot(np.random.default_rng(1), 2))
     designed = stand_in(model)
     assert lead_times(designed) == []
-    move = quintic(designed.joints, 1.0, np.zeros((3, 2)), np.zeros((3, 2)))
-    assert lead_times(replace(designed, core=move)) == []
+    core = designed.core
+    state = [core.derivative([0.0], order)[0] for order in range(3)]
+    rest = [state[0] + 0.1, np.zeros(2), np.zeros(2)]
+    into = quintic(core.joints, 1.0, rest, state)
+    out = quintic(core.joints, 1.5, state, rest)
+    run = SequenceTrajectory((into, core, out), (1.0, 5.0, 1.5))
+    whole = replace(designed, trajectory=run)
+    assert lead_times(whole) == [(0.0, 1.0), (6.0, 7.5)]
+    assert "10 %" in render_motion_page(MotionPage(model, whole, model.prior_theta()))

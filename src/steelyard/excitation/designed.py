@@ -50,6 +50,10 @@ class ClearanceProof(Protocol):
     def holds(self) -> bool:
         """Whether the clearance is proven at all times."""
 
+    @property
+    def words(self) -> str:
+        """The smallest proven distance, between what, when, and how finely time was examined."""
+
 
 @dataclass(frozen=True, eq=False)
 class DesignedMotion:

@@ -13,6 +13,7 @@ from steelyard.excitation.designed import DesignedMotion
 from steelyard.excitation.extremes import Quantity
 from steelyard.excitation.motion_factors import model_motion
 from steelyard.excitation.predicted import RULE, VERDICT_WORDS, PredictedParameter
+from steelyard.excitation.sequence import SequenceTrajectory
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 from steelyard.report._environment import template_environment
@@ -164,12 +165,11 @@ def joint_figures(page: MotionPage) -> list[tuple[str, str]]:
 
 def lead_times(designed: DesignedMotion) -> list[tuple[float, float]]:
     """(begin, end) in s of what leads into and out of the motion that was optimised."""
-    core_s = designed.periods * designed.core.duration_s
-    rest = designed.duration_s - core_s
-    begin = getattr(designed.trajectory, "begins", None)
-    if rest <= 1e-9 * designed.duration_s or begin is None or len(begin) != 4:
+    run = designed.trajectory
+    if not isinstance(run, SequenceTrajectory):
         return []
-    return [(0.0, float(begin[1])), (float(begin[2]), float(begin[3]))]
+    spans = zip(run.parts, run.begins[:-1].tolist(), run.begins[1:].tolist(), strict=True)
+    return [(begin, end) for part, begin, end in spans if part is not designed.core]
 
 
 def limit_rows(page: MotionPage) -> list[tuple[str, list[LimitCell]]]:
