@@ -47,12 +47,28 @@ class ClearanceProof(Protocol):
     """What a page and a file say about collision: see `steelyard.excitation.clearance`."""
 
     @property
-    def holds(self) -> bool:
-        """Whether the clearance is proven at all times."""
+    def smallest_m(self) -> float:
+        """No pair is ever closer than this (m)."""
 
     @property
-    def words(self) -> str:
-        """The smallest proven distance, between what, when, and how finely time was examined."""
+    def clearance_m(self) -> float:
+        """What was asked for (m)."""
+
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        """Names of the pair that comes closest."""
+
+    @property
+    def time_s(self) -> float:
+        """When it does (s)."""
+
+    @property
+    def finest_s(self) -> float:
+        """Length of the shortest time interval that was examined (s)."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the clearance is proven at all times."""
 
 
 @dataclass(frozen=True, eq=False)

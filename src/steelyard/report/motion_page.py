@@ -127,6 +127,7 @@ def _context(page: MotionPage) -> dict[str, Any]:
         "full_files": [one for one in page.files if one.speed == 1.0],
         "assumed": designed.limits.assumed,
         "clearance": designed.clearance,
+        "clearance_words": clearance_words(designed),
         "torque": designed.torque,
     }
 
@@ -170,6 +171,20 @@ def lead_times(designed: DesignedMotion) -> list[tuple[float, float]]:
         return []
     spans = zip(run.parts, run.begins[:-1].tolist(), run.begins[1:].tolist(), strict=True)
     return [(begin, end) for part, begin, end in spans if part is not designed.core]
+
+
+def clearance_words(designed: DesignedMotion) -> str:
+    """The smallest proven distance, between what and when, in a sentence; empty without."""
+    proof = designed.clearance
+    if proof is None:
+        return ""
+    where = "" if proof.pair is None else f", between {proof.pair[0]} and {proof.pair[1]}"
+    at = "" if proof.pair is None else f" at {proof.time_s:.3g} s"
+    return (
+        f"smallest proven distance {1000.0 * proof.smallest_m:.3g} mm{where}{at}; "
+        f"{1000.0 * proof.clearance_m:.3g} mm were asked for; time intervals down to "
+        f"{1000.0 * proof.finest_s:.2g} ms"
+    )
 
 
 def limit_rows(page: MotionPage) -> list[tuple[str, list[LimitCell]]]:
