@@ -173,6 +173,11 @@ def search(
             f"{budget_s:g} s is too short, or the limits leave too little room; give more time, "
             "with --budget, or wider limits"
         )
+    if done == 0 and best_value > start_value - GAIN:
+        raise SignalError(
+            f"the time budget of {budget_s:g} s is too short: it ended before any motion was "
+            "better than a random one; give more time, with --budget"
+        )
     return Found(
         best,
         best_value,
