@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ from steelyard.excitation.designed import DesignedMotion
 from steelyard.excitation.extremes import LimitCheck
 from steelyard.excitation.joint_trajectory import joint_trajectory_json, joint_trajectory_yaml
 from steelyard.excitation.motion_file import motion_document, motion_text
-from steelyard.excitation.motion_points import csv_text, motion_points, npz_bytes
+from steelyard.excitation.motion_points import MotionPoints, csv_text, motion_points, npz_bytes
 from steelyard.excitation.sent_points import Interpolation, Known, SentProof, sent_proof
 from steelyard.excitation.slowed import CAREFUL_SPEEDS, SlowedTrajectory
 from steelyard.findings import Finding
@@ -27,6 +29,12 @@ ROS_RATE_HZ = 100.0
 """Highest rate of the points of a ROS 2 message; its controller interpolates between states."""
 CSV, NPZ, JSON, PAGE = "motion.csv", "motion.npz", "motion.json", "motion.html"
 ROS_YAML, ROS_JSON = "joint_trajectory.yaml", "joint_trajectory.json"
+WHAT = {
+    CSV: "points, also for steelyard simulate",
+    NPZ: "the same points for NumPy",
+    ROS_YAML: "ROS 2 JointTrajectory",
+    JSON: "coefficients, limits and proofs",
+}
 KNOWN_WORDS: dict[Known, str] = {
     "positions": "through positions",
     "states": "between positions with their derivatives",
@@ -54,6 +62,7 @@ def motion_files(
     reference: str = "the robot file",
     rate_hz: float | None = None,
     interpolation: Interpolation = "quintic",
+    only: Collection[str] | None = None,
 ) -> MotionFiles:
     """Everything that is written about a motion; nothing is written yet.
 
@@ -61,6 +70,7 @@ def motion_files(
     rate_hz : of the points; by default that of the design. The points of ROS 2 messages have
         100 Hz at most.
     interpolation : what the controller makes of the points, for which limits are proven too.
+    only : names of the files that are needed; None for all.
     """
     rate = designed.settings.rate_hz if rate_hz is None else rate_hz
     robot = model.robot
@@ -73,35 +83,38 @@ def motion_files(
     )
     findings = sent_findings(proofs, (CSV, ROS_YAML), (rate, ros_rate))
     designed = replace(designed, findings=(*designed.findings, *findings))
-    contents = {
-        CSV: text_bytes(csv_text(points)),
-        NPZ: npz_bytes(points),
-        ROS_YAML: text_bytes(joint_trajectory_yaml(message)),
-        ROS_JSON: text_bytes(joint_trajectory_json(message)),
+
+    def slow(speed: float, rate: float) -> MotionPoints:
+        slowed = SlowedTrajectory(designed.trajectory, speed)
+        return motion_points(slowed, robot, rate_hz=rate, limits=designed.limits)
+
+    makers: dict[str, Callable[[], bytes]] = {
+        CSV: lambda: text_bytes(csv_text(points)),
+        NPZ: lambda: npz_bytes(points),
+        ROS_YAML: lambda: text_bytes(joint_trajectory_yaml(message)),
+        ROS_JSON: lambda: text_bytes(joint_trajectory_json(message)),
+        JSON: lambda: text_bytes(motion_text(motion_document(designed, robot))),
     }
-    files = [
-        WrittenFile(CSV, "points, also for steelyard simulate"),
-        WrittenFile(NPZ, "the same points for NumPy"),
-        WrittenFile(ROS_YAML, "ROS 2 JointTrajectory"),
-        WrittenFile(JSON, "coefficients, limits and proofs"),
-    ]
+    files = [WrittenFile(name, what) for name, what in WHAT.items()]
     for speed in CAREFUL_SPEEDS:
-        slow = SlowedTrajectory(designed.trajectory, speed)
-        at = f"_{100 * speed:.0f}_percent"
-        rows = motion_points(slow, robot, rate_hz=rate, limits=designed.limits)
+        table, yaml = (slower_name(name, speed) for name in (CSV, ROS_YAML))
+        makers[table] = partial(lambda speed: text_bytes(csv_text(slow(speed, rate))), speed)
         # the same number of points as at full speed, further apart
-        few = motion_points(slow, robot, rate_hz=speed * ros_rate, limits=designed.limits)
-        named = {
-            CSV.replace(".", f"{at}."): text_bytes(csv_text(rows)),
-            ROS_YAML.replace(".", f"{at}."): text_bytes(joint_trajectory_yaml(few)),
-        }
-        contents |= named
-        files += [WrittenFile(name, "the same path, slower", speed) for name in named]
-    contents[JSON] = text_bytes(motion_text(motion_document(designed, robot)))
+        makers[yaml] = partial(
+            lambda speed: text_bytes(joint_trajectory_yaml(slow(speed, speed * ros_rate))), speed
+        )
+        files += [WrittenFile(name, "the same path, slower", speed) for name in (table, yaml)]
     parameters = model.prior_theta() if theta is None else np.asarray(theta, dtype=float)
     page = MotionPage(model, designed, parameters, reference, tuple(files))
-    contents[PAGE] = text_bytes(render_motion_page(page))
+    makers[PAGE] = lambda: text_bytes(render_motion_page(page))
+    contents = {name: make() for name, make in makers.items() if only is None or name in only}
     return MotionFiles(designed, contents, proofs)
+
+
+def slower_name(name: str, speed: float) -> str:
+    """The name of a file with the same path at a share of the speed."""
+    stem, dot, ending = name.rpartition(".")
+    return f"{stem}_{100 * speed:.0f}_percent{dot}{ending}"
 
 
 def write_motion(files: MotionFiles, path: str | Path) -> dict[str, Path]:
