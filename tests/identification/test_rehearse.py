@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -118,6 +119,9 @@ def test_an_error_is_relative_to_the_size():
     one = Recovery("a", "a.m", "kg", 2.0, 2.1, 2.0, 1.0, True, True)
     assert one.recovered(0.051)
     assert not one.recovered(0.049)
+    by_the_file = replace(one, determined=False)
+    assert by_the_file.close(0.051)
+    assert not by_the_file.recovered(0.051)
     assert not Recovery("a", "a.fo", "N m", 0.0, 0.0, 0.0, None, True, True).recovered(1.0)
 
 

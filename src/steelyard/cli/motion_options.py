@@ -35,6 +35,9 @@ def add_motion_arguments(parser: argparse.ArgumentParser, *, budget: str) -> Non
     add = search.add_argument
     add("--budget", default=budget, metavar="TIME",
         help=f"time for the search, such as 30s or 2min (default: {budget})")  # fmt: skip
+    add("--rounds", type=int, metavar="N",
+        help="end the search after so many rounds, if its time has not ended before: the result "
+        "then does not depend on the machine's speed")  # fmt: skip
     add("--basis", choices=BASES, default="fourier",
         help="fourier: sums of sines; points: optimum points joined by polynomials; via: via "
         "points with trapezoidal acceleration; postures: rest at static postures "
@@ -110,6 +113,7 @@ def settings_from(arguments: argparse.Namespace) -> DesignSettings:
         criterion=arguments.criterion,
         seed=arguments.seed,
         budget_s=budget_seconds(arguments.budget),
+        rounds=arguments.rounds,
         rate_hz=arguments.rate_hz,
         threads=arguments.threads,
     )

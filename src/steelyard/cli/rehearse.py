@@ -135,14 +135,22 @@ def show_rehearsal(output: Output, found: Rehearsal) -> None:
     assert found.found.validation is not None
     overall = found.found.validation.overall
     output.line(f"Held-out motion: the estimate {overall.verdict}.")
-    if found.missed:
+    open_ones = [one.name for one in found.missed if not one.determined]
+    wrong = [one.name for one in found.missed if one.determined]
+    if open_ones:
         output.line(
-            f"Not recovered: {', '.join(one.name for one in found.missed)}. What torques do not "
-            "determine alone stays near the robot file; a longer or faster motion helps only the "
-            "rest, see the predicted precision of steelyard design.",
+            f"Not recovered: {', '.join(open_ones)}. Torques determine them only in combinations, "
+            "and the rest of their value is from the robot file; a link that is weighed, given "
+            "with --mass of identify, would help.",
             "yellow",
         )
-    elif found.met:
+    if wrong:
+        output.line(
+            f"Not recovered: {', '.join(wrong)}. Their errors are larger than the tolerance; a "
+            "longer motion (--periods), wider limits or less torque noise would help.",
+            "yellow",
+        )
+    if found.met:
         what = "Everything that is needed" if found.needed else "What torques determine"
         output.line(f"{what} would be recovered (torque error {percent(found.held_out_error)}).")
 
@@ -196,5 +204,9 @@ def _need_cells(one: Recovery, tolerance: float) -> list[str]:
         significant(one.value),
         one.unit,
         percent(one.error),
-        "yes" if one.recovered(tolerance) else "no",
+        "yes"
+        if one.recovered(tolerance)
+        else "close, but not by the data"
+        if one.close(tolerance)
+        else "no",
     ]

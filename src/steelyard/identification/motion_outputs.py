@@ -37,7 +37,7 @@ WHAT = {
 }
 KNOWN_WORDS: dict[Known, str] = {
     "positions": "through positions",
-    "states": "between positions with their derivatives",
+    "states": "between positions and their derivatives",
 }
 
 
@@ -81,7 +81,7 @@ def motion_files(
         sent_proof(points.sent, interpolation, designed.limits, "positions"),
         sent_proof(message.sent, interpolation, designed.limits, "states"),
     )
-    findings = sent_findings(proofs, (CSV, ROS_YAML), (rate, ros_rate))
+    findings = sent_findings(proofs, ("CSV and NPZ", "ROS 2"), (rate, ros_rate))
     designed = replace(designed, findings=(*designed.findings, *findings))
 
     def slow(speed: float, rate: float) -> MotionPoints:
@@ -164,7 +164,7 @@ def sent_findings(
         how = f"{proof.interpolation} interpolation {KNOWN_WORDS[proof.known]}"
         if proof.interpolation == "linear":
             how = "linear interpolation"
-        what = f"{how} of {name}, at {rate:g} Hz"
+        what = f"{how}, points at {rate:g} Hz ({name})"
         broken = [check for check in proof.checks if not check.holds and np.isfinite(check.bound)]
         unproven = [
             check for check in proof.checks if not check.holds and not np.isfinite(check.bound)

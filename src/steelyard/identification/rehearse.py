@@ -67,9 +67,15 @@ class Recovery:
         """Absolute error relative to the size."""
         return abs(self.value - self.truth) / self.size if self.size > 0.0 else np.inf
 
-    def recovered(self, tolerance: float) -> bool:
+    def close(self, tolerance: float) -> bool:
         """Whether the error is within this share of the size."""
         return self.error <= tolerance
+
+    def recovered(self, tolerance: float) -> bool:
+        """Whether the error is within this share of the size because of the data: a parameter that
+        they do not determine alone may be close only because the robot file is.
+        """
+        return self.determined and self.close(tolerance)
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,7 @@ class Rehearsal:
     tolerance: float
 
     def __repr__(self) -> str:
-        n_good = sum(one.recovered(self.tolerance) for one in self.recoveries)
+        n_good = sum(one.close(self.tolerance) for one in self.recoveries)
         verdict = "met" if self.met else "not met"
         return (
             f"<Rehearsal: {n_good} of {len(self.recoveries)} parameters within "
@@ -144,6 +150,7 @@ class Rehearsal:
                 {
                     **vars(one),
                     "error": one.error,
+                    "close": one.close(self.tolerance),
                     "recovered": one.recovered(self.tolerance),
                 }
                 for one in self.recoveries
