@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import SignalError
+from steelyard.errors import CollisionError, SignalError
 from steelyard.excitation._objective import Safety
 from steelyard.excitation._poses import allowed_poses
 from steelyard.excitation.design_task import DesignTask
@@ -21,7 +21,7 @@ from steelyard.excitation.periodic_run import periodic_runs
 from steelyard.excitation.search import Progress, SearchProblem, search
 from steelyard.excitation.sequence import SequenceTrajectory
 from steelyard.excitation.trajectory import Trajectory
-from steelyard.excitation.verified import Verified, verify_run
+from steelyard.excitation.verified import Verified, later, verified_together, verify_run
 from steelyard.model.base_map import base_map
 
 Array = NDArray[np.float64]
@@ -95,15 +95,16 @@ def design_fourier(
         if not alone.holds:
             problem, refusal = tightened(problem, alone), missed(alone)
             continue
-        run = _proven_run(task, core)
-        if isinstance(run, str):
-            refusal = run
+        proven = _proven_run(task, core, alone)
+        if isinstance(proven, str):
+            refusal = proven
             share *= 0.95
             continue
+        run, verified = proven
         return DesignedCore(
             core=core,
             run=run,
-            verified=verify_run(task, run),
+            verified=verified,
             value=problem.measure(x),
             start_value=found.start_value,
             rounds=found.rounds,
@@ -115,7 +116,9 @@ def design_fourier(
     raise SignalError(f"no motion was found that is proven within the limits: {refusal}")
 
 
-def _proven_run(task: DesignTask, core: FourierTrajectory) -> SequenceTrajectory | str:
+def _proven_run(
+    task: DesignTask, core: FourierTrajectory, alone: Verified
+) -> tuple[SequenceTrajectory, Verified] | str:
     """A run of the motion whose leads are proven too, or what is missing."""
     refusal = "no lead from rest keeps the limits"
     for share in LEAD_SHARES:
@@ -128,13 +131,27 @@ def _proven_run(task: DesignTask, core: FourierTrajectory) -> SequenceTrajectory
             lead_share=share,
         )
         for run in islice(runs, LEADS_TRIED):
-            leads = [part for part in run.parts if part is not core]
-            verified = [verify_run(task, lead) for lead in leads]
-            if all(one.holds for one in verified):
-                return run
-            refusal = next(missed(one) for one in verified if not one.holds)
-            refusal += ", on the way from or to rest"
+            parts = _verified_parts(task, run, core, alone)
+            if not isinstance(parts, str):
+                return run, verified_together(task, run, parts)
+            refusal = f"{parts}, on the way from or to rest"
     return refusal
+
+
+def _verified_parts(
+    task: DesignTask, run: SequenceTrajectory, core: Trajectory, alone: Verified
+) -> list[Verified] | str:
+    """What is proven about each part of a run, or what is not proven about its leads."""
+    parts = []
+    for part, begin, start in zip(run.parts, run.begins[:-1], run.starts_s, strict=True):
+        try:
+            verified = alone if part is core else verify_run(task, part)
+        except CollisionError as error:
+            return str(error)
+        if not verified.holds:
+            return missed(verified)
+        parts.append(later(verified, float(begin) - start))
+    return parts
 
 
 def search_problem(
@@ -155,9 +172,8 @@ def search_problem(
         Information(model, base_map(model), task.excited, noise, scale, prior)
         for model in (smooth, task.model.with_widths({}))
     )
-    safety = Safety(
-        task.base.K @ task.reference, task.limits.torque, task.collision, task.clearance_m
-    )
+    clearance = 0.0 if task.collision is None else task.collision.clearance_m
+    safety = Safety(task.base.K @ task.reference, task.limits.torque, task.collision, clearance)
     return SearchProblem(basis, information, judge, task.criterion, safety, poses)
 
 
@@ -181,5 +197,9 @@ def missed(verified: Verified) -> str:
             "its limit"
         )
     if verified.missing_m > 0.0 and verified.clearance is not None:
-        words.append(verified.clearance.words)
+        first, second = verified.clearance.pair or ("two links", "others")
+        words.append(
+            f"{first} and {second} may be {verified.clearance.smallest_m:.3g} m apart at "
+            f"{verified.clearance.time_s:.3g} s; {verified.clearance.clearance_m:g} m are asked for"
+        )
     return "; ".join(words)
