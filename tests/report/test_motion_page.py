@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from stand_in_motion import stand_in
 
+from steelyard.excitation.clearance import ClearanceProof
 from steelyard.excitation.extremes import Extremes
 from steelyard.excitation.polynomial import quintic
 from steelyard.excitation.sequence import SequenceTrajectory
@@ -139,25 +140,20 @@ def test_a_motion_beyond_its_limits_says_so(content):
     assert ">within limits<" not in page
 
 
-@dataclass(frozen=True)
-class Proof:
-    """As a proof of clearance looks."""
-
-    holds: bool
-    smallest_m: float = 0.012
-    clearance_m: float = 0.01
-    pair: tuple[str, str] | None = ("hand", "base")
-    time_s: float = 3.0
-    finest_s: float = 0.001
+def proof(smallest_m: float) -> ClearanceProof:
+    """A proof with this smallest distance."""
+    pair = ("hand", "base")
+    return ClearanceProof(smallest_m, pair, 3.0, 0.02, pair, 3.0, 0.01, 0.02, 0.001, 500, 12)
 
 
 def test_the_clearance_is_shown_as_proven_or_not(content):
     """Both verdicts are stated, with what was examined."""
-    for holds, title in ((True, "no collision"), (False, "clearance NOT proven")):
-        designed = replace(content.designed, clearance=Proof(holds))
+    for smallest, title in ((0.012, "no collision"), (0.008, "clearance NOT proven")):
+        designed = replace(content.designed, clearance=proof(smallest))
         page = render_motion_page(replace(content, designed=designed))
         assert title in page
-        assert "smallest proven distance 12 mm, between hand and base at 3 s" in page
+        millimetres = f"{1000 * smallest:g} mm"
+        assert f"smallest proven distance {millimetres}, between hand and base at 3 s" in page
         assert "collision not checked" not in page
 
 

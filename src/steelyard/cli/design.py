@@ -12,7 +12,6 @@ from steelyard._files.access import refuse_overwriting
 from steelyard.cli.logs import add_column_arguments, columns_from
 from steelyard.cli.motion_options import (
     add_motion_arguments,
-    clearance_from,
     collision_from,
     limits_from,
     noise_from,
@@ -198,7 +197,6 @@ def designed_motion(
         end=end,
         still=still_from(arguments, limits, start),
         collision=collision,
-        clearance_m=clearance_from(arguments),
         known=known.information,
         progress=tell,
     )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 BUDGET_UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 DEFAULT_SHARE = 0.95
 DEFAULT_RATE_HZ = 200.0
+CLEARANCE_M = 0.01
 
 
 def add_motion_arguments(parser: argparse.ArgumentParser, *, budget: str) -> None:
@@ -90,7 +91,8 @@ def add_motion_arguments(parser: argparse.ArgumentParser, *, budget: str) -> Non
     add = around.add_argument
     add("--no-collision", action="store_true", help="do not check collisions")
     add("--clearance", type=float, metavar="M",
-        help="smallest distance between links, and to obstacles, m (default: 0.01)")  # fmt: skip
+        help="smallest distance between links, and to obstacles, "
+        f"m (default: {CLEARANCE_M:g})")  # fmt: skip
     add("--ground", type=float, metavar="Z",
         help="height of a floor, m, in the frame of the root link")  # fmt: skip
     add("--obstacle", action="append", default=[], metavar="SHAPE:X,Y,Z:SIZE",
@@ -289,7 +291,7 @@ def collision_from(
         srdf=arguments.srdf,
         ground=arguments.ground,
         obstacles=[_obstacle(text, number) for number, text in enumerate(arguments.obstacle, 1)],
-        clearance_m=clearance_from(arguments),
+        clearance_m=CLEARANCE_M if arguments.clearance is None else arguments.clearance,
         package_folders=arguments.packages,
     )
     notes = list(model.findings)
@@ -297,11 +299,6 @@ def collision_from(
         words = "there is no floor among what was checked; give its height with --ground"
         notes.append(Finding("info", "no-ground", words))
     return model, tuple(notes)
-
-
-def clearance_from(arguments: argparse.Namespace) -> float:
-    """The clearance, m."""
-    return 0.01 if arguments.clearance is None else float(arguments.clearance)
 
 
 def _why_unchecked(path: str, installed: bool) -> str | None:

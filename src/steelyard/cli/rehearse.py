@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     add_robot_arguments(parser)
     add = parser.add_argument
-    add("motion", nargs="?", metavar="MOTION",
+    add("--motion", metavar="FILE",
         help="motion.json of design -o, or CSV or NPZ file with positions over time (default: a "
         "motion that is designed)")  # fmt: skip
     add("--need", action="append", default=[], metavar="NAME",
@@ -49,6 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     settings = settings_from(arguments)
     known = what_is_known(arguments)
     needed_names(known.model, arguments.need)  # refuses a wrong name before any work
+    if not arguments.tolerance > 0.0:
+        raise SignalError(f"--tolerance is {arguments.tolerance:g}; it must be positive")
     with progress() as shown:
         findings: tuple[Any, ...] = ()
         if arguments.motion is None:
