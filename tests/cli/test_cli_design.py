@@ -174,6 +174,48 @@ def test_one_file_is_written_by_its_ending_and_joints_stand_still(arm, tmp_path)
     assert f"wrote {path}" in out
 
 
+BALL = """<collision><origin xyz="0.15 0 0"/><geometry><sphere radius="0.04"/></geometry>
+</collision></link>"""
+WITH_BALLS = URDF.replace("</inertial></link>", f"</inertial>{BALL}").replace('"ground"', '"foot"')
+
+
+def test_distances_are_kept_and_proven(tmp_path):
+    """A floor below the arm and a ball beside it stay away; the balls of the links are checked
+    against the floor by an independent computation.
+    """
+    pytest.importorskip("coal")
+    robot = write_arm(tmp_path, WITH_BALLS)
+    code, out, err = run(
+        "design", robot, "-o", tmp_path / "motion.json", "--json", *SMALL, "--ground", "-0.05",
+        "--clearance", "0.03", "--obstacle", "sphere:0,0.9,0.3:0.2",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    document = json.loads(out)
+    proven = document["proven"]["clearance"]
+    assert proven["smallest_m"] >= 0.03
+    assert not [one for one in document["findings"] if one["code"] == "collisions-not-checked"]
+    motion = read_motion(tmp_path / "motion.json").trajectory
+    time = np.linspace(0.0, motion.duration_s, 2001)
+    q = dict(zip(motion.joints, motion.derivative(time, 0).T, strict=True))
+    arm = Robot.from_urdf(robot)
+    shoulder, elbow = (arm.joint(name) for name in ("shoulder", "elbow"))
+    ball = np.array([0.15, 0.0, 0.0, 1.0])
+    heights, away = [], []
+    for one, two in zip(q["shoulder"], q["elbow"], strict=True):
+        upper = shoulder.pose(float(one))
+        for centre in (upper @ ball, upper @ elbow.pose(float(two)) @ ball):
+            heights.append(centre[2] - 0.04 + 0.05)
+            away.append(np.linalg.norm(centre[:3] - [0.0, 0.9, 0.3]) - 0.04 - 0.2)
+    assert min(heights) >= 0.03
+    assert min(away) >= 0.03
+    code, _, err = run(
+        "design", robot, "-o", tmp_path / "none", "--ground", "0.3", "--start", "shoulder=0,elbow=0"
+    )
+    assert code == 2
+    assert "the start pose is in collision: ground and upper overlap" in err
+    assert not (tmp_path / "none").exists()
+
+
 NO_SPEED = URDF.replace(' velocity="3"', "")
 NO_RANGE = URDF.replace(' lower="-2.5" upper="2.5"', "")
 

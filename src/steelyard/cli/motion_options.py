@@ -294,11 +294,10 @@ def collision_from(
         clearance_m=CLEARANCE_M if arguments.clearance is None else arguments.clearance,
         package_folders=arguments.packages,
     )
-    notes = list(model.findings)
-    if arguments.ground is None:
-        words = "there is no floor among what was checked; give its height with --ground"
-        notes.append(Finding("info", "no-ground", words))
-    return model, tuple(notes)
+    if arguments.ground is not None:
+        return model, ()
+    words = "there is no floor among what was checked; give its height with --ground"
+    return model, (Finding("info", "no-ground", words),)
 
 
 def _why_unchecked(path: str, installed: bool) -> str | None:

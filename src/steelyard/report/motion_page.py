@@ -178,6 +178,8 @@ def clearance_words(designed: DesignedMotion) -> str:
     proof = designed.clearance
     if proof is None:
         return ""
+    if proof.n_pairs == 0:
+        return "there is no pair of solids that could collide"
     where = "" if proof.pair is None else f", between {proof.pair[0]} and {proof.pair[1]}"
     at = "" if proof.pair is None else f" at {proof.time_s:.3g} s"
     return (
