@@ -16,6 +16,7 @@ from steelyard.excitation.extremes import QUANTITIES
 from steelyard.excitation.fourier import multisine
 from steelyard.excitation.motion_file import motion_document, motion_text, read_motion
 from steelyard.excitation.polynomial import quintic
+from steelyard.excitation.sequence import SequenceTrajectory
 from steelyard.excitation.slowed import SlowedTrajectory
 from steelyard.excitation.trajectory_json import read_trajectory, trajectory_data
 from steelyard.model.model import Model
@@ -47,7 +48,8 @@ def test_every_kind_of_trajectory_is_the_same_after_reading(seed):
     rng = np.random.default_rng(seed)
     sines = multisine(random_robot(rng, 3), seed=seed)
     move = quintic(sines.joints, 1.3, rng.normal(size=(3, 3)), rng.normal(size=(3, 3)))
-    for one in (sines, move, SlowedTrajectory(sines, 0.3)):
+    both = SequenceTrajectory((move, sines), (1.3, 7.0), (0.0, 2.0))
+    for one in (sines, move, both, SlowedTrajectory(both, 0.3)):
         data = JsonObject.of(fields_of(one), "file", SignalError)
         again = read_trajectory(data, one.joints)
         assert type(again) is type(one)

@@ -53,7 +53,7 @@ def test_csv_and_npz_read_as_logs_give_the_motion_back(tmp_path_factory, seed):
                 ("position", "velocity", "acceleration"), (exact.q, exact.v, exact.a), strict=True
             ):
                 np.testing.assert_allclose(
-                    log.signal(joint, quantity), values[:, j], atol=6e-10, rtol=0
+                    log.signal(joint, quantity), values[:, j], atol=6e-13, rtol=0
                 )
     log = read_log(folder / "motion.csv")
     for joint in robot.free_joints:
@@ -124,9 +124,9 @@ def test_rounding_never_exceeds_a_limit_that_the_motion_reaches(seed):
     assert (np.abs(points.v) <= limits.velocity[order]).all()
     assert (np.abs(points.a) <= limits.acceleration[order]).all()
     assert all(
-        len(repr(x).partition(".")[2]) <= 9 or "e" in repr(x) for x in points.q.ravel().tolist()
+        len(repr(x).partition(".")[2]) <= 12 or "e" in repr(x) for x in points.q.ravel().tolist()
     )
-    np.testing.assert_allclose(points.q, q[:, order], atol=3e-9)
+    np.testing.assert_allclose(points.q, q[:, order], atol=3e-12)
 
 
 def test_points_beyond_a_limit_are_refused():

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.designed import DesignedMotion, measures_of
@@ -13,20 +10,11 @@ from steelyard.excitation.fourier import multisine
 from steelyard.excitation.limits import motion_limits
 from steelyard.excitation.motion_factors import model_motion, motion_factors
 from steelyard.excitation.predicted import factor_precision
+from steelyard.excitation.torque_bounds import TorqueBounds
 from steelyard.excitation.torque_noise import assumed_noise
 from steelyard.findings import Finding
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
-
-
-@dataclass(frozen=True, eq=False)
-class SampledTorque:
-    """Largest sampled torque, 5 % added: not a bound, but it looks like one."""
-
-    joints: tuple[str, ...]
-    bound: NDArray[np.float64]
-    largest: NDArray[np.float64]
-    resolution_s: float
 
 
 def stand_in(model: Model, *, seed: int = 0, period_s: float = 5.0) -> DesignedMotion:
@@ -51,7 +39,8 @@ def stand_in(model: Model, *, seed: int = 0, period_s: float = 5.0) -> DesignedM
         start_value=3.5,
         measures=measures_of(factors),
         predicted=factor_precision(model, factors, noise, rate_hz=settings.rate_hz),
-        torque=SampledTorque(model.channels, 1.05 * tau, tau, 0.005),
+        # not a bound, but it looks like one
+        torque=TorqueBounds(model.channels, 1.05 * tau, tau, 0.005, 0.005, 1000),
         clearance=None,
         settings=settings,
         seconds=0.1,

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.excitation.clearance import ClearanceProof
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.extremes import Extremes, LimitCheck, check_limits
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.motion_factors import MotionFactors, condition_numbers, log_determinant
 from steelyard.excitation.predicted import PredictedPrecision
+from steelyard.excitation.torque_bounds import TorqueBounds
 from steelyard.excitation.trajectory import Trajectory
 from steelyard.findings import Finding
 
@@ -25,30 +26,6 @@ class Measure:
 
     name: str
     value: float
-
-
-class TorqueBounds(Protocol):
-    """What a page and a file say about torque: see `steelyard.excitation.torque_bounds`."""
-
-    @property
-    def joints(self) -> tuple[str, ...]:
-        """Names of the joints."""
-
-    @property
-    def bound(self) -> Array:
-        """Bound (n_joints,) on the absolute torque at all times, N m or N."""
-
-    @property
-    def resolution_s(self) -> float:
-        """Length of the time intervals that were examined (s)."""
-
-
-class ClearanceProof(Protocol):
-    """What a page and a file say about collision: see `steelyard.excitation.clearance`."""
-
-    @property
-    def holds(self) -> bool:
-        """Whether the clearance is proven at all times."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,9 @@
 """The points of a motion that are sent to a robot: rounded numbers, as CSV and NPZ.
 
-Times are whole nanoseconds, and every number has nine decimals at most. The motion is evaluated
+Times are whole nanoseconds, and every number has twelve decimals at most. The motion is evaluated
 at the rounded times, and a number that rounding would take beyond its limit is rounded inward, so
-that what a file states is within the limits.
+that what a file states is within the limits. What a controller makes of the points is proven for
+these very numbers (`steelyard.excitation.sent_points`).
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from numpy.typing import NDArray
 
 from steelyard.errors import SignalError
 from steelyard.excitation.limits import MotionLimits
+from steelyard.excitation.sent_points import DECIMALS, SentPoints
 from steelyard.excitation.trajectory import Trajectory
 from steelyard.robot.robot import Robot
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-DECIMALS = 9
 MOST_POINTS = 5_000_000
 QUANTITIES = ("position", "velocity", "acceleration")
 TURNING = ("rad", "rad/s", "rad/s^2")
@@ -52,6 +53,11 @@ class MotionPoints:
         """Times (n_points,) in s."""
         return np.asarray(self.nanoseconds / 1e9)
 
+    @property
+    def sent(self) -> SentPoints:
+        """The same points, for proofs of what a controller makes of them."""
+        return SentPoints(self.joints, self.time, self.q, self.v, self.a)
+
     def unit(self, joint: int, quantity: int) -> str:
         """The unit of position (0), velocity (1) or acceleration (2) of a joint."""
         return (SLIDING if self.units[joint] == "m" else TURNING)[quantity]
@@ -72,8 +78,8 @@ def motion_points(
     if not (np.isfinite(rate_hz) and 0.0 < rate_hz <= 1e6):
         raise SignalError(f"the rate is {rate_hz:g} Hz; it must be above 0 and at most 1 MHz")
     order = _order(trajectory, robot)
-    steps = trajectory.duration_s * rate_hz
-    n_points = int(np.ceil(steps * (1.0 - 1e-12))) + 1
+    # a whole number of steps must not get one more by rounding
+    n_points = max(1, int(np.ceil(trajectory.duration_s * rate_hz - 1e-6))) + 1
     if n_points > MOST_POINTS:
         raise SignalError(
             f"{trajectory.duration_s:.6g} s at {rate_hz:g} Hz are {n_points} points; at most "

@@ -17,6 +17,7 @@ from steelyard._files.json_object import JsonObject
 from steelyard.errors import SignalError, SteelyardError, is_name, listed, shown
 from steelyard.excitation.fourier import FourierTrajectory
 from steelyard.excitation.polynomial import PolynomialTrajectory
+from steelyard.excitation.sequence import SequenceTrajectory
 from steelyard.excitation.slowed import SlowedTrajectory
 from steelyard.excitation.trajectory import Trajectory
 
@@ -25,6 +26,7 @@ Array = NDArray[np.float64]
 DEEPEST = 8
 """Trajectories inside trajectories, in a file."""
 MOST_JOINTS = 10_000
+MOST_PARTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,29 @@ def _read_polynomial(data: JsonObject, joints: tuple[str, ...], depth: int) -> P
     )
 
 
+def _write_sequence(one: SequenceTrajectory) -> Mapping[str, Any]:
+    rows = zip(one.parts, one.durations_s, one.starts_s, strict=True)
+    return {
+        "parts": [
+            {"duration_s": duration, "start_s": start, "trajectory": trajectory_data(part)}
+            for part, duration, start in rows
+        ]
+    }
+
+
+def _read_sequence(data: JsonObject, joints: tuple[str, ...], depth: int) -> SequenceTrajectory:
+    entries = data.entries.get("parts")
+    if not isinstance(entries, list) or not 1 <= len(entries) <= MOST_PARTS:
+        raise data.error(f"{data.where}: 'parts' must be a list of 1 to {MOST_PARTS} objects")
+    parts, durations, starts = [], [], []
+    for number, entry in enumerate(entries, start=1):
+        part = JsonObject.of(entry, f"{data.where}: 'parts' {number}", data.error)
+        parts.append(read_trajectory(_child(part, "trajectory"), joints, depth + 1))
+        durations.append(_number(part, "duration_s"))
+        starts.append(_number(part, "start_s"))
+    return SequenceTrajectory(tuple(parts), tuple(durations), tuple(starts))
+
+
 def _write_slowed(one: SlowedTrajectory) -> Mapping[str, Any]:
     return {"speed": one.speed, "trajectory": trajectory_data(one.trajectory)}
 
@@ -163,6 +188,7 @@ def _read_slowed(data: JsonObject, joints: tuple[str, ...], depth: int) -> Slowe
 KINDS = (
     TrajectoryKind("fourier", FourierTrajectory, _write_fourier, _read_fourier),
     TrajectoryKind("polynomial", PolynomialTrajectory, _write_polynomial, _read_polynomial),
+    TrajectoryKind("sequence", SequenceTrajectory, _write_sequence, _read_sequence),
     TrajectoryKind("slowed", SlowedTrajectory, _write_slowed, _read_slowed),
 )
 """Every kind of trajectory that a file can hold."""

@@ -13,6 +13,7 @@ from steelyard.excitation.designed import DesignedMotion
 from steelyard.excitation.extremes import Quantity
 from steelyard.excitation.motion_factors import model_motion
 from steelyard.excitation.predicted import RULE, VERDICT_WORDS, PredictedParameter
+from steelyard.excitation.sequence import SequenceTrajectory
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 from steelyard.report._environment import template_environment
@@ -126,6 +127,7 @@ def _context(page: MotionPage) -> dict[str, Any]:
         "full_files": [one for one in page.files if one.speed == 1.0],
         "assumed": designed.limits.assumed,
         "clearance": designed.clearance,
+        "clearance_words": clearance_words(designed),
         "torque": designed.torque,
     }
 
@@ -164,12 +166,27 @@ def joint_figures(page: MotionPage) -> list[tuple[str, str]]:
 
 def lead_times(designed: DesignedMotion) -> list[tuple[float, float]]:
     """(begin, end) in s of what leads into and out of the motion that was optimised."""
-    core_s = designed.periods * designed.core.duration_s
-    rest = designed.duration_s - core_s
-    begin = getattr(designed.trajectory, "begins", None)
-    if rest <= 1e-9 * designed.duration_s or begin is None or len(begin) != 4:
+    run = designed.trajectory
+    if not isinstance(run, SequenceTrajectory):
         return []
-    return [(0.0, float(begin[1])), (float(begin[2]), float(begin[3]))]
+    spans = zip(run.parts, run.begins[:-1].tolist(), run.begins[1:].tolist(), strict=True)
+    return [(begin, end) for part, begin, end in spans if part is not designed.core]
+
+
+def clearance_words(designed: DesignedMotion) -> str:
+    """The smallest proven distance, between what and when, in a sentence; empty without."""
+    proof = designed.clearance
+    if proof is None:
+        return ""
+    if proof.n_pairs == 0:
+        return "there is no pair of solids that could collide"
+    where = "" if proof.pair is None else f", between {proof.pair[0]} and {proof.pair[1]}"
+    at = "" if proof.pair is None else f" at {proof.time_s:.3g} s"
+    return (
+        f"smallest proven distance {1000.0 * proof.smallest_m:.3g} mm{where}{at}; "
+        f"{1000.0 * proof.clearance_m:.3g} mm were asked for; time intervals down to "
+        f"{1000.0 * proof.finest_s:.2g} ms"
+    )
 
 
 def limit_rows(page: MotionPage) -> list[tuple[str, list[LimitCell]]]:
