@@ -66,6 +66,20 @@ class MotionLimits:
         """Half (n_joints,) of the range of positions, rad or m."""
         return np.asarray(0.5 * (self.upper - self.lower))
 
+    def of_joints(self, joints: tuple[str, ...]) -> MotionLimits:
+        """The limits of these joints, in this order."""
+        missing = [joint for joint in joints if joint not in self.joints]
+        if missing:
+            raise SignalError(
+                f"there are no limits for {listed(missing)}; those given are for "
+                f"{listed(self.joints)}"
+            )
+        place = [self.joints.index(joint) for joint in joints]
+        names = ("lower", "upper", "velocity", "acceleration", "jerk", "torque")
+        chosen = {name: self.of(name)[place] for name in names}
+        assumed = tuple(joint for joint in self.assumed if joint in joints)
+        return MotionLimits(tuple(joints), **chosen, assumed=assumed)
+
     def scaled(self, share: float) -> MotionLimits:
         """This share of every limit; ranges of positions shrink about their middle."""
         if not 0.0 < share <= 1.0:

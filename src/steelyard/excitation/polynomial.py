@@ -132,22 +132,21 @@ def quintic_coefficients(durations_s: Array, start: ArrayLike, end: ArrayLike) -
     """Ascending powers (n_durations, n_joints, 6) of the time (s) of fifth-degree polynomials that
     go from one state to another (3, n_joints) in each of these times (s).
 
+    durations_s : (n_durations,), or (n_durations, n_joints) where each joint has its own.
     A state may also be (3, n_durations, n_joints), one for each duration.
     """
     begin, final = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
-    h = np.asarray(durations_s, dtype=float)[:, None]
+    h = np.asarray(durations_s, dtype=float)
+    h = h[:, None] if h.ndim == 1 else h
     q, v, a = (np.broadcast_to(x, (len(h), x.shape[-1])) for x in begin)
     # what is left of the end state after the first three terms, scaled to unit time
     by_q = final[0] - q - v * h - 0.5 * a * h**2
     by_v = (final[1] - v - a * h) * h
     by_a = (final[2] - a) * h**2
-    rest = (
-        10.0 * by_q - 4.0 * by_v + 0.5 * by_a,
-        -15.0 * by_q + 7.0 * by_v - by_a,
-        6.0 * by_q - 3.0 * by_v + 0.5 * by_a,
-    )
-    cubed = [part / h**power for part, power in zip(rest, (3, 4, 5), strict=True)]
-    return np.stack([q, v, 0.5 * a, *cubed], axis=-1)
+    third = (10.0 * by_q - 4.0 * by_v + 0.5 * by_a) / h**3
+    fourth = (-15.0 * by_q + 7.0 * by_v - by_a) / h**4
+    fifth = (6.0 * by_q - 3.0 * by_v + 0.5 * by_a) / h**5
+    return np.stack([q, v, 0.5 * a, third, fourth, fifth], axis=-1)
 
 
 def _derivative(coefficients: Array, order: int) -> Array:

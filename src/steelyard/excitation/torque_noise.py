@@ -17,8 +17,9 @@ Array = NDArray[np.float64]
 
 NOISE_SHARE = 0.01
 """Where nothing is known: noise (rms) as a share of the joint's torque range."""
-LEAST_SHARE = 1e-3
-"""A joint without torque of its own has this share of the largest range of all joints."""
+LEAST_SHARE = 0.05
+"""A joint has at least this share of the largest range: small joints have friction, which robot
+files do not state, and sensors that are not better by orders of magnitude."""
 N_STATES = 1000
 
 
@@ -91,7 +92,8 @@ def assumed_noise(model: Model, theta: ArrayLike, limits: MotionLimits) -> Torqu
 
     The range is the largest absolute torque that the parameters theta (n_columns,) need in a
     thousand random states within the limits, the same for every motion, so that the precision of
-    motions can be compared. It is cut at the torque limit.
+    motions can be compared. It is cut at the torque limit, and at least 5 % of the largest range of
+    all joints.
     """
     place = {name: k for k, name in enumerate(limits.joints)}
     missing = [name for name in model.channels if name not in place]

@@ -48,7 +48,7 @@ def torque_figure(title: str, unit: str, time: Array, measured: Array, predicted
     def draw(figure: Any) -> None:
         draw_torques(figure.add_subplot(), title, unit, time, measured, predicted)
 
-    return _svg(draw, 5.4, 2.1)
+    return svg_text(draw, 5.4, 2.1)
 
 
 def draw_torques(
@@ -78,7 +78,7 @@ def error_figure(
     def draw(figure: Any) -> None:
         draw_errors(figure.add_subplot(), joints, identified, prior)
 
-    return _svg(draw, ROWS_WIDTH, 0.9 + 0.27 * len(joints))
+    return svg_text(draw, ROWS_WIDTH, 0.9 + 0.27 * len(joints))
 
 
 def draw_errors(
@@ -123,7 +123,7 @@ def mass_figure(masses: Sequence[Interval]) -> str:
     def draw(figure: Any) -> None:
         draw_masses(figure.add_subplot(), masses)
 
-    return _svg(draw, ROWS_WIDTH, 0.9 + 0.27 * len(masses))
+    return svg_text(draw, ROWS_WIDTH, 0.9 + 0.27 * len(masses))
 
 
 def draw_masses(axes: Any, masses: Sequence[Interval]) -> None:
@@ -178,7 +178,7 @@ def prior_figure(
             _name_rows(axes, rows, [name for name, _ in divergence])
             axes.set_title("distance from the prior, D", loc="left", fontsize=9)
 
-    return _svg(draw, 8.0, max(2.2, 0.9 + 0.24 * len(divergence)))
+    return svg_text(draw, 8.0, max(2.2, 0.9 + 0.24 * len(divergence)))
 
 
 def term_figure(
@@ -204,7 +204,7 @@ def term_figure(
             axes.set_title(f"{label_of(symbol)}, {unit}", loc="left", fontsize=9, parse_math=False)
             axes.xaxis.set_major_locator(_few_ticks())
 
-    return _svg(draw, 10.0, down * (0.8 + 0.27 * len(owners)))
+    return svg_text(draw, 10.0, down * (0.8 + 0.27 * len(owners)))
 
 
 def _few_ticks() -> Any:
@@ -255,7 +255,7 @@ def label_of(name: str) -> str:
     return name if len(name) <= LONGEST_LABEL else name[: LONGEST_LABEL - 1] + "…"
 
 
-def _svg(draw: Any, width: float, height: float) -> str:
+def svg_text(draw: Any, width: float, height: float) -> str:
     """The figure (inches) that ``draw`` makes, without touching Matplotlib's global state."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG

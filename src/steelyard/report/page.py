@@ -7,7 +7,6 @@ run no scripts, and the page forbids scripts by its own policy as well.
 from __future__ import annotations
 
 import base64
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from steelyard._files.access import write_text
 from steelyard.errors import ResultError
 from steelyard.estimators.estimate_record import PriorRecord
 from steelyard.report import _figures, _standard
+from steelyard.report._environment import template_environment
 from steelyard.report.content import (
     FOREST_WIDTH,
     Report,
@@ -23,7 +23,6 @@ from steelyard.report.content import (
     strengths,
 )
 from steelyard.report.measurements import measurement_rows
-from steelyard.report.numbers import duration, percent, significant
 from steelyard.report.processing import covered, processing_rows
 from steelyard.validation.scores import BASELINE
 
@@ -53,21 +52,7 @@ def write_report(path: str | Path, report: Report) -> None:
 
 def render_report(report: Report) -> str:
     """The report as one HTML text."""
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FunctionLoader(_template),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(percent=percent, significant=significant, duration=duration)
-    return environment.get_template("page.html").render(_context(report))
-
-
-def _template(name: str) -> str:
-    return files("steelyard.report").joinpath("templates", name).read_text("utf-8")
+    return template_environment().get_template("page.html").render(_context(report))
 
 
 def _context(report: Report) -> dict[str, Any]:
