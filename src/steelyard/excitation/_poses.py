@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import SignalError
+from steelyard.errors import CollisionError, SignalError
+from steelyard.excitation.clearance import refuse_collision
 from steelyard.excitation.design_task import DesignTask
 from steelyard.model.kernels import torque
 
@@ -47,14 +48,17 @@ def allowed_poses(task: DesignTask) -> tuple[Array, ...]:
             "the limit, with --torque, or the masses of the robot's file"
         )
     if task.collision is not None:
-        distance = task.collision.distances(poses).min(axis=1, initial=np.inf)
-        room = allowed & (distance > task.clearance_m)
+        clearance = task.collision.clearance_m
+        distances = task.collision.distances(poses)
+        distance = distances.min(axis=1, initial=np.inf)
+        room = allowed & (distance > clearance)
         if not room.any():
             k = int(np.argmax(np.where(allowed, distance, -np.inf)))
-            raise SignalError(
-                f"no pose of {len(poses)} keeps a clearance of {task.clearance_m:g} m: the best "
-                f"has {distance[k]:.4g} m, between {_closest(task, poses[k])}; give another "
-                "ground, obstacles, clearance or ranges of the joints"
+            first, second = task.collision.pairs[int(np.argmin(distances[k]))].names
+            raise CollisionError(
+                f"no pose of {len(poses)} keeps a clearance of {clearance:g} m: in the best, "
+                f"{first} and {second} are {distance[k]:.3g} m apart; give another --ground, "
+                "--clearance or --range, or an SRDF file (--srdf) that names the pair"
             )
         allowed = room
     return tuple(poses[allowed])
@@ -85,15 +89,4 @@ def _check_pose(task: DesignTask, pose: Array, name: str) -> None:
             f"the {name} pose, but its limit is {limits.torque[j]:.4g}"
         )
     if task.collision is not None:
-        distance = float(task.collision.distances(pose[None]).min(initial=np.inf))
-        if distance <= task.clearance_m:
-            raise SignalError(
-                f"the {name} pose has a distance of {distance:.4g} m between "
-                f"{_closest(task, pose)}; the clearance is {task.clearance_m:g} m"
-            )
-
-
-def _closest(task: DesignTask, pose: Array) -> str:
-    assert task.collision is not None
-    pair = task.collision.pairs[int(np.argmin(task.collision.distances(pose[None])[0]))]
-    return f"'{pair[0]}' and '{pair[1]}'"
+        refuse_collision(task.collision, pose, task.collision.clearance_m, f"the {name} pose")

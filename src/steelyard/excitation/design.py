@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import SignalError
+from steelyard.excitation.collision_distances import CollisionModel
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.design_task import DesignTask
 from steelyard.excitation.designed import DesignedMotion, measures_of
@@ -40,15 +41,14 @@ def design_motion(
     start: ArrayLike | None = None,
     end: ArrayLike | None = None,
     still: Mapping[str, float] | None = None,
-    collision: object | None = None,
-    clearance_m: float = 0.01,
+    collision: CollisionModel | None = None,
     known: ArrayLike | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> DesignedMotion:
     """A motion that excites the parameters of a model within limits, proven and ready to run.
 
-    limits : by default those of the robot's file. For theta, noise, start, end, still, collision,
-    clearance_m and known see `steelyard.excitation.design_task.DesignTask`.
+    limits : by default those of the robot's file. For theta, noise, start, end, still,
+    collision and known see `steelyard.excitation.design_task.DesignTask`.
     """
     settings = DesignSettings() if settings is None else settings
     task = DesignTask(
@@ -60,8 +60,7 @@ def design_motion(
         start=None if start is None else np.asarray(start, dtype=float),
         end=None if end is None else np.asarray(end, dtype=float),
         still={} if still is None else dict(still),
-        collision=collision,  # type: ignore[arg-type]
-        clearance_m=clearance_m,
+        collision=collision,
         known=None if known is None else np.asarray(known, dtype=float),
     )
     if settings.basis not in DESIGNS:
@@ -120,4 +119,5 @@ def design_findings(task: DesignTask, found: DesignedCore) -> tuple[Finding, ...
                 "motion depends on the speed of this machine; give more time, with --budget",
             )
         )
-    return tuple(findings)
+    notes = () if task.collision is None else task.collision.findings
+    return (*findings, *notes)

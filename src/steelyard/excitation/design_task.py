@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import ModelError, SignalError, listed
+from steelyard.excitation.collision_distances import CollisionModel
 from steelyard.excitation.criteria import Criterion, criterion_named
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.limits import MotionLimits
@@ -19,9 +19,6 @@ from steelyard.model.base_map import BaseMap, base_map, independent_columns, uni
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model
 from steelyard.model.typical_sizes import known_parameters, parameter_scale
-
-if TYPE_CHECKING:
-    from steelyard.excitation.collision import CollisionModel
 
 Array = NDArray[np.float64]
 
@@ -36,7 +33,7 @@ class DesignTask:
     noise : of the measured torques; by default 1 % of each joint's torque range.
     start, end : poses (n_joints,) at which the run begins and ends; None for any.
     still : positions of joints that do not move, by name.
-    collision, clearance_m : distances to keep; None without.
+    collision : solids that must keep a distance; None without.
     known : (n_base, n_base) information on the base parameters that there is before, such as of
         earlier runs: the inverse of a covariance.
     """
@@ -50,7 +47,6 @@ class DesignTask:
     end: Array | None = None
     still: Mapping[str, float] = field(default_factory=dict)
     collision: CollisionModel | None = None
-    clearance_m: float = 0.0
     known: Array | None = None
 
     def __post_init__(self) -> None:

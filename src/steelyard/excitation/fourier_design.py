@@ -5,20 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import SignalError
+from steelyard.errors import CollisionError, SignalError
 from steelyard.excitation._objective import Safety
 from steelyard.excitation._poses import allowed_poses
 from steelyard.excitation.design_task import DesignTask
+from steelyard.excitation.fourier import FourierTrajectory
 from steelyard.excitation.fourier_basis import FourierBasis
 from steelyard.excitation.information import Information
-from steelyard.excitation.periodic_run import periodic_run
-from steelyard.excitation.search import Found, Progress, SearchProblem, search
+from steelyard.excitation.periodic_run import periodic_runs
+from steelyard.excitation.search import Progress, SearchProblem, search
+from steelyard.excitation.sequence import SequenceTrajectory
 from steelyard.excitation.trajectory import Trajectory
-from steelyard.excitation.verified import Verified, verify_run
+from steelyard.excitation.verified import Verified, later, verified_together, verify_run
 from steelyard.model.base_map import base_map
 
 Array = NDArray[np.float64]
@@ -26,6 +29,10 @@ Array = NDArray[np.float64]
 SMOOTH_SHARE = 0.05
 """Width of the smoothed Coulomb friction during the search, as a share of the speed limit."""
 MOST_ATTEMPTS = 6
+LEAD_SHARES = (1.0, 0.6, 0.35, 0.2)
+"""Shares of the limits of speed and acceleration that leads are tried with."""
+LEADS_TRIED = 6
+"""Times of the motion that are tried as the beginning of the run, for each share."""
 FIRST_SHARE = 0.75
 """Share of the time budget for the first search, if there may be others."""
 
@@ -67,7 +74,7 @@ def design_fourier(
     proofs = task.collision is not None or np.isfinite(task.limits.torque).any()
     budget = settings.budget_s * (FIRST_SHARE if proofs else 1.0)
     first: Array | None = None
-    evaluations, lead_share = 0, 1.0
+    evaluations, share = 0, 1.0
     refusal = ""
     for attempt in range(1, MOST_ATTEMPTS + 1):
         found = search(
@@ -80,23 +87,71 @@ def design_fourier(
             progress=progress,
         )
         evaluations += found.evaluations
-        x = basis.inside(found.x, 1.0 - 1e-9) if lead_share == 1.0 else lead_share * found.x
+        x = basis.inside(share * found.x, share * (1.0 - 1e-9))
         core = basis.trajectory(x)
         first = found.x
         budget = max(0.25 * settings.budget_s, 2.0)
-        try:
-            run = periodic_run(
-                core, task.limits, periods=settings.periods, start=task.start, end=task.end
-            )
-        except SignalError as error:
-            refusal = str(error)
-            lead_share *= 0.97
+        alone = verify_run(task, core)
+        if not alone.holds:
+            problem, refusal = tightened(problem, alone), missed(alone)
             continue
-        verified = verify_run(task, run)
-        if verified.holds:
-            return _core(task, problem, found, x, core, run, verified, attempt, evaluations, began)
-        problem, refusal = _tightened(problem, verified)
+        proven = _proven_run(task, core, alone)
+        if isinstance(proven, str):
+            refusal = proven
+            share *= 0.95
+            continue
+        run, verified = proven
+        return DesignedCore(
+            core=core,
+            run=run,
+            verified=verified,
+            value=problem.measure(x),
+            start_value=found.start_value,
+            rounds=found.rounds,
+            attempts=attempt,
+            whole=found.whole,
+            seconds=time.perf_counter() - began,
+            evaluations=evaluations,
+        )
     raise SignalError(f"no motion was found that is proven within the limits: {refusal}")
+
+
+def _proven_run(
+    task: DesignTask, core: FourierTrajectory, alone: Verified
+) -> tuple[SequenceTrajectory, Verified] | str:
+    """A run of the motion whose leads are proven too, or what is missing."""
+    refusal = "no lead from rest keeps the limits"
+    for share in LEAD_SHARES:
+        runs = periodic_runs(
+            core,
+            task.limits,
+            periods=task.settings.periods,
+            start=task.start,
+            end=task.end,
+            lead_share=share,
+        )
+        for run in islice(runs, LEADS_TRIED):
+            parts = _verified_parts(task, run, core, alone)
+            if not isinstance(parts, str):
+                return run, verified_together(task, run, parts)
+            refusal = f"{parts}, on the way from or to rest"
+    return refusal
+
+
+def _verified_parts(
+    task: DesignTask, run: SequenceTrajectory, core: Trajectory, alone: Verified
+) -> list[Verified] | str:
+    """What is proven about each part of a run, or what is not proven about its leads."""
+    parts = []
+    for part, begin, start in zip(run.parts, run.begins[:-1], run.starts_s, strict=True):
+        try:
+            verified = alone if part is core else verify_run(task, part)
+        except CollisionError as error:
+            return str(error)
+        if not verified.holds:
+            return missed(verified)
+        parts.append(later(verified, float(begin) - start))
+    return parts
 
 
 def search_problem(
@@ -117,54 +172,34 @@ def search_problem(
         Information(model, base_map(model), task.excited, noise, scale, prior)
         for model in (smooth, task.model.with_widths({}))
     )
-    safety = Safety(
-        task.base.K @ task.reference, task.limits.torque, task.collision, task.clearance_m
-    )
+    clearance = 0.0 if task.collision is None else task.collision.clearance_m
+    safety = Safety(task.base.K @ task.reference, task.limits.torque, task.collision, clearance)
     return SearchProblem(basis, information, judge, task.criterion, safety, poses)
 
 
-def _tightened(problem: SearchProblem, verified: Verified) -> tuple[SearchProblem, str]:
-    """The problem with limits tighter by what a proof missed, and what that was."""
-    torque, clearance, words = 1.0, 0.0, []
+def tightened(problem: SearchProblem, verified: Verified) -> SearchProblem:
+    """The problem with limits that are tighter by what a proof missed."""
+    torque = 0.98 / verified.torque_use if verified.torque_use > 1.0 else 1.0
+    clearance = verified.missing_m + 0.002 if verified.missing_m > 0.0 else 0.0
+    return replace(problem, safety=problem.safety.tighter(torque, clearance))
+
+
+def missed(verified: Verified) -> str:
+    """What a proof missed, in words."""
+    words = [
+        f"{check.quantity} of joint '{check.joint}' may be {check.bound:.6g}, its limit is "
+        f"{check.limit:.6g}"
+        for check in verified.broken
+    ]
     if verified.torque_use > 1.0:
-        torque = 0.98 / verified.torque_use
         words.append(
             f"the torque of joint '{verified.worst_joint}' may be {verified.torque_use:.1%} of "
             "its limit"
         )
     if verified.missing_m > 0.0 and verified.clearance is not None:
-        clearance = verified.missing_m + 0.002
-        words.append(verified.clearance.words)
-    words.extend(
-        f"{check.quantity} of joint '{check.joint}' may be {check.bound:.6g}, its limit is "
-        f"{check.limit:.6g}"
-        for check in verified.broken
-    )
-    safety = problem.safety.tighter(torque, clearance)
-    return replace(problem, safety=safety), "; ".join(words)
-
-
-def _core(
-    task: DesignTask,
-    problem: SearchProblem,
-    found: Found,
-    x: Array,
-    core: Trajectory,
-    run: Trajectory,
-    verified: Verified,
-    attempts: int,
-    evaluations: int,
-    began: float,
-) -> DesignedCore:
-    return DesignedCore(
-        core=core,
-        run=run,
-        verified=verified,
-        value=problem.measure(x),
-        start_value=found.start_value,
-        rounds=found.rounds,
-        attempts=attempts,
-        whole=found.whole,
-        seconds=time.perf_counter() - began,
-        evaluations=evaluations,
-    )
+        first, second = verified.clearance.pair or ("two links", "others")
+        words.append(
+            f"{first} and {second} may be {verified.clearance.smallest_m:.3g} m apart at "
+            f"{verified.clearance.time_s:.3g} s; {verified.clearance.clearance_m:g} m are asked for"
+        )
+    return "; ".join(words)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -41,29 +44,70 @@ def periodic_run(
     begin at another time of the motion. A pose on a position limit is moved inside by 2e-9 of half
     the range, which is for rounding.
     """
-    if periods < 1:
-        raise SignalError(f"a run of {periods} periods; there must be at least 1")
-    limits = limits.of_joints(fourier.joints)
-    first = None if start is None else pose_within(start, limits, "start")
-    final = None if end is None else pose_within(end, limits, "end")
-    refusals = []
-    for phase_s in _phases(fourier, limits):
-        state = np.stack([fourier.derivative([phase_s], order)[0] for order in range(3)])
-        before = lead_in(state, first, limits)
-        if isinstance(before, LimitUse):
-            refusals.append((before, "lead-in"))
-            continue
-        # run backwards in time, a lead-out is a lead-in to the state with the opposite speed
-        after = lead_in(state * np.array([[1.0], [-1.0], [1.0]]), final, limits)
-        if isinstance(after, LimitUse):
-            refusals.append((after, "lead-out"))
-            continue
-        return _run(fourier, float(phase_s), periods, before, after)
+    refusals: list[tuple[LimitUse, str]] = []
+    for run in periodic_runs(
+        fourier, limits, periods=periods, start=start, end=end, refusals=refusals
+    ):
+        return run
     use, what = min(refusals, key=lambda refusal: refusal[0].share)
     raise SignalError(
         f"no {what} keeps the limits: joint '{use.joint}' needs {100.0 * use.share:.6g} % of its "
         f"{use.measure} limit at best, wherever the periods begin; make the motion smaller or "
         "slower, or widen that limit"
+    )
+
+
+def periodic_runs(
+    fourier: FourierTrajectory,
+    limits: MotionLimits,
+    *,
+    periods: int = 1,
+    start: ArrayLike | None = None,
+    end: ArrayLike | None = None,
+    lead_share: float = 1.0,
+    refusals: list[tuple[LimitUse, str]] | None = None,
+) -> Iterator[SequenceTrajectory]:
+    """Runs as `periodic_run` gives, one for each time of the motion at which the periods may
+    begin, made when asked for.
+
+    lead_share : share of the limits of speed, acceleration and jerk that the leads may use, or
+        what the motion has at its beginning, if that is more. refusals : gets the limits that the
+        leads of other times do not keep.
+    """
+    if periods < 1:
+        raise SignalError(f"a run of {periods} periods; there must be at least 1")
+    limits = limits.of_joints(fourier.joints)
+    first = None if start is None else pose_within(start, limits, "start")
+    final = None if end is None else pose_within(end, limits, "end")
+    for phase_s in _phases(fourier, limits):
+        state = np.stack([fourier.derivative([phase_s], order)[0] for order in range(3)])
+        gentle = _gentle(limits, state, lead_share)
+        before = lead_in(state, first, gentle)
+        if isinstance(before, LimitUse):
+            if refusals is not None:
+                refusals.append((before, "lead-in"))
+            continue
+        # run backwards in time, a lead-out is a lead-in to the state with the opposite speed
+        after = lead_in(state * np.array([[1.0], [-1.0], [1.0]]), final, gentle)
+        if isinstance(after, LimitUse):
+            if refusals is not None:
+                refusals.append((after, "lead-out"))
+            continue
+        yield _run(fourier, float(phase_s), periods, before, after)
+
+
+def _gentle(limits: MotionLimits, state: Array, share: float) -> MotionLimits:
+    """Limits of a lead into a state (3, n_joints) that uses this share of speed and more."""
+    if share == 1.0:
+        return limits
+
+    def reduced(limit: Array, at_least: Array) -> Array:
+        return np.minimum(limit, np.maximum(share * limit, 1.2 * np.abs(at_least)))
+
+    return replace(
+        limits,
+        velocity=reduced(limits.velocity, state[1]),
+        acceleration=reduced(limits.acceleration, state[2]),
     )
 
 

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -173,6 +173,11 @@ def search(
             f"{budget_s:g} s is too short, or the limits leave too little room; give more time, "
             "with --budget, or wider limits"
         )
+    if done == 0 and best_value > start_value - GAIN:
+        raise SignalError(
+            f"the time budget of {budget_s:g} s is too short: it ended before any motion was "
+            "better than a random one; give more time, with --budget"
+        )
     return Found(
         best,
         best_value,
@@ -241,7 +246,8 @@ def _descend(problem: SearchProblem, x: Array, counted: Counter) -> Descent:
         if not state.finished:
             finished = False
             break
-    return Descent(x, problem.measure(x), finished)
+    # a start that is not inside stays where it is
+    return Descent(x, problem.measure(x) if _allowed(problem, x) else np.inf, finished)
 
 
 def _starts(
@@ -252,12 +258,22 @@ def _starts(
     for k in range(DESCENTS_PER_ROUND):
         rng = np.random.default_rng((seed, done, k))
         if done == 0 and k == 0 and first is not None:
-            starts.append(problem.basis.inside(first, 0.97))
+            starts.append(_smaller(problem, first))
         elif best is not None and k % 2 == 0:
             starts.append(_near(problem, best, rng))
         else:
             starts.append(_random(problem, rng))
     return starts
+
+
+def _smaller(problem: SearchProblem, x: Array) -> Array:
+    """The same motion about the same centre, smaller until it is inside all limits."""
+    x = problem.basis.inside(x, 0.97)
+    for _ in range(60):
+        if _allowed(problem, x):
+            break
+        x = np.hstack([x[:, :1], 0.97 * x[:, 1:]])
+    return x
 
 
 def _near(problem: SearchProblem, best: Array, rng: np.random.Generator) -> Array:
@@ -287,9 +303,7 @@ def _allowed(problem: SearchProblem, x: Array) -> bool:
     """Whether torques and distances of a motion are within their limits."""
     if not np.isfinite(problem.safety.torque).any() and problem.safety.collision is None:
         return True
-    objective = Objective(
-        problem.basis, problem.information, _nothing, 100, 1.0, replace(problem.safety, stride=2)
-    )
+    objective = Objective(problem.basis, problem.information, _nothing, 100, 1.0, problem.safety)
     return bool(np.isfinite(objective(x).value))
 
 
