@@ -63,9 +63,11 @@ class Kinematics:
                 part = [np.cos(value), np.sin(value)] if turns_endlessly else [value]
                 q[joint.idx_q : joint.idx_q + joint.nq] = part
         self.pin.framesForwardKinematics(model, data, q)
-        root = data.oMf[model.getFrameId(self.robot.root)].inverse()
+        # joints and links may have the same name
+        kind = self.pin.FrameType.BODY
+        root = data.oMf[model.getFrameId(self.robot.root, kind)].inverse()
         return {
-            link.name: (root * data.oMf[model.getFrameId(link.name)]).homogeneous
+            link.name: (root * data.oMf[model.getFrameId(link.name, kind)]).homogeneous
             for link in self.robot.links
         }
 

@@ -35,6 +35,8 @@ ROBOTS = (
 FIRST_JOINTS_OF = {"baxter": "left_"}
 """How the names of the joints begin that move; the others are locked."""
 LEFT_OUT = {"baxter": "gripper"}
+ON_THE_GROUND = ("panda", "ur5_robot", "ur10_robot", "xarm7", "kinova", "z1", "so101")
+"""Robots whose root link stands on a floor."""
 BUDGET_S = 60.0
 
 
