@@ -9,10 +9,11 @@ power    the same over short intervals, divided by their length.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from steelyard.errors import RegressionError, did_you_mean, listed, shown
+from steelyard.signals.processing import Processing
 
 EquationName = Literal["torque", "energy", "power"]
 EQUATION_NAMES: tuple[EquationName, ...] = get_args(EquationName)
@@ -41,14 +42,14 @@ KINDS: dict[EquationName, EquationKind] = {
         "differences of energy",
         "energy",
         "J",
-        interval_s=0.125,
+        interval_s=1 / 16,
     ),
     "power": EquationKind(
         "mean power over short intervals, without accelerations",
         "values of mean power",
         "power",
         "W",
-        interval_s=0.03125,
+        interval_s=1 / 32,
     ),
 }
 ROWS_IN_A_BLOCK = 4
@@ -115,6 +116,32 @@ class Equation:
 
 TORQUE = Equation()
 """The equation of joint torques."""
+
+
+def processing_for(equation: Equation, processing: Processing) -> Processing:
+    """How logs are prepared for this equation, where ``processing`` leaves it open.
+
+    Energy and power: no accelerations; torques unfiltered, since the integral averages their noise;
+    and no dead band, since a torque near standstill does no work.
+    """
+    if equation.of_joints:
+        if processing.acceleration == "none":
+            raise RegressionError(
+                "the torque model needs accelerations, but acceleration is 'none': choose "
+                "'differentiate', or the energy or the power model"
+            )
+        return processing
+    if processing.acceleration == "measured":
+        raise RegressionError(
+            f"accelerations are to be taken as measured, but the {equation.name} model uses none: "
+            "leave out --acceleration (acceleration)"
+        )
+    return replace(
+        processing,
+        acceleration="none",
+        torque_filter="none" if processing.torque_filter == "auto" else processing.torque_filter,
+        dead_band=None if processing.dead_band == "auto" else processing.dead_band,
+    )
 
 
 def _positive_time(value: object) -> bool:
