@@ -37,7 +37,8 @@ IntArray = NDArray[np.int64]
 AT_REST = 1e-9
 """Speed (rad/s or m/s) up to which a joint does no work, so that its torque may be missing."""
 HOLE = 3.0
-"""A step of this many times the smallest step of its interval is a hole, which ends it."""
+"""A step of more than this many times the smallest step of its interval, or the length that the
+interval should have, is a hole."""
 ROUNDING = 1e-6
 """Share of its length that an interval may be too short, for rounded time stamps."""
 
@@ -144,7 +145,8 @@ class EnergyRows:
             )
         return (
             f"{what}: the runs have {self.n_samples} samples, and an interval needs at least three "
-            "without a hole; choose a shorter interval_s, or record longer"
+            "without a hole; choose an interval_s from the sample period to a small part of the "
+            "run, or record longer"
         )
 
 
@@ -171,7 +173,7 @@ def intervals(
         if end >= n:
             break
         steps = np.diff(time[first : end + 1])
-        wide = steps > HOLE * steps.min()
+        wide = steps > HOLE * min(steps.min(), interval_s)
         if wide.any():
             first += int(np.argmax(wide)) + 1
             continue
