@@ -88,7 +88,7 @@ def test_rows_have_the_energy_of_pinocchio(seed):
     np.testing.assert_allclose(found, np.diff(energy), rtol=1e-8, atol=1e-8)
 
 
-@every("seed", range(25))
+@every("seed", range(16))
 def test_rows_have_the_work_of_the_torques(seed):
     """Both sides are the integral of torque times speed, by another rule on a fine grid, with every
     kind of term; power is the mean. The motion of the rows has no accelerations.
@@ -108,7 +108,7 @@ def test_rows_have_the_work_of_the_torques(seed):
         np.testing.assert_allclose(rows[:, :-1] @ beta, work / divisor, atol=3e-4 * size)
 
 
-@every("seed", range(20))
+@every("seed", range(8))
 def test_energy_determines_as_many_parameters_as_the_torques(seed):
     """The rank of many rows of energy is that of the torque regressor, in exact base columns."""
     model = random_model(seed)
