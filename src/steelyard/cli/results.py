@@ -87,8 +87,9 @@ def show_estimate(output: Output, found: Identification) -> None:
     for parameter in combinations:
         output.line(f"{parameter.name}:")
         output.indented(parameter.combination)
+    kind, what = estimate.equation.kind, "joint" if estimate.equation.of_joints else "equation"
     output.table(
-        ("joint", "torque values", "residual rms", "torque rms", "relative error"),
+        (what, kind.values, "residual rms", f"{kind.quantity} rms", "relative error"),
         [
             (
                 fit.name,
@@ -99,13 +100,14 @@ def show_estimate(output: Output, found: Identification) -> None:
             )
             for fit in estimate.channels
         ],
-        title="Fit of each joint (N m or N), on the data that was used",
-        left=("joint",),
+        title=f"Fit of {'each joint' if what == 'joint' else 'the ' + estimate.equation.words} "
+        f"({kind.unit}), on the data that was used",
+        left=(what,),
     )
     output.line(
         f"{estimate.method.upper()}: relative error {percent(estimate.relative_error)}"
         f"{_in_brackets(covered(estimate.runs))}, "
-        f"{estimate.n_rows} torque values in {estimate.n_blocks} time blocks; condition number "
+        f"{estimate.n_rows} {kind.values} in {estimate.n_blocks} time blocks; condition number "
         f"{significant(estimate.condition)}, {significant(estimate.condition_scaled)} with "
         f"columns scaled to unit norm; {estimate.spread.kind} intervals"
     )

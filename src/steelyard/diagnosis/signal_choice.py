@@ -38,6 +38,7 @@ from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
 from steelyard.signals.cutoff import HIGHEST
+from steelyard.regression.equation import TORQUE, Equation
 from steelyard.signals.filters import settling_time_s
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.prepare import prepare
@@ -120,8 +121,12 @@ def choose_signals(
     widths: Mapping[str, float] | Literal["auto"] = "auto",
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    equation: Equation = TORQUE,
 ) -> SignalChoice:
     """What is "auto" in ``processing`` and ``widths``, chosen on one log.
+
+    equation : what is fitted and predicted; of energy or power, only over all intervals, and with
+        one share of the speed for all widths.
 
     A dead band leaves out the torques for which the width of friction matters: with one, Coulomb
     friction keeps its sign.
@@ -148,7 +153,8 @@ def choose_signals(
     lowest, highest = _limits(record, log)
     if lowest == highest and len(filters) == 1 and not open_widths and not open_band:
         return SignalChoice(processing, usual, fixed)
-    ways = Ways(model, log, processing, lowest, speeds, None if open_widths else fixed, threads)
+    given = None if open_widths else fixed
+    ways = Ways(model, log, processing, lowest, speeds, given, threads, equation)
     try:
         search = _Search(ways, processing, usual, progress)
         return search.run(lowest, highest, filters)
@@ -256,7 +262,9 @@ class _Search:
 
     def _outside(self, way: Way) -> Array:
         if way not in self.errors:
-            squares, counts = self.ways.squares(way, outside_band=bool(self.ways.speeds))
+            # a dead band would leave out every interval in which one of the joints is slow
+            outside = bool(self.ways.speeds) and self.ways.equation.of_joints
+            squares, counts = self.ways.squares(way, outside_band=outside)
             self.errors[way] = scores(squares, counts)
         return self.errors[way]
 
@@ -300,10 +308,12 @@ class _Search:
 
     def _measured_velocity(self, way: Way) -> None:
         """Try measured velocities where there are some and they are not used."""
-        sources = {self.usual.velocity, self.usual.acceleration}
+        differentiated = (
+            self.usual.velocity == "differentiate" and self.usual.acceleration != "measured"
+        )
         signals, joints = self.ways.log.signals, self.ways.model.channels
         recorded = all((joint, "velocity") in signals for joint in joints)
-        if sources == {"differentiate"} and recorded:
+        if differentiated and recorded:
             self.score(replace(way, velocity="measured"))
 
 

@@ -233,6 +233,8 @@ def result_document(
 def record_document(estimate: Estimate, signals: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What was done to the runs, and how the estimate was obtained from them."""
     record = runs_as_json(estimate.runs)
+    if not estimate.equation.of_joints:
+        record["equation"] = estimate.equation.as_json()
     if signals is not None:
         record["signals"] = dict(signals)
     if estimate.selection is not None:

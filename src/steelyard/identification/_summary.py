@@ -94,10 +94,13 @@ def _errors(found: FoundFields) -> list[str]:
         (one.name, percent(one.identified), "?" if one.prior is None else percent(one.prior))
         for one in joint_errors(found)
     ]
-    data = "the data that was used" if found.validation is None else found.validation.data
+    data, kind = "the data that was used", found.estimate.equation.kind
+    what, column = kind.quantity, "joint" if found.estimate.equation.of_joints else "equation"
+    if found.validation is not None:
+        data, what, column = found.validation.data, "torque", "joint"
     return [
-        f"Errors as a share of the torque, on {data}",
-        *text_table(("joint", "identified", BASELINE), rows, left=("joint",)),
+        f"Errors as a share of the {what}, on {data}",
+        *text_table((column, "identified", BASELINE), rows, left=(column,)),
     ]
 
 

@@ -83,6 +83,20 @@ class Report:
     reference: Reference | None = None
     certificate: Certificate | None = None
 
+    @property
+    def _errors_of_joints(self) -> bool:
+        return self.prediction is not None or self.estimate.equation.of_joints
+
+    @property
+    def error_column(self) -> str:
+        """What ``errors`` lists: joints, or the equation that was fitted."""
+        return "joint" if self._errors_of_joints else "equation"
+
+    @property
+    def error_quantity(self) -> str:
+        """What the errors are a share of."""
+        return "torque" if self._errors_of_joints else self.estimate.equation.kind.quantity
+
 
 @dataclass(frozen=True)
 class Row:

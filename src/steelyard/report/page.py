@@ -12,6 +12,7 @@ from typing import Any
 
 from steelyard._files.access import write_text
 from steelyard.errors import ResultError
+from steelyard.estimators.estimate import ChannelFit
 from steelyard.estimators.estimate_record import PriorRecord
 from steelyard.report import _figures, _standard
 from steelyard.report._environment import template_environment
@@ -92,7 +93,10 @@ def _context(report: Report) -> dict[str, Any]:
         "torque_figures": torque_figures(report),
         "error_figure": error_figure(report),
         "shown_s": shown_seconds(report),
-        "units": model.channel_units,
+        "equation": estimate.equation,
+        "error_column": report.error_column,
+        "error_quantity": report.error_quantity,
+        "fits": fits_of_errors(report),
         "baseline": BASELINE,
         "covered": covered(estimate.runs),
         "intervals_from": INTERVALS_FROM[estimate.spread.kind],
@@ -109,6 +113,18 @@ def _context(report: Report) -> dict[str, Any]:
         "advice_rows": advice_rows,
         "more_advice": 0 if advice is None else len(advice.measurements) - len(advice_rows),
     }
+
+
+def fits_of_errors(report: Report) -> list[tuple[ChannelFit, str]]:
+    """The fit behind each error, with its unit; none where the errors are of joints and the fit is
+    not.
+    """
+    estimate = report.estimate
+    if estimate.equation.of_joints:
+        return list(zip(estimate.channels, report.model.channel_units, strict=True))
+    if report.error_column == "joint":
+        return []
+    return [(fit, estimate.equation.kind.unit) for fit in estimate.channels]
 
 
 def torque_figures(report: Report) -> list[tuple[str, str]]:

@@ -108,7 +108,8 @@ def _draw_errors(panel: Any, report: Report) -> None:
         [error.prior for error in errors],
     )
     axes.set_title(f"Errors on {report.errors_on}", loc="left", fontsize=9, fontweight="bold")
-    axes.set_xlabel("% of the torque (100 % if no torque is predicted)")
+    what = report.error_quantity
+    axes.set_xlabel(f"% of the {what} (100 % if no {what} is predicted)")
     handles = [_dot("o", PREDICTED, "identified")]
     if any(error.prior is not None for error in errors):
         handles.append(_file_mark("robot file, no friction"))
