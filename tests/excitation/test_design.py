@@ -138,7 +138,7 @@ def test_every_criterion_can_be_optimised(criterion):
 @pytest.mark.parametrize("basis", ["via", "postures", "points"])
 def test_every_basis_gives_a_proven_motion(basis):
     model = arm(5, 2)
-    settings = replace(QUICK, basis=basis, period_s=20.0, budget_s=6.0)
+    settings = replace(QUICK, basis=basis, period_s=20.0, budget_s=1.0)
     motion = design_motion(model, some_limits(model, 500.0), settings)
     assert motion.holds
     assert (motion.torque.bound <= 500.0).all()
@@ -147,8 +147,8 @@ def test_every_basis_gives_a_proven_motion(basis):
     assert (np.abs(run.derivative(time, 1)) <= limits.velocity).all()
     assert (np.abs(run.derivative(time, 2)) <= limits.acceleration).all()
     assert motion.value <= motion.start_value
-    with pytest.raises(SteelyardError, match="torque of joint|needs"):
-        design_motion(model, some_limits(model, 1.0), settings)
+    with pytest.raises(SteelyardError, match=r"'joint_\d' needs \S+ of torque to hold"):
+        design_motion(model, some_limits(model, 1e-3), settings)
 
 
 def test_the_run_checks_are_those_of_the_limits(designed):

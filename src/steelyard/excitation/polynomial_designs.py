@@ -42,6 +42,7 @@ def design_points_motion(task: DesignTask, progress: Report = None) -> DesignedC
     """Optimum points of the energy model, joined by fifth-order polynomials."""
     _refuse_still(task, "points")
     began = time.perf_counter()
+    allowed_poses(task)  # an error where no pose can be held
     refusal = ""
     rest = task.limits.middle if task.start is None else task.start
     for attempt, share in enumerate(SPEEDS, start=1):

@@ -13,7 +13,7 @@ class DesignedCore:
     """A motion, made ready to run and proven.
 
     core : what was optimised. run : from rest to rest. attempts : until all was proven.
-    criterion : what was optimised. value : its value. start_value : of the first motion that was tried.
+    criterion : what was optimised. value : its value. start_value : of the first motion.
     whole : False where the budget ended so soon that the result depends on the machine's speed.
     """
 
