@@ -50,6 +50,10 @@ class PriorError(SteelyardError):
     """The prior parameters are not physical, or not complete."""
 
 
+class CollisionError(SteelyardError):
+    """Links are too close to each other, the ground or an obstacle."""
+
+
 class SimulationError(SteelyardError):
     """The simulated robot cannot follow the trajectory, or the simulation diverged."""
 

@@ -9,11 +9,13 @@ import steelyard.cli.base as base
 import steelyard.cli.check as check
 import steelyard.cli.compare as compare
 import steelyard.cli.demo as demo
+import steelyard.cli.design as design
 import steelyard.cli.diff as diff
 import steelyard.cli.export as export
 import steelyard.cli.gains as gains
 import steelyard.cli.identify as identify
 import steelyard.cli.info as info
+import steelyard.cli.rehearse as rehearse
 import steelyard.cli.simulate as simulate
 import steelyard.cli.validate as validate
 import steelyard.cli.verify as verify
@@ -54,6 +56,8 @@ def build_parser() -> Parser:
         demo,
         check,
         diff,
+        design,
+        rehearse,
         identify,
         validate,
         compare,

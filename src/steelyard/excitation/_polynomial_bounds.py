@@ -36,11 +36,20 @@ def largest_values(powers: Array, *, of_size: bool = False) -> Array:
         return np.zeros(n_columns)
     rounding = ROUNDING * np.abs(powers).sum(axis=2).max(axis=0)
     coefficients = powers @ _to_bernstein(n_powers - 1).T
-    column = np.broadcast_to(np.arange(n_columns), (n_pieces, n_columns)).ravel()
-    rows = coefficients.reshape(-1, n_powers)
-    if of_size:
-        rows, column = np.concatenate([rows, -rows]), np.concatenate([column, column])
-    return np.asarray(_largest(rows, column, n_columns) + rounding)
+    both = (coefficients, -coefficients) if of_size else (coefficients,)
+    # the first and the last coefficient are the values at the ends
+    attained = np.max([rows[:, :, [0, -1]].max(axis=(0, 2)) for rows in both], axis=0)
+    close = TIGHT * np.abs(coefficients).max(axis=(0, 2))
+    proven = np.array(attained)
+    loose_rows, loose_columns = [], []
+    for rows in both:
+        bound = rows.max(axis=2)
+        loose = bound > attained + close
+        proven = np.maximum(proven, np.where(loose, -np.inf, bound).max(axis=0))
+        loose_rows.append(rows[loose])
+        loose_columns.append(np.nonzero(loose)[1])
+    _divide(np.concatenate(loose_rows), np.concatenate(loose_columns), attained, close, proven)
+    return np.asarray(proven + rounding)
 
 
 def _to_bernstein(degree: int) -> Array:
@@ -53,28 +62,25 @@ def _to_bernstein(degree: int) -> Array:
     )
 
 
-def _largest(rows: Array, column: Indices, n_columns: int) -> Array:
-    """Largest bound (n_columns,) over the rows (n_rows, degree + 1) of each column."""
-    attained = np.full(n_columns, -np.inf)
-    proven = np.full(n_columns, -np.inf)
-    size = np.zeros(n_columns)
-    np.maximum.at(size, column, np.abs(rows).max(axis=1))
-    for division in range(MOST_DIVISIONS + 1):
-        # the first and the last coefficient are the values at the ends
-        np.maximum.at(attained, column, np.maximum(rows[:, 0], rows[:, -1]))
-        bound = rows.max(axis=1)
-        loose = bound > (attained + TIGHT * size)[column]
-        if division == MOST_DIVISIONS:
-            loose[:] = False
-        np.maximum.at(proven, column[~loose], bound[~loose])
-        if not loose.any():
-            break
-        rows, column = rows[loose], column[loose]
+def _divide(rows: Array, column: Indices, attained: Array, close: Array, proven: Array) -> None:
+    """Divide intervals until their bounds are close to attained values; raises `proven`.
+
+    rows : (n_rows, degree + 1). column : (n_rows,), to which column each belongs.
+    attained, close, proven : (n_columns,), the first and the last are updated.
+    """
+    for division in range(MOST_DIVISIONS):
+        if not len(rows):
+            return
         # every second time in the middle, so that all intervals shrink
         at = _estimated_maximum(rows) if division % 2 == 0 else np.full(len(rows), 0.5)
         left, right = _divided(rows, at)
         rows, column = np.concatenate([left, right]), np.concatenate([column, column])
-    return proven
+        np.maximum.at(attained, column, np.maximum(rows[:, 0], rows[:, -1]))
+        bound = rows.max(axis=1)
+        loose = bound > (attained + close)[column]
+        np.maximum.at(proven, column[~loose], bound[~loose])
+        rows, column = rows[loose], column[loose]
+    np.maximum.at(proven, column, rows.max(axis=1, initial=-np.inf))
 
 
 def _estimated_maximum(rows: Array) -> Array:

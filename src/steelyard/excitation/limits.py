@@ -66,6 +66,20 @@ class MotionLimits:
         """Half (n_joints,) of the range of positions, rad or m."""
         return np.asarray(0.5 * (self.upper - self.lower))
 
+    def of_joints(self, joints: tuple[str, ...]) -> MotionLimits:
+        """The limits of these joints, in this order."""
+        missing = [joint for joint in joints if joint not in self.joints]
+        if missing:
+            raise SignalError(
+                f"there are no limits for {listed(missing)}; those given are for "
+                f"{listed(self.joints)}"
+            )
+        place = [self.joints.index(joint) for joint in joints]
+        names = ("lower", "upper", "velocity", "acceleration", "jerk", "torque")
+        chosen = {name: self.of(name)[place] for name in names}
+        assumed = tuple(joint for joint in self.assumed if joint in joints)
+        return MotionLimits(tuple(joints), **chosen, assumed=assumed)
+
     def scaled(self, share: float) -> MotionLimits:
         """This share of every limit; ranges of positions shrink about their middle."""
         if not 0.0 < share <= 1.0:
@@ -176,9 +190,9 @@ def _stated(robot: Robot, joint: Joint) -> dict[str, float]:
             if value is not None:
                 found.setdefault(name, []).append((value - offset) / factor)
         for name, value in (("velocity", limits.velocity), ("acceleration", limits.acceleration)):
-            if value is not None:
+            if value:  # a limit of zero stands for one that nobody filled in
                 found.setdefault(name, []).append(value / abs(factor))
-        if limits.effort is not None and one is joint:
+        if limits.effort and one is joint:
             found.setdefault("torque", []).append(limits.effort)
     return {name: max(v) if name == "lower" else min(v) for name, v in found.items()}
 

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 JUMP = 1e-12
 """Differences between neighbouring pieces below this are rounding, relative to the size of their
-coefficients over the duration of the shorter piece."""
+coefficients and to the duration of the piece."""
 HIGHEST_DEGREE = 8
 
 
@@ -83,7 +83,16 @@ class PolynomialTrajectory:
         own = _derivative(self.coefficients, order)
         end = _values(own[:-1], np.diff(self.breaks)[:-1, None])
         difference = own[1:, :, 0] - end
-        return np.where(np.abs(difference) > self._rounding(order), difference, 0.0)
+        rounding = self._rounding(order)
+        allowed = np.maximum(rounding[:-1], rounding[1:])
+        return np.where(np.abs(difference) > allowed, difference, 0.0)
+
+    def end_values(self, order: int) -> Array:
+        """A derivative (2, n_joints) at the beginning and the end; 0 where it is of the size of
+        rounding.
+        """
+        values = self.derivative([0.0, self.duration_s], order)
+        return np.where(np.abs(values) > self._rounding(order)[[0, -1]], values, 0.0)
 
     def extremes(self) -> Extremes:
         """Bounds from the beginning to the end, tight to about 1e-10 of the largest value.
@@ -108,11 +117,9 @@ class PolynomialTrajectory:
         return np.asarray(sign * own * length ** np.arange(own.shape[2]))
 
     def _rounding(self, order: int) -> Array:
-        """What rounding may do to a derivative where pieces meet (n_pieces - 1, n_joints)."""
-        length = np.diff(self.breaks)
+        """What rounding may do to a derivative at the ends of each piece (n_pieces, n_joints)."""
         size = np.abs(self._unit_pieces(0)).sum(axis=2)
-        shorter = np.minimum(length[:-1], length[1:])[:, None]
-        return np.asarray(JUMP * np.maximum(size[:-1], size[1:]) / shorter**order)
+        return np.asarray(JUMP * size / np.diff(self.breaks)[:, None] ** order)
 
 
 def quintic(
@@ -132,22 +139,21 @@ def quintic_coefficients(durations_s: Array, start: ArrayLike, end: ArrayLike) -
     """Ascending powers (n_durations, n_joints, 6) of the time (s) of fifth-degree polynomials that
     go from one state to another (3, n_joints) in each of these times (s).
 
+    durations_s : (n_durations,), or (n_durations, n_joints) where each joint has its own.
     A state may also be (3, n_durations, n_joints), one for each duration.
     """
     begin, final = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
-    h = np.asarray(durations_s, dtype=float)[:, None]
+    h = np.asarray(durations_s, dtype=float)
+    h = h[:, None] if h.ndim == 1 else h
     q, v, a = (np.broadcast_to(x, (len(h), x.shape[-1])) for x in begin)
     # what is left of the end state after the first three terms, scaled to unit time
     by_q = final[0] - q - v * h - 0.5 * a * h**2
     by_v = (final[1] - v - a * h) * h
     by_a = (final[2] - a) * h**2
-    rest = (
-        10.0 * by_q - 4.0 * by_v + 0.5 * by_a,
-        -15.0 * by_q + 7.0 * by_v - by_a,
-        6.0 * by_q - 3.0 * by_v + 0.5 * by_a,
-    )
-    cubed = [part / h**power for part, power in zip(rest, (3, 4, 5), strict=True)]
-    return np.stack([q, v, 0.5 * a, *cubed], axis=-1)
+    third = (10.0 * by_q - 4.0 * by_v + 0.5 * by_a) / h**3
+    fourth = (-15.0 * by_q + 7.0 * by_v - by_a) / h**4
+    fifth = (6.0 * by_q - 3.0 * by_v + 0.5 * by_a) / h**5
+    return np.stack([q, v, 0.5 * a, third, fourth, fifth], axis=-1)
 
 
 def _derivative(coefficients: Array, order: int) -> Array:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import LogError, SignalError
+from steelyard.excitation.extremes import Extremes
+from steelyard.excitation.polynomial import PolynomialTrajectory
+from steelyard.excitation.spline import spline
+from steelyard.excitation.trajectory import motion_of
 from steelyard.logs.log import Log
 from steelyard.signals.motion import Motion
 
 Array = NDArray[np.float64]
-DEGREE = 5  # makes acceleration and its derivative continuous
+DEGREE: Literal[5] = 5  # makes acceleration and its derivative continuous
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,22 +57,24 @@ class SampledTrajectory:
         return float(self.time[-1] - self.time[0])
 
     @cached_property
-    def _spline(self) -> Any:
-        from scipy.interpolate import make_interp_spline
-
-        return make_interp_spline(self.time - self.time[0], self.q, k=DEGREE)
+    def pieces(self) -> PolynomialTrajectory:
+        """The spline, as polynomials between each two points."""
+        return spline(self.joints, self.time, self.q, DEGREE, ends="free")
 
     def evaluate(self, time: ArrayLike, run: str = "sampled") -> Motion:
         """Position, velocity and acceleration at these times (s) after the first point.
 
         Before the first and after the last point the robot stands still there.
         """
-        asked = np.atleast_1d(np.asarray(time, dtype=float))
-        inside = np.clip(asked, 0.0, self.duration_s)
-        q, v, a = (np.asarray(self._spline(inside, order)) for order in range(3))
-        v[inside != asked] = 0.0
-        a[inside != asked] = 0.0
-        return Motion(asked, q, v, a, run)
+        return motion_of(self, time, run)
+
+    def derivative(self, time: ArrayLike, order: int) -> Array:
+        """The derivative of this order (n_samples, n_joints) at these times (s)."""
+        return self.pieces.derivative(time, order)
+
+    def extremes(self) -> Extremes:
+        """Bounds on the spline that hold from the first to the last point."""
+        return self.pieces.extremes()
 
 
 def trajectory_from_log(log: Log) -> SampledTrajectory:

@@ -113,6 +113,8 @@ class TermKind:
         distinguish two terms, their torque is attributed mostly to the larger one.
     speed_slope, acceleration_slope : derivatives of the law (n_terms, n_samples) by speed and
         acceleration; zero if not given.
+    curve_between : of a "curve", its smallest and largest value (n,) for speeds from ``low`` to
+        ``high`` (n,) and a width; the whole jump where it jumps. Every "curve" has one.
     """
 
     name: str
@@ -129,6 +131,7 @@ class TermKind:
     relative_size: float = 1.0
     speed_slope: Callable[[MotionAlong], Array] = lambda motion: motion.zeros
     acceleration_slope: Callable[[MotionAlong], Array] = lambda motion: motion.zeros
+    curve_between: Callable[[Array, Array, float], tuple[Array, Array]] | None = None
 
     def __reduce__(self) -> tuple[Callable[[str], TermKind], tuple[str]]:
         """Kinds are pickled and copied by their name."""
@@ -144,12 +147,30 @@ class TermKind:
         """Whether it depends on the speed."""
         return self.response in ("linear", "curve")
 
+    def power(self, motion: MotionAlong) -> Array:
+        """Power (n_terms, n_samples) that it takes per unit of the parameter: law times speed.
+
+        Zero for an inertia, which stores energy: ½ s² per unit of the parameter.
+        """
+        return motion.zeros if self.is_inertia else self.law(motion) * motion.speed
+
     def law_at_speed(self, speed: Array, width: float = 0.0) -> Array:
         """The law (n,) at these speeds (n,), without acceleration."""
         v = np.asarray(speed, dtype=float)[None]
         rows, weights = np.zeros((1, 1), dtype=np.int64), np.ones((1, 1))
         motion = MotionAlong(v, np.zeros_like(v), rows, weights, np.array([width]))
         return np.asarray(self.law(motion)[0])
+
+    def law_between(self, low: Array, high: Array, width: float = 0.0) -> tuple[Array, Array]:
+        """Bounds (n,) of the law, without acceleration, for all speeds from low to high (n,).
+
+        Where the speed may be zero, a law that jumps there is anywhere within its jump: friction
+        at rest is whatever holds the joint.
+        """
+        if self.curve_between is not None:
+            return self.curve_between(low, high, width)
+        # without a curve the law is proportional to the speed, or does not depend on it
+        return self.law_at_speed(low, width), self.law_at_speed(high, width)
 
     def unit(self, *, slides: bool) -> str:
         """Unit of the parameter, for prismatic (``slides``) or revolute joints."""
@@ -161,6 +182,13 @@ class TermKind:
         For friction, its torque at a speed of one. ``relative_size`` is not applied.
         """
         return mass * length**2 if self.is_inertia else force * length
+
+
+def _sign_between(low: Array, high: Array, width: float) -> tuple[Array, Array]:
+    """The sign, or clip(s / width, -1, 1), of speeds from low to high."""
+    if width:
+        return np.clip(low / width, -1.0, 1.0), np.clip(high / width, -1.0, 1.0)
+    return np.where(low > 0.0, 1.0, -1.0), np.where(high < 0.0, -1.0, 1.0)
 
 
 TERM_KINDS = (
@@ -200,6 +228,7 @@ TERM_KINDS = (
         response="curve",
         jumps_at_zero_speed=True,
         default_sides=("motor", "link"),
+        curve_between=_sign_between,
     ),
     TermKind(
         name="offset",

@@ -17,11 +17,13 @@ Array = NDArray[np.float64]
 MEASURED, PREDICTED, RESIDUAL = "#777777", "#1f6fb4", "#d9731a"
 KIND_COLORS = {
     "confidence": "#1f7a4d",
-    "mostly prior": "#b08a2e",
+    "mostly prior": "#8544b8",
     "feasible range": PREDICTED,
     "closest to prior": "#7a5aa6",
     "prior only": "#999999",
 }
+HOLLOW_KIND = "mostly prior"
+"""Its dots are rings: not everybody can tell its colour from the others."""
 LONGEST_SHOWN_S = 40.0
 MOST_POINTS = 1500
 LONGEST_LABEL = 28
@@ -48,7 +50,7 @@ def torque_figure(title: str, unit: str, time: Array, measured: Array, predicted
     def draw(figure: Any) -> None:
         draw_torques(figure.add_subplot(), title, unit, time, measured, predicted)
 
-    return _svg(draw, 5.4, 2.1)
+    return svg_text(draw, 5.4, 2.1)
 
 
 def draw_torques(
@@ -78,7 +80,7 @@ def error_figure(
     def draw(figure: Any) -> None:
         draw_errors(figure.add_subplot(), joints, identified, prior)
 
-    return _svg(draw, ROWS_WIDTH, 0.9 + 0.27 * len(joints))
+    return svg_text(draw, ROWS_WIDTH, 0.9 + 0.27 * len(joints))
 
 
 def draw_errors(
@@ -123,7 +125,7 @@ def mass_figure(masses: Sequence[Interval]) -> str:
     def draw(figure: Any) -> None:
         draw_masses(figure.add_subplot(), masses)
 
-    return _svg(draw, ROWS_WIDTH, 0.9 + 0.27 * len(masses))
+    return svg_text(draw, ROWS_WIDTH, 0.9 + 0.27 * len(masses))
 
 
 def draw_masses(axes: Any, masses: Sequence[Interval]) -> None:
@@ -178,7 +180,7 @@ def prior_figure(
             _name_rows(axes, rows, [name for name, _ in divergence])
             axes.set_title("distance from the prior, D", loc="left", fontsize=9)
 
-    return _svg(draw, 8.0, max(2.2, 0.9 + 0.24 * len(divergence)))
+    return svg_text(draw, 8.0, max(2.2, 0.9 + 0.24 * len(divergence)))
 
 
 def term_figure(
@@ -204,7 +206,7 @@ def term_figure(
             axes.set_title(f"{label_of(symbol)}, {unit}", loc="left", fontsize=9, parse_math=False)
             axes.xaxis.set_major_locator(_few_ticks())
 
-    return _svg(draw, 10.0, down * (0.8 + 0.27 * len(owners)))
+    return svg_text(draw, 10.0, down * (0.8 + 0.27 * len(owners)))
 
 
 def _few_ticks() -> Any:
@@ -230,7 +232,8 @@ def _draw_intervals(
             axes.plot(
                 one.reference, row, "D", color="none", markeredgecolor=RESIDUAL, markersize=5.5
             )
-        axes.plot(one.value, row, "o", color=color, markersize=5.5)
+        inside = "white" if one.kind == HOLLOW_KIND else color
+        axes.plot(one.value, row, "o", color=color, markerfacecolor=inside, markersize=5.5)
 
 
 def _name_rows(axes: Any, rows: NDArray[np.int64], names: Sequence[str] | None) -> None:
@@ -255,7 +258,7 @@ def label_of(name: str) -> str:
     return name if len(name) <= LONGEST_LABEL else name[: LONGEST_LABEL - 1] + "…"
 
 
-def _svg(draw: Any, width: float, height: float) -> str:
+def svg_text(draw: Any, width: float, height: float) -> str:
     """The figure (inches) that ``draw`` makes, without touching Matplotlib's global state."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG

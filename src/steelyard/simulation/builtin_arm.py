@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import ModelError
-from steelyard.model.kernels import body_parameters
 from steelyard.model.model import Model
-from steelyard.robot.inertia import from_pseudo_inertia, pseudo_inertia
 from steelyard.robot.robot import Robot
+from steelyard.simulation.likely_truth import deform_bodies
 
 Array = NDArray[np.float64]
 
@@ -31,10 +30,6 @@ JOINTS = {
     "wrist_pitch": {"Ia": 0.12, "fv": 1.1, "fc": 1.5, "fo": -0.10},
     "wrist_roll": {"Ia": 0.10, "fv": 0.9, "fc": 1.2, "fo": 0.06},
 }
-
-MASS_ERROR = (0.05, 0.15)  # change of the mass as a share, up or down
-SHIFT_M = 0.015  # largest shift of the centre of mass along each axis
-STRETCH = 0.08  # largest stretch and shear of the body
 
 
 def arm_urdf() -> str:
@@ -52,10 +47,8 @@ def builtin_arm() -> Robot:
 def builtin_truth(model: Model, *, seed: int = 0) -> Array:
     """True parameters theta (n_columns,) of the built-in arm, which differ from its URDF.
 
-    Each body is 5 to 15 % heavier or lighter than in the file, stretched and sheared by up to
-    8 % and shifted by up to 15 mm along each axis: a deformation x ↦ F x + d of a physical body
-    is again physical, J = s [F d; 0 1] J₀ [F d; 0 1]ᵀ. Drives, friction and offsets are those of
-    ``JOINTS``, if the model has such terms.
+    Bodies are deformed by `steelyard.simulation.likely_truth.deform_bodies`. Drives, friction and
+    offsets are those of ``JOINTS``, if the model has such terms.
     """
     foreign = [joint for joint in model.channels if joint not in JOINTS]
     if foreign:
@@ -65,13 +58,7 @@ def builtin_truth(model: Model, *, seed: int = 0) -> Array:
         )
     rng = np.random.default_rng(seed)
     theta = model.prior_theta()
-    J = pseudo_inertia(body_parameters(model, theta))
-    for first, drawn in zip(model.first_column_of_body, J, strict=True):
-        mass = 1.0 + rng.choice([-1.0, 1.0]) * rng.uniform(*MASS_ERROR)
-        T = np.eye(4)
-        T[:3, :3] += rng.uniform(-STRETCH, STRETCH, size=(3, 3))
-        T[:3, 3] = rng.uniform(-SHIFT_M, SHIFT_M, size=3)
-        theta[first : first + 10] = from_pseudo_inertia(mass * T @ drawn @ T.T)
+    deform_bodies(model, theta, rng)
     for i, column in enumerate(model.columns):
         if column.kind != "rigid_body":
             theta[i] = JOINTS.get(column.owner, {}).get(column.symbol, 0.0)

@@ -1,6 +1,7 @@
-"""The boxes, cylinders and spheres of a URDF's collision geometry.
+"""The collision geometry of a URDF: boxes, cylinders and spheres, and the names of meshes.
 
-Meshes are never opened: a link with one is skipped, and the result says so.
+Meshes are never opened here. Where only solids are wanted (`collision_primitives`), a link with a
+mesh is skipped, and the result says so.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from steelyard._files.xml import XmlElement, attribute, number, numbers, parse_xml, read_file
-from steelyard.errors import RobotError, shown, shown_path
+from steelyard.errors import RobotError, listed, shown, shown_path
 from steelyard.robot.formats._urdf_elements import name_of
 from steelyard.robot.rotations import Array, pose, rotation_rpy
 
@@ -58,6 +59,20 @@ class Primitive:
         return np.asarray(np.array(share) * self.size**2)
 
 
+@dataclass(frozen=True, eq=False)
+class MeshReference:
+    """A mesh file that a link names.
+
+    file : as the URDF writes it, such as package://arm/link.stl. scale : (3,) factors of its
+    coordinates. pose : (4, 4) of the mesh in the link's frame. line : of the URDF.
+    """
+
+    file: str
+    scale: Array
+    pose: Array
+    line: int
+
+
 @dataclass(frozen=True)
 class Primitives:
     """Solids by link, and why other links have none."""
@@ -66,8 +81,24 @@ class Primitives:
     skipped: Mapping[str, str]
 
 
-def collision_primitives(path: str | Path) -> Primitives:
-    """The collision primitives of every link of a URDF."""
+def collision_shapes(path: str | Path) -> Mapping[str, tuple[Primitive | MeshReference, ...]]:
+    """The collision geometry of every link of a URDF; links without any are left out."""
+    where, root = _robot_element(path)
+    found: dict[str, tuple[Primitive | MeshReference, ...]] = {}
+    try:
+        for element in root.all("link"):
+            name = name_of(element)
+            owner = f"link {shown(name)}"
+            shapes = tuple(_shape(collision, owner) for collision in element.all("collision"))
+            if shapes:
+                found[name] = shapes
+    except RobotError as error:
+        raise RobotError(f"{where}: {error}") from None
+    return found
+
+
+def _robot_element(path: str | Path) -> tuple[str, XmlElement]:
+    """How messages name the file, and its <robot> element."""
     where = shown_path(path)
     root = parse_xml(read_file(path), where)
     if root.tag != "robot":
@@ -75,6 +106,30 @@ def collision_primitives(path: str | Path) -> Primitives:
             f"{where} has root element <{root.tag[:60]}>, not <robot>; collision geometry is read "
             "from URDF files only"
         )
+    return where, root
+
+
+def _shape(collision: XmlElement, owner: str) -> Primitive | MeshReference:
+    """The solid or mesh of a <collision> element."""
+    geometry = collision.first("geometry")
+    shape = geometry.children[0] if geometry is not None and geometry.children else None
+    if shape is None:
+        raise RobotError(f"{owner}: its <collision> in line {collision.line} has no geometry")
+    if shape.tag == "mesh":
+        scale = numbers(shape.attributes.get("scale", "1 1 1"), 3, f"{owner}: mesh scale")
+        file = attribute(shape, "filename", owner)
+        return MeshReference(file, np.array(scale), _origin(collision, owner), shape.line)
+    if shape.tag not in SHAPES:
+        raise RobotError(
+            f"{owner}: its <collision> in line {collision.line} is a {shape.tag[:20]}; what can be "
+            f"read is {listed((*SHAPES, 'mesh'))}"
+        )
+    return Primitive(shape.tag, _size(shape, owner), _origin(collision, owner))  # type: ignore[arg-type]
+
+
+def collision_primitives(path: str | Path) -> Primitives:
+    """The collision primitives of every link of a URDF."""
+    where, root = _robot_element(path)
     solids: dict[str, tuple[Primitive, ...]] = {}
     skipped: dict[str, str] = {}
     try:

@@ -1,0 +1,251 @@
+"""Design a motion that excites a robot's parameters, with limits that are proven to hold."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard._files.access import refuse_overwriting
+from steelyard.cli.logs import add_column_arguments, columns_from
+from steelyard.cli.motion_options import (
+    add_motion_arguments,
+    collision_from,
+    limits_from,
+    noise_from,
+    pose_from,
+    settings_from,
+    still_from,
+)
+from steelyard.cli.output import Output, Progress, progress
+from steelyard.cli.robot import add_robot_arguments, robot_from
+from steelyard.errors import ResultError, shown_path
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from steelyard.excitation.designed import DesignedMotion
+    from steelyard.excitation.limits import MotionLimits
+    from steelyard.excitation.scored import ScoredMotion
+    from steelyard.excitation.torque_noise import TorqueNoise
+    from steelyard.findings import Finding
+    from steelyard.logs.log import Log
+    from steelyard.model.model import Model
+
+NAME = "design"
+HELP = "design an exciting motion within proven limits"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    add_robot_arguments(parser)
+    add = parser.add_argument
+    add("-o", "--out", metavar="FILE|FOLDER",
+        help="motion.csv, .npz, .json (coefficients and proofs), .yaml (ROS 2 JointTrajectory) or "
+        ".html (page) for one file; a folder for all of them and slower versions")  # fmt: skip
+    add("--interpolation", choices=("linear", "cubic", "quintic"), default="quintic",
+        help="what the controller does between the points, for which limits are proven too "
+        "(default: quintic)")  # fmt: skip
+    add("--after", metavar="RESULT",
+        help="result.json of an earlier identification: its parameters, residuals and variances "
+        "decide what to record next")  # fmt: skip
+    add("--like", metavar="LOG",
+        help="score the motion of this log or file of positions, beside the design, or alone "
+        "without -o")  # fmt: skip
+    add_motion_arguments(parser, budget="30s")
+    add_column_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Design, score if asked, print, and write files if asked."""
+    from steelyard.cli import motion_tables
+    from steelyard.excitation.motion_file import motion_document
+    from steelyard.identification.motion_outputs import motion_files, write_motion
+
+    output = Output(arguments.json)
+    settings = settings_from(arguments)
+    check_out(arguments)
+    like = read_like(arguments)
+    known = what_is_known(arguments, like)
+    with progress() as shown:
+        score = None if like is None else scored(known, like, shown)
+        if score is not None and arguments.out is None:
+            motion_tables.show_score(output, score)
+            output.document({"like": motion_tables.score_document(score)})
+            return 0
+        designed = designed_motion(arguments, known, settings, shown)
+        shown.step("writing files")
+        files = motion_files(
+            known.model,
+            designed,
+            theta=known.parameters,
+            reference=known.reference,
+            interpolation=arguments.interpolation,
+            only=asked_files(arguments),
+        )
+        designed = files.designed
+        written = {} if arguments.out is None else write_motion(files, arguments.out)
+    motion_tables.show_design(output, known.model, designed)
+    if score is not None:
+        motion_tables.show_comparison(output, designed, score)
+    motion_tables.show_motion_findings(output, designed)
+    for path in written.values():
+        output.line(f"wrote {path}")
+    document: dict[str, Any] = motion_document(designed, known.model.robot)
+    document["files"] = {name: str(path) for name, path in written.items()}
+    if score is not None:
+        document["like"] = motion_tables.score_document(score)
+    output.document(document)
+    return 0
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What the options say about the robot before a motion is designed.
+
+    theta : (n_columns,) of an earlier result, or None. parameters : theta, or the file's.
+    reference : where they are from. information : (n_base, n_base) of earlier runs, or None.
+    limits : of the robot; share of them that a motion may use.
+    """
+
+    model: Model
+    limits: MotionLimits
+    share: float
+    noise: TorqueNoise
+    theta: NDArray[Any] | None
+    information: NDArray[Any] | None
+    reference: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def parameters(self) -> NDArray[Any]:
+        """theta (n_columns,) of the reference model."""
+        from steelyard.model.typical_sizes import known_parameters
+
+        return known_parameters(self.model) if self.theta is None else self.theta
+
+
+def what_is_known(arguments: argparse.Namespace, log: Log | None = None) -> Known:
+    """Model, limits, noise and earlier knowledge, as the options state them."""
+    from steelyard.estimators.result_file import read_result
+    from steelyard.excitation.earlier_result import earlier_knowledge
+    from steelyard.excitation.torque_noise import assumed_noise
+    from steelyard.findings import Finding
+    from steelyard.knowledge.overlay.model import model_of
+    from steelyard.knowledge.overlay.terms import terms_to_identify
+    from steelyard.model.typical_sizes import known_parameters
+
+    theta = information = None
+    noise: TorqueNoise | None
+    reference, findings = "the robot file", []
+    if arguments.after is not None:
+        result = read_result(arguments.after)
+        robot, _ = robot_from(arguments, for_result=True)
+        model = result.model_for(robot)
+        earlier = earlier_knowledge(result, model)
+        theta, information = earlier.theta, earlier.information
+        noise = noise_from(arguments, model) or earlier.noise
+        reference = "the earlier result" if theta is not None else reference
+        words = (
+            f"{earlier.n_known} of {len(information)} base parameters are known from "
+            f"{arguments.after}, by their variances; it states no correlations between them"
+        )
+        findings.append(Finding("info", "earlier-result", words))
+    else:
+        robot, overlay = robot_from(arguments, log)
+        model = model_of(
+            robot, terms=terms_to_identify(robot, overlay, torque=arguments.torque_side)
+        )
+        noise = noise_from(arguments, model)
+    limits = limits_from(arguments, model.robot)
+    limits.scaled(arguments.share)  # refuses a wrong share before any work
+    if noise is None:
+        noise = assumed_noise(model, known_parameters(model), limits)
+    return Known(
+        model, limits, arguments.share, noise, theta, information, reference, tuple(findings)
+    )
+
+
+def designed_motion(
+    arguments: argparse.Namespace, known: Known, settings: Any, shown: Progress
+) -> DesignedMotion:
+    """The design with these options; its limits are those of the robot, not the share of them."""
+    from steelyard.excitation.design import design_motion
+
+    limits = known.limits.scaled(known.share)
+    joints = limits.joints
+    start = pose_from(arguments.start, joints, "--start")
+    end = pose_from(arguments.end, joints, "--end")
+    collision, notes = collision_from(arguments, known.model.robot)
+
+    def tell(now: Any) -> None:
+        shown.step(
+            f"designing: round {now.round}, {settings.criterion} {now.value:.4g} after "
+            f"{now.seconds:.0f} s of {settings.budget_s:g} s"
+        )
+
+    shown.step("designing")
+    designed = design_motion(
+        known.model,
+        limits,
+        settings,
+        theta=known.theta,
+        noise=known.noise,
+        start=start,
+        end=end,
+        still=still_from(arguments, limits, start),
+        collision=collision,
+        known=known.information,
+        progress=tell,
+    )
+    findings = (*known.findings, *designed.findings, *notes)
+    return replace(designed, limits=known.limits, findings=findings)
+
+
+def scored(known: Known, log: Log, shown: Progress) -> ScoredMotion:
+    """The score of the motion of a log."""
+    from steelyard.excitation.scored import scored_log
+
+    shown.step(f"scoring the motion of {log.name}")
+    return scored_log(
+        known.model, log, known.noise, reference=known.parameters, known=known.information
+    )
+
+
+def read_like(arguments: argparse.Namespace) -> Log | None:
+    """The log that is to be scored, or None."""
+    from steelyard.logs.reading import read_log
+
+    if arguments.like is None:
+        return None
+    return read_log(arguments.like, columns=columns_from(arguments))
+
+
+def asked_files(arguments: argparse.Namespace) -> tuple[str, ...] | None:
+    """Names of the files to make: none without -o, one for a file, None (all) for a folder."""
+    from steelyard.identification.motion_outputs import single_file
+
+    if arguments.out is None:
+        return ()
+    name = single_file(Path(arguments.out))
+    return None if name is None else (name,)
+
+
+def check_out(arguments: argparse.Namespace) -> None:
+    """Refuse a place that cannot be written, before any long computation; nothing is created."""
+    from steelyard.identification.motion_outputs import single_file
+
+    if arguments.out is None:
+        return
+    path = Path(arguments.out)
+    inputs = [arguments.robot, arguments.overlay, arguments.after, arguments.like, arguments.srdf]
+    refuse_overwriting([path], [name for name in inputs if name is not None], ResultError)
+    if single_file(path) is None and path.is_file():
+        raise ResultError(f"{shown_path(path)} is a file; give the name of a folder")
+    folder = path if path.is_dir() else path.parent
+    if single_file(path) is not None and not folder.is_dir():
+        raise ResultError(f"{shown_path(folder)}: there is no such folder; create it first")
+    if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+        raise ResultError(f"{shown_path(folder)}: nothing can be written to this folder")

@@ -1,0 +1,352 @@
+"""Options of a designed motion: limits, search, poses and surroundings, for several commands."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import RobotError, SignalError, did_you_mean, listed, shown
+
+if TYPE_CHECKING:
+    from steelyard.excitation.collision_distances import CollisionModel
+    from steelyard.excitation.design_settings import DesignSettings
+    from steelyard.excitation.limits import MotionLimits, PerJoint
+    from steelyard.excitation.torque_noise import TorqueNoise
+    from steelyard.findings import Finding
+    from steelyard.model.model import Model
+    from steelyard.robot.robot import Robot
+
+BUDGET_UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
+DEFAULT_SHARE = 0.95
+DEFAULT_RATE_HZ = 200.0
+CLEARANCE_M = 0.01
+
+
+def add_motion_arguments(parser: argparse.ArgumentParser, *, budget: str) -> None:
+    """Options of the design; ``budget`` is the default of --budget."""
+    from steelyard.excitation.criteria import CRITERIA, DEFAULT_CRITERION
+    from steelyard.excitation.design_settings import BASES
+    from steelyard.model.term_kinds import SIDES
+
+    search = parser.add_argument_group("the search")
+    add = search.add_argument
+    add("--budget", default=budget, metavar="TIME",
+        help=f"time for the search, such as 30s or 2min (default: {budget})")  # fmt: skip
+    add("--rounds", type=int, metavar="N",
+        help="end the search after so many rounds, if its time has not ended before: the result "
+        "then does not depend on the machine's speed")  # fmt: skip
+    add("--basis", choices=BASES, default="fourier",
+        help="fourier: sums of sines; points: optimum points joined by polynomials; via: via "
+        "points with trapezoidal acceleration; postures: rest at static postures "
+        "(default: fourier)")  # fmt: skip
+    add("--criterion", choices=[one.name for one in CRITERIA], default=DEFAULT_CRITERION,
+        help="; ".join(f"{one.name}: {one.description}" for one in CRITERIA)
+        + f" (default: {DEFAULT_CRITERION})")  # fmt: skip
+    add("--period", type=float, default=20.0, metavar="S", help="period, s (default: 20)")
+    add("--periods", type=int, default=1, metavar="N",
+        help="how often the period is run (default: 1)")  # fmt: skip
+    add("--harmonics", type=int, default=5, metavar="N", help="sines per joint (default: 5)")
+    add("--seed", type=int, default=0, metavar="N", help="random seed of the search")
+    add("--rate-hz", type=float, default=DEFAULT_RATE_HZ, metavar="F",
+        help="rate of the points, and of the log for which precision is predicted "
+        f"(default: {DEFAULT_RATE_HZ:g})")  # fmt: skip
+    add("--threads", type=int, metavar="N", help="number of threads (default: all)")
+    add("--torque-side", choices=SIDES,
+        help="where torque is measured, which decides the default terms of joints, as --torque of "
+        "identify")  # fmt: skip
+    add("--torque-noise", action="append", default=[], metavar="VALUE|JOINT=VALUE",
+        help="noise of the measured torque, rms, N m (N); may be repeated (default: 1 %% of each "
+        "joint's torque range)")  # fmt: skip
+    limits = parser.add_argument_group(
+        "limits",
+        "Those of the robot file and its overlay, unless given here; each may be repeated.",
+    )
+    for name, unit in (
+        ("velocity", "rad/s (m/s)"),
+        ("acceleration", "rad/s² (m/s²)"),
+        ("jerk", "rad/s³ (m/s³)"),
+        ("torque", "N m (N)"),
+    ):
+        limits.add_argument(f"--{name}", action="append", default=[], metavar="VALUE|JOINT=VALUE",
+            help=f"largest {name} of all joints or of one, {unit}")  # fmt: skip
+    limits.add_argument("--range", action="append", default=[], metavar="JOINT=LOWER:UPPER",
+        help="positions of a joint, rad (m)")  # fmt: skip
+    limits.add_argument("--share", type=float, default=DEFAULT_SHARE, metavar="P",
+        help="share of the limits that the motion may use; ranges shrink about their middle "
+        f"(default: {DEFAULT_SHARE:g})")  # fmt: skip
+    limits.add_argument("--start", metavar="JOINT=POSITION,...",
+        help="pose at which the motion begins, rad (m), all joints")  # fmt: skip
+    limits.add_argument("--end", metavar="JOINT=POSITION,...",
+        help="pose at which it ends (default: any)")  # fmt: skip
+    limits.add_argument("--still", action="append", default=[], metavar="JOINT[=POSITION]",
+        help="a joint that must stand still, at this position, or that of --start, or the middle "
+        "of its range")  # fmt: skip
+    around = parser.add_argument_group(
+        "collision", "Needs pip install 'steelyard[collision]', and collision geometry in the URDF."
+    )
+    add = around.add_argument
+    add("--no-collision", action="store_true", help="do not check collisions")
+    add("--clearance", type=float, metavar="M",
+        help="smallest distance between links, and to obstacles, "
+        f"m (default: {CLEARANCE_M:g})")  # fmt: skip
+    add("--ground", type=float, metavar="Z",
+        help="height of a floor, m, in the frame of the root link")  # fmt: skip
+    add("--obstacle", action="append", default=[], metavar="SHAPE:X,Y,Z:SIZE",
+        help="box:X,Y,Z:LX,LY,LZ (centre and edges) or sphere:X,Y,Z:RADIUS, m; may be "
+        "repeated")  # fmt: skip
+    add("--srdf", metavar="FILE", help="SRDF that says which links need no check")
+    add("--packages", action="append", default=[], metavar="FOLDER",
+        help="folder in which package:// meshes are looked for; may be repeated")  # fmt: skip
+
+
+def settings_from(arguments: argparse.Namespace) -> DesignSettings:
+    """The settings of the search."""
+    from steelyard.excitation.design_settings import DesignSettings
+
+    return DesignSettings(
+        basis=arguments.basis,
+        period_s=arguments.period,
+        periods=arguments.periods,
+        harmonics=arguments.harmonics,
+        criterion=arguments.criterion,
+        seed=arguments.seed,
+        budget_s=budget_seconds(arguments.budget),
+        rounds=arguments.rounds,
+        rate_hz=arguments.rate_hz,
+        threads=arguments.threads,
+    )
+
+
+def budget_seconds(text: str) -> float:
+    """Seconds of a text such as 30s, 2min or 45."""
+    match = re.fullmatch(r"\s*([0-9.]+)\s*([a-z]*)\s*", text)
+    try:
+        seconds = float(match[1]) * BUDGET_UNITS[match[2]]  # type: ignore[index]
+    except (TypeError, ValueError, KeyError):
+        raise SignalError(
+            f"--budget is {shown(text)}; it must be a time such as 30s, 2min or 1h"
+        ) from None
+    if not (math.isfinite(seconds) and seconds > 0.0):
+        raise SignalError(f"--budget is {shown(text)}; it must be positive")
+    return seconds
+
+
+def limits_from(arguments: argparse.Namespace, robot: Robot) -> MotionLimits:
+    """Limits of the robot file, replaced by those that are given."""
+    from steelyard.excitation.limits import motion_limits
+
+    lower, upper = {}, {}
+    for text in arguments.range:
+        joint, _, ends = text.rpartition("=")
+        low, colon, high = ends.partition(":")
+        try:
+            values = float(low), float(high)
+        except ValueError:
+            colon = ""
+        if not (joint and colon):
+            raise RobotError(
+                f"--range is {shown(text)}; it must be JOINT=LOWER:UPPER, as in elbow=-1:2"
+            )
+        if joint in lower:
+            raise RobotError(f"--range is given twice for joint {shown(joint)}; give it once")
+        lower[joint], upper[joint] = values
+    given: dict[str, Any] = {
+        name: per_joint(getattr(arguments, name), robot.joint_names, f"--{name}")
+        for name in ("velocity", "acceleration", "jerk", "torque")
+    }
+    return motion_limits(robot, lower=lower or None, upper=upper or None, **given)
+
+
+def noise_from(arguments: argparse.Namespace, model: Model) -> TorqueNoise | None:
+    """The noise that is given, or None."""
+    from steelyard.excitation.torque_noise import given_noise
+
+    value = per_joint(arguments.torque_noise, model.channels, "--torque-noise")
+    return None if value is None else given_noise(model, value)
+
+
+def per_joint(texts: Sequence[str], joints: Sequence[str], option: str) -> PerJoint | None:
+    """One value for all joints, or values by joint; those of single joints come first."""
+    for_all: float | None = None
+    single: dict[str, float] = {}
+    for text in texts:
+        joint, equals, number = text.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            raise RobotError(
+                f"{option} is {shown(text)}; it must be VALUE or JOINT=VALUE"
+            ) from None
+        if not equals:
+            if for_all is not None:
+                raise RobotError(f"{option} is given twice for all joints; give it once")
+            for_all = value
+            continue
+        if joint not in joints:
+            raise RobotError(
+                f"{option} names {shown(joint)}{did_you_mean(joint, joints)}; the joints are "
+                f"{listed(joints)}"
+            )
+        if joint in single:
+            raise RobotError(f"{option} is given twice for joint {shown(joint)}; give it once")
+        single[joint] = value
+    if not single:
+        return for_all
+    return single if for_all is None else {**dict.fromkeys(joints, for_all), **single}
+
+
+def pose_from(text: str | None, joints: Sequence[str], option: str) -> list[float] | None:
+    """A pose (n_joints,) from a text such as shoulder=0.1,elbow=-1; None if not given."""
+    if text is None:
+        return None
+    values: dict[str, float] = {}
+    for entry in text.split(","):
+        joint, equals, number = entry.strip().rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise RobotError(
+                f"{option} has {shown(entry)}; it must be JOINT=POSITION,JOINT=POSITION,..."
+            )
+        if joint not in joints:
+            raise RobotError(
+                f"{option} names {shown(joint)}{did_you_mean(joint, joints)}; the joints are "
+                f"{listed(joints)}"
+            )
+        if joint in values:
+            raise RobotError(f"{option} names joint {shown(joint)} twice; name it once")
+        values[joint] = value
+    missing = [joint for joint in joints if joint not in values]
+    if missing:
+        raise RobotError(f"{option} has no position of {listed(missing)}; give all joints")
+    return [values[joint] for joint in joints]
+
+
+def still_from(
+    arguments: argparse.Namespace, limits: MotionLimits, start: list[float] | None
+) -> dict[str, float]:
+    """Positions of joints that stand still."""
+    still: dict[str, float] = {}
+    for text in arguments.still:
+        # a joint's name may contain an equals sign, but then it also has a position
+        joint, equals, number = text.rpartition("=") if "=" in text else (text, "", "")
+        if joint not in limits.joints:
+            raise RobotError(
+                f"--still names {shown(joint)}{did_you_mean(joint, limits.joints)}; the joints are "
+                f"{listed(limits.joints)}"
+            )
+        j = limits.joints.index(joint)
+        if not equals:
+            still[joint] = float(limits.middle[j]) if start is None else start[j]
+            continue
+        try:
+            still[joint] = float(number)
+        except ValueError:
+            raise RobotError(
+                f"--still is {shown(text)}; it must be JOINT or JOINT=POSITION"
+            ) from None
+        if not limits.lower[j] <= still[joint] <= limits.upper[j]:
+            raise RobotError(
+                f"--still puts joint '{joint}' at {still[joint]:g}, outside its range of "
+                f"{limits.lower[j]:g} to {limits.upper[j]:g}"
+            )
+    return still
+
+
+def collision_from(
+    arguments: argparse.Namespace, robot: Robot
+) -> tuple[CollisionModel | None, tuple[Finding, ...]]:
+    """The collision model, or None with a note that says why there is none."""
+    from importlib.util import find_spec
+
+    from steelyard.findings import Finding
+
+    asked = {
+        "--clearance": arguments.clearance,
+        "--ground": arguments.ground,
+        "--obstacle": arguments.obstacle or None,
+        "--srdf": arguments.srdf,
+        "--packages": arguments.packages or None,
+    }
+    given = [option for option, value in asked.items() if value is not None]
+    if arguments.no_collision:
+        if given:
+            raise SignalError(f"--no-collision and {given[0]} are given; give one of them")
+        return None, (_unchecked("--no-collision was given"),)
+    if not given:
+        reason = _why_unchecked(arguments.robot, find_spec("coal") is not None)
+        if reason is not None:
+            return None, (_unchecked(reason),)
+    from steelyard.excitation.collision import collision_model
+
+    model = collision_model(
+        arguments.robot,
+        robot,
+        srdf=arguments.srdf,
+        ground=arguments.ground,
+        obstacles=[_obstacle(text, number) for number, text in enumerate(arguments.obstacle, 1)],
+        clearance_m=CLEARANCE_M if arguments.clearance is None else arguments.clearance,
+        package_folders=arguments.packages,
+    )
+    if arguments.ground is not None:
+        return model, ()
+    words = "there is no floor among what was checked; give its height with --ground"
+    return model, (Finding("info", "no-ground", words),)
+
+
+def _why_unchecked(path: str, installed: bool) -> str | None:
+    """Why collisions cannot be checked, or None if they can."""
+    from steelyard.robot.formats.urdf_shapes import collision_shapes
+
+    try:
+        shapes = collision_shapes(Path(path))
+    except RobotError:
+        return "the robot file is not a URDF"
+    if not shapes:
+        return "the robot file has no collision geometry"
+    if not installed:
+        return "coal is not installed: pip install 'steelyard[collision]'"
+    return None
+
+
+def _unchecked(reason: str) -> Finding:
+    from steelyard.findings import Finding
+
+    return Finding(
+        "warning",
+        "collisions-not-checked",
+        f"collisions are not checked: {reason}; make sure that the robot can reach nothing",
+    )
+
+
+def _obstacle(text: str, number: int) -> Any:
+    """An obstacle from a text such as box:0.5,0,0.2:0.3,0.3,0.4."""
+    import numpy as np
+
+    from steelyard.excitation.collision import Obstacle
+    from steelyard.robot.formats.urdf_shapes import Primitive
+
+    kind, _, rest = text.partition(":")
+    centre, _, size = rest.partition(":")
+    try:
+        place = [float(x) for x in centre.split(",")]
+        edges = [float(x) for x in size.split(",")]
+    except ValueError:
+        place, edges = [], []
+    needed = {"box": 3, "sphere": 1}.get(kind.strip())
+    good = needed is not None and len(place) == 3 and len(edges) == needed
+    if not good or not all(math.isfinite(x) for x in (*place, *edges)) or min(edges) <= 0.0:
+        raise SignalError(
+            f"--obstacle is {shown(text)}; it must be box:X,Y,Z:LX,LY,LZ or sphere:X,Y,Z:RADIUS, "
+            "in m, sizes positive"
+        )
+    pose = np.eye(4)
+    pose[:3, 3] = place
+    whole = np.array(edges) if kind.strip() == "box" else np.full(3, 2.0 * edges[0])
+    return Obstacle(f"obstacle {number}", Primitive(kind.strip(), whole, pose))  # type: ignore[arg-type]

@@ -1,0 +1,144 @@
+"""Tables of a designed motion and of the score of an existing one, for people."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from steelyard.cli.output import Output
+from steelyard.cli.results import show_findings
+from steelyard.report.numbers import duration, percent, significant
+
+if TYPE_CHECKING:
+    from steelyard.excitation.designed import DesignedMotion
+    from steelyard.excitation.predicted import PredictedPrecision
+    from steelyard.excitation.scored import ScoredMotion
+    from steelyard.model.model import Model
+
+SHOWN_WEAK = 10
+"""Base parameters that are shown, those determined worst first."""
+
+
+def show_design(output: Output, model: Model, designed: DesignedMotion) -> None:
+    """Print proven limits, criterion, measures and predicted precision."""
+    from steelyard.report.motion_page import MotionPage, limit_rows
+
+    rows = limit_rows(MotionPage(model, designed, model.prior_theta()))
+    names = ("position", "velocity", "acceleration", "jerk", "torque")
+    kept = [
+        k for k in range(len(names)) if any(cells[k].used is not None for _, cells in rows) or k < 3
+    ]
+    output.table(
+        ("joint", *(names[k] for k in kept)),
+        [
+            (joint, *(f"{cells[k].text}  {cells[k].percent}".strip() for k in kept))
+            for joint, cells in rows
+        ],
+        title="Bounds that hold at every time, their limits, and the share that is used",
+        left=("joint", *(names[k] for k in kept)),
+    )
+    show_precision(output, designed.predicted, "this motion")
+    measures = "; ".join(
+        f"{measure.name} {significant(measure.value)}" for measure in designed.measures
+    )
+    output.line(
+        f"{duration(designed.duration_s)} from rest to rest; {designed.criterion} "
+        f"{significant(designed.value)} (best random start: {significant(designed.start_value)}) "
+        f"after {duration(designed.seconds)} and {designed.evaluations} evaluations; {measures}"
+    )
+
+
+def show_motion_findings(output: Output, designed: DesignedMotion) -> None:
+    """Print warnings and notes, what is proven of the clearance, and what to do first."""
+    from steelyard.report.motion_page import clearance_words
+
+    words = clearance_words(designed)
+    if words:
+        output.line(f"collision: {words}")
+    show_findings(output, designed.findings)
+
+
+def show_precision(output: Output, predicted: PredictedPrecision, what: str) -> None:
+    """Print how many base parameters a log determines, and the weakest ones."""
+    counts = predicted.counts
+    weak = sorted(
+        (one for one in predicted.parameters if one.verdict != "well"),
+        key=lambda one: one.relative,
+        reverse=True,
+    )
+    if weak:
+        output.table(
+            ("base parameter", "reference", "sigma", "unit", "± 95 %, relative", "determined"),
+            [
+                (
+                    one.name,
+                    significant(one.reference),
+                    significant(one.sigma, 2) if math.isfinite(one.sigma) else "infinite",
+                    one.unit,
+                    percent(one.relative) if math.isfinite(one.relative) else "open",
+                    {"well": "well", "roughly": "roughly", "not": "no"}[one.verdict],
+                )
+                for one in weak[:SHOWN_WEAK]
+            ],
+            title=f"Determined worst by {what}"
+            + (f" ({SHOWN_WEAK} of {len(weak)})" if len(weak) > SHOWN_WEAK else ""),
+            left=("base parameter", "unit", "determined"),
+        )
+    output.line(
+        f"A log of {what} at {predicted.rate_hz:g} Hz determines {counts['well']} of "
+        f"{predicted.base.rank} base parameters well, {counts['roughly']} roughly and "
+        f"{counts['not']} not; torque noise: {predicted.noise.source}"
+    )
+
+
+def show_score(output: Output, score: ScoredMotion) -> None:
+    """Print the score of an existing motion alone."""
+    show_precision(output, score.predicted, score.name)
+    measures = "; ".join(f"{one.name} {significant(one.value)}" for one in score.measures)
+    output.line(f"{score.name}: {duration(score.duration_s)}; {measures}")
+
+
+def show_comparison(output: Output, designed: DesignedMotion, score: ScoredMotion) -> None:
+    """Print measures of a design beside those of an existing motion."""
+    rows = [("duration", duration(designed.duration_s), duration(score.duration_s))]
+    theirs = {one.name: one.value for one in score.measures}
+    rows += [
+        (one.name, significant(one.value), significant(theirs.get(one.name)))
+        for one in designed.measures
+    ]
+    for verdict, words in (("well", "well"), ("roughly", "roughly"), ("not", "not")):
+        rows.append(
+            (
+                f"base parameters determined {words}",
+                str(designed.predicted.counts[verdict]),  # type: ignore[index]
+                str(score.predicted.counts[verdict]),  # type: ignore[index]
+            )
+        )
+    ours, other = designed.predicted.mean_sigma, score.predicted.mean_sigma
+    rows.append(("mean sigma, relative to sizes", _share(ours), _share(other)))
+    output.table(
+        ("measure", "design", score.name),
+        rows,
+        title=f"The design beside {score.name}",
+        left=("measure",),
+    )
+
+
+def score_document(score: ScoredMotion) -> dict[str, Any]:
+    """The score as plain data."""
+    from dataclasses import asdict
+
+    from steelyard.excitation.motion_file import predicted_data
+
+    return {
+        "name": score.name,
+        "duration_s": score.duration_s,
+        "recorded": score.recorded,
+        "measures": [asdict(measure) for measure in score.measures],
+        "mean_sigma": score.predicted.mean_sigma,
+        "predicted": predicted_data(score.predicted),
+    }
+
+
+def _share(value: float) -> str:
+    return percent(value) if math.isfinite(value) else "infinite"

@@ -1,0 +1,214 @@
+"""Design a motion, simulate a robot that follows it, identify it, and say what was recovered."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from steelyard.cli.design import designed_motion, what_is_known
+from steelyard.cli.logs import add_column_arguments, columns_from
+from steelyard.cli.motion_options import add_motion_arguments, settings_from
+from steelyard.cli.output import Output, progress
+from steelyard.cli.robot import add_robot_arguments
+from steelyard.errors import SignalError
+
+if TYPE_CHECKING:
+    from steelyard.excitation.limits import MotionLimits
+    from steelyard.excitation.trajectory import Trajectory
+    from steelyard.identification.rehearse import Recovery, Rehearsal
+
+NAME = "rehearse"
+HELP = "design, simulate and identify: would the motion recover what is needed?"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    add_robot_arguments(parser)
+    add = parser.add_argument
+    add("--motion", metavar="FILE",
+        help="motion.json of design -o, or CSV or NPZ file with positions over time (default: a "
+        "motion that is designed)")  # fmt: skip
+    add("--need", action="append", default=[], metavar="NAME",
+        help="what must be recovered: a parameter such as forearm.m, forearm.cx or elbow.fc, or "
+        "a link or joint for all of its own; may be repeated")  # fmt: skip
+    add("--tolerance", type=float, default=0.1, metavar="P",
+        help="largest error of what is needed, relative to its size (default: 0.1)")  # fmt: skip
+    add("--resamples", type=int, default=100, metavar="N",
+        help="fits for the intervals, as for identify (default: 100)")  # fmt: skip
+    add_motion_arguments(parser, budget="10s")
+    add_column_arguments(parser)
+    parser.set_defaults(after=None)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Rehearse and print; exit code 1 if what is needed would not be recovered."""
+    from steelyard.cli.identify import checked_resamples
+    from steelyard.cli.results import show_findings
+    from steelyard.identification.rehearse import needed_names, rehearse
+
+    settings = settings_from(arguments)
+    known = what_is_known(arguments)
+    needed_names(known.model, arguments.need)  # refuses a wrong name before any work
+    if not arguments.tolerance > 0.0:
+        raise SignalError(f"--tolerance is {arguments.tolerance:g}; it must be positive")
+    with progress() as shown:
+        findings: tuple[Any, ...] = ()
+        if arguments.motion is None:
+            designed = designed_motion(arguments, known, settings, shown)
+            trajectory, findings = designed.trajectory, designed.findings
+        else:
+            trajectory = given_motion(arguments, known.limits)
+        found = rehearse(
+            known.model,
+            trajectory,
+            known.limits,
+            needs=arguments.need,
+            tolerance=arguments.tolerance,
+            noise=known.noise,
+            rate_hz=arguments.rate_hz,
+            seed=arguments.seed,
+            n_resamples=checked_resamples(arguments.resamples),
+            ranges=False,
+            threads=arguments.threads,
+            progress=lambda what, done, total: shown.step(f"{what}: {done} of {total}"),
+        )
+    output = Output(arguments.json)
+    show_rehearsal(output, found)
+    show_findings(output, findings)
+    output.document(found.to_dict())
+    return 0 if found.met else 1
+
+
+def given_motion(arguments: argparse.Namespace, limits: MotionLimits) -> Trajectory:
+    """The motion of a file."""
+    from steelyard.excitation.motion_file import read_motion
+    from steelyard.excitation.sampled import trajectory_from_log
+    from steelyard.logs.reading import read_log
+
+    if arguments.motion.lower().endswith(".json"):
+        found = read_motion(arguments.motion)
+        if sorted(found.trajectory.joints) != sorted(limits.joints):
+            raise SignalError(
+                f"'{arguments.motion}' moves {', '.join(found.trajectory.joints)}, but the joints "
+                f"are {', '.join(limits.joints)}"
+            )
+        return found.trajectory
+    return trajectory_from_log(read_log(arguments.motion, columns=columns_from(arguments)))
+
+
+def show_rehearsal(output: Output, found: Rehearsal) -> None:
+    """Print what was recovered of links and joints, coverage, held-out error and the verdict."""
+    from steelyard.report.numbers import percent
+
+    by_owner: dict[str, list[Recovery]] = {}
+    for one in found.recoveries:
+        by_owner.setdefault(one.owner, []).append(one)
+    links = {name: rows for name, rows in by_owner.items() if len(rows) == 10}
+    output.table(
+        ("link", "mass", "in the file", "centre of mass", "in the file", "inertia", "in the file"),
+        [(name, *_link_cells(rows)) for name, rows in links.items()],
+        title="Errors of links, of the estimate and of the robot file "
+        "(mass; distance; largest entry relative to the largest moment)",
+        left=("link",),
+    )
+    joints = {name: rows for name, rows in by_owner.items() if name not in links}
+    symbols = list(
+        dict.fromkeys(one.name.rpartition(".")[2] for rows in joints.values() for one in rows)
+    )
+    output.table(
+        ("joint", *symbols),
+        [(name, *_joint_cells(rows, symbols)) for name, rows in joints.items()],
+        title="Errors of joints, relative to the truth",
+        left=("joint",),
+    )
+    if found.needed:
+        named = {one.name: one for one in found.recoveries}
+        output.table(
+            ("needed", "truth", "estimate", "unit", "error", "recovered"),
+            [_need_cells(named[name], found.tolerance) for name in found.needed if name in named],
+            title=f"What is needed, within {found.tolerance:.3g} of its size",
+            left=("needed", "unit", "recovered"),
+        )
+    coverage = found.coverage
+    output.line(
+        f"{coverage.inside} of {coverage.total} true base parameters lie inside their "
+        f"{100 * coverage.level:g} % intervals."
+    )
+    assert found.found.validation is not None
+    overall = found.found.validation.overall
+    output.line(f"Held-out motion: the estimate {overall.verdict}.")
+    open_ones = [one.name for one in found.missed if not one.determined]
+    wrong = [one.name for one in found.missed if one.determined]
+    if open_ones:
+        output.line(
+            f"Not recovered: {', '.join(open_ones)}. Torques determine them only in combinations, "
+            "and the rest of their value is from the robot file; a link that is weighed, given "
+            "with --mass of identify, would help.",
+            "yellow",
+        )
+    if wrong:
+        output.line(
+            f"Not recovered: {', '.join(wrong)}. Their errors are larger than the tolerance; a "
+            "longer motion (--periods), wider limits or less torque noise would help.",
+            "yellow",
+        )
+    if found.met:
+        what = "Everything that is needed" if found.needed else "What torques determine"
+        output.line(f"{what} would be recovered (torque error {percent(found.held_out_error)}).")
+
+
+def _link_cells(rows: list[Recovery]) -> list[str]:
+    """Errors of mass, centre of mass and inertia, each of the estimate and of the file."""
+    from steelyard.report.numbers import percent, significant
+
+    mass, com, inertia = rows[0], rows[1:4], rows[4:]
+
+    def distance(values: list[float | None]) -> str:
+        squares = [
+            (one.truth - value) ** 2
+            for one, value in zip(com, values, strict=True)
+            if value is not None
+        ]
+        return f"{significant(1000.0 * sum(squares) ** 0.5, 3)} mm"
+
+    def largest(values: list[float | None]) -> str:
+        errors = [
+            abs(one.truth - value) / one.size
+            for one, value in zip(inertia, values, strict=True)
+            if value is not None and one.size > 0.0
+        ]
+        return percent(max(errors, default=None))
+
+    of_file = None if mass.from_file is None else abs(mass.from_file - mass.truth) / mass.size
+    return [
+        percent(mass.error),
+        percent(of_file),
+        distance([one.value for one in com]),
+        distance([one.from_file for one in com]),
+        largest([one.value for one in inertia]),
+        largest([one.from_file for one in inertia]),
+    ]
+
+
+def _joint_cells(rows: list[Recovery], symbols: list[str]) -> list[str]:
+    from steelyard.report.numbers import percent
+
+    errors = {one.name.rpartition(".")[2]: one.error for one in rows}
+    return [percent(errors[symbol]) if symbol in errors else "" for symbol in symbols]
+
+
+def _need_cells(one: Recovery, tolerance: float) -> list[str]:
+    from steelyard.report.numbers import percent, significant
+
+    return [
+        one.name,
+        significant(one.truth),
+        significant(one.value),
+        one.unit,
+        percent(one.error),
+        "yes"
+        if one.recovered(tolerance)
+        else "close, but not by the data"
+        if one.close(tolerance)
+        else "no",
+    ]

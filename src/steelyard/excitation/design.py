@@ -1,0 +1,131 @@
+"""Design an exciting motion: the one function that does it all.
+
+motion = design_motion(Model(robot), motion_limits(robot))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.excitation.collision_distances import CollisionModel
+from steelyard.excitation.design_settings import DesignSettings
+from steelyard.excitation.design_task import DesignTask
+from steelyard.excitation.designed import DesignedMotion, measures_of
+from steelyard.excitation.fourier_design import design_fourier
+from steelyard.excitation.limits import MotionLimits, motion_limits
+from steelyard.excitation.motion_factors import model_motion, motion_factors
+from steelyard.excitation.polynomial_designs import (
+    design_points_motion,
+    design_postures,
+    design_via_points,
+)
+from steelyard.excitation.predicted import predicted_precision
+from steelyard.excitation.proven_core import DesignedCore
+from steelyard.excitation.search import Progress
+from steelyard.excitation.torque_noise import TorqueNoise
+from steelyard.findings import Finding
+from steelyard.model.model import Model
+
+Array = NDArray[np.float64]
+Design = Callable[[DesignTask, Callable[[Progress], None] | None], DesignedCore]
+
+DESIGNS: Mapping[str, Design] = {
+    "fourier": design_fourier,
+    "points": design_points_motion,
+    "via": design_via_points,
+    "postures": design_postures,
+}
+"""How each basis is designed."""
+
+
+def design_motion(
+    model: Model,
+    limits: MotionLimits | None = None,
+    settings: DesignSettings | None = None,
+    *,
+    theta: ArrayLike | None = None,
+    noise: TorqueNoise | None = None,
+    start: ArrayLike | None = None,
+    end: ArrayLike | None = None,
+    still: Mapping[str, float] | None = None,
+    collision: CollisionModel | None = None,
+    known: ArrayLike | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> DesignedMotion:
+    """A motion that excites the parameters of a model within limits, proven and ready to run.
+
+    limits : by default those of the robot's file. For theta, noise, start, end, still,
+    collision and known see `steelyard.excitation.design_task.DesignTask`.
+    """
+    settings = DesignSettings() if settings is None else settings
+    task = DesignTask(
+        model,
+        motion_limits(model.robot) if limits is None else limits,
+        settings,
+        theta=None if theta is None else np.asarray(theta, dtype=float),
+        noise=noise,
+        start=None if start is None else np.asarray(start, dtype=float),
+        end=None if end is None else np.asarray(end, dtype=float),
+        still={} if still is None else dict(still),
+        collision=collision,
+        known=None if known is None else np.asarray(known, dtype=float),
+    )
+    found = DESIGNS[settings.basis](task, progress)
+    factors = motion_factors(
+        model, model_motion(model, found.core, rate_hz=settings.samples / found.core.duration_s)
+    )
+    return DesignedMotion(
+        trajectory=found.run,
+        core=found.core,
+        periods=settings.periods,
+        limits=task.limits,
+        extremes=found.verified.extremes,
+        criterion=found.criterion,
+        value=found.value,
+        start_value=found.start_value,
+        measures=measures_of(factors),
+        predicted=predicted_precision(
+            model,
+            found.run,
+            task.torque_noise,
+            rate_hz=settings.rate_hz,
+            reference=task.reference,
+            known=task.known,
+        ),
+        torque=found.verified.torque,
+        clearance=found.verified.clearance,
+        settings=settings,
+        seconds=found.seconds,
+        evaluations=found.evaluations,
+        findings=design_findings(task, found),
+    )
+
+
+def design_findings(task: DesignTask, found: DesignedCore) -> tuple[Finding, ...]:
+    """What a user should know about a design."""
+    findings = []
+    assumed = task.limits.assumed
+    if assumed:
+        findings.append(
+            Finding(
+                "info",
+                "acceleration-limits-assumed",
+                "no acceleration limit is stated for "
+                + ", ".join(f"'{name}'" for name in assumed)
+                + ": full speed in half a second was assumed; give limits with --acceleration",
+            )
+        )
+    if not found.whole:
+        findings.append(
+            Finding(
+                "warning",
+                "first-round-cut",
+                "the time budget ended before the first round of the search was complete: the "
+                "motion depends on the speed of this machine; give more time, with --budget",
+            )
+        )
+    notes = () if task.collision is None else task.collision.findings
+    return (*findings, *notes)

@@ -1,0 +1,58 @@
+"""What a user chooses about the design of a motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from steelyard.errors import SignalError, listed, shown
+
+Basis = Literal["fourier", "points", "via", "postures"]
+BASES: tuple[Basis, ...] = get_args(Basis)
+
+
+@dataclass(frozen=True)
+class DesignSettings:
+    """Settings of a design; all have defaults.
+
+    basis : "fourier", a sum of sines; "points", optimum points joined by fifth-order polynomials;
+        "via", via points with trapezoidal acceleration; "postures", static postures.
+    period_s : of the sum of sines, or duration of another motion. periods : how often it is run.
+    harmonics : sines for each joint. criterion : by its name in the registry.
+    seed : of the random starts. budget_s : time (s) for the optimisation. rounds : of the search,
+        after which it ends if the time has not; None for as many as the time allows.
+    samples : per period, for the criterion. rate_hz : of the log, for the predicted precision, and
+        of the points that are sent. threads : None for all that the machine offers.
+    """
+
+    basis: Basis = "fourier"
+    period_s: float = 20.0
+    periods: int = 1
+    harmonics: int = 5
+    criterion: str = "d-optimal"
+    seed: int = 0
+    budget_s: float = 30.0
+    rounds: int | None = None
+    samples: int = 400
+    rate_hz: float = 1000.0
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.basis not in BASES:
+            raise SignalError(f"there is no basis {shown(self.basis)}; there are {listed(BASES)}")
+        for name in ("period_s", "budget_s", "rate_hz"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value > 0.0):
+                raise SignalError(f"{name} is {value}; it must be positive")
+        for name in ("periods", "harmonics", "samples"):
+            value = getattr(self, name)
+            if value < 1:
+                raise SignalError(f"{name} is {value}; it must be at least 1")
+        if self.seed < 0:
+            raise SignalError(f"seed is {self.seed}; it must not be negative")
+        if self.rounds is not None and self.rounds < 1:
+            raise SignalError(f"rounds is {self.rounds}; at least one is needed")
+        if self.threads is not None and self.threads < 1:
+            raise SignalError(f"threads is {self.threads}; at least one is needed")

@@ -1,0 +1,183 @@
+"""An exciting sum of sines: search, and search again where a proof fails."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import CollisionError, SignalError
+from steelyard.excitation._objective import Safety
+from steelyard.excitation._poses import allowed_poses
+from steelyard.excitation.design_task import DesignTask
+from steelyard.excitation.fourier import FourierTrajectory
+from steelyard.excitation.fourier_basis import FourierBasis
+from steelyard.excitation.information import Information
+from steelyard.excitation.periodic_run import periodic_runs
+from steelyard.excitation.proven_core import DesignedCore, missed
+from steelyard.excitation.search import Progress, SearchProblem, search
+from steelyard.excitation.sequence import SequenceTrajectory
+from steelyard.excitation.trajectory import Trajectory, motion_of
+from steelyard.excitation.verified import Verified, later, verified_together, verify_run
+from steelyard.model.base_map import base_map
+from steelyard.model.kernels import torque
+
+Array = NDArray[np.float64]
+
+SMOOTH_SHARE = 0.05
+"""Width of the smoothed Coulomb friction during the search, as a share of the largest speed."""
+MOST_ATTEMPTS = 6
+LEAD_SHARES = (1.0, 0.6, 0.35, 0.2)
+"""Shares of the limits of speed and acceleration that leads are tried with."""
+LEADS_TRIED = 6
+"""Times of the motion that are tried as the beginning of the run, for each share."""
+LEAD_SAMPLES = 100
+FIRST_SHARE = 0.75
+"""Share of the time budget for the first search, if there may be others."""
+
+
+def design_fourier(
+    task: DesignTask, progress: Callable[[Progress], None] | None = None
+) -> DesignedCore:
+    """Search for the best sum of sines whose run can be proven within all limits.
+
+    Torques and distances are checked at samples during the search, and proven between them
+    afterwards, with the leads from and to rest. Where a proof fails, the search goes on with
+    limits that are tighter by what was missing.
+    """
+    settings = task.settings
+    began = time.perf_counter()
+    poses = allowed_poses(task)
+    basis = FourierBasis(task.limits, settings.period_s, settings.harmonics, task.still)
+    problem = search_problem(task, basis, poses)
+    proofs = task.collision is not None or np.isfinite(task.limits.torque).any()
+    budget = settings.budget_s * (FIRST_SHARE if proofs else 1.0)
+    first: Array | None = None
+    evaluations, share = 0, 1.0
+    refusal = ""
+    for attempt in range(1, MOST_ATTEMPTS + 1):
+        found = search(
+            problem,
+            seed=settings.seed,
+            budget_s=budget,
+            rounds=settings.rounds if attempt == 1 else 1,
+            threads=settings.threads,
+            first=first,
+            progress=progress,
+        )
+        evaluations += found.evaluations
+        x = basis.inside(share * found.x, share * (1.0 - 1e-9))
+        core = basis.trajectory(x)
+        first = found.x
+        budget = max(0.25 * settings.budget_s, 2.0)
+        alone = verify_run(task, core)
+        if not alone.holds:
+            problem, refusal = tightened(problem, alone), missed(alone)
+            continue
+        proven = _proven_run(task, core, alone)
+        if isinstance(proven, str):
+            refusal = proven
+            share *= 0.95
+            continue
+        run, verified = proven
+        return DesignedCore(
+            core=core,
+            run=run,
+            verified=verified,
+            criterion=settings.criterion,
+            value=problem.measure(x),
+            start_value=found.start_value,
+            rounds=found.rounds,
+            attempts=attempt,
+            whole=found.whole,
+            seconds=time.perf_counter() - began,
+            evaluations=evaluations,
+        )
+    raise SignalError(f"no motion was found that is proven within the limits: {refusal}")
+
+
+def _proven_run(
+    task: DesignTask, core: FourierTrajectory, alone: Verified
+) -> tuple[SequenceTrajectory, Verified] | str:
+    """A run of the motion whose leads are proven too, or what is missing."""
+    refusal = "no lead from rest keeps the limits"
+    for share in LEAD_SHARES:
+        runs = periodic_runs(
+            core,
+            task.limits,
+            periods=task.settings.periods,
+            start=task.start,
+            end=task.end,
+            lead_share=share,
+        )
+        for run in islice(runs, LEADS_TRIED):
+            if not _leads_within_samples(task, run, core):
+                refusal = "torques are above their limits on the way from or to rest"
+                continue
+            parts = _verified_parts(task, run, core, alone)
+            if not isinstance(parts, str):
+                return run, verified_together(task, run, parts)
+            refusal = f"{parts}, on the way from or to rest"
+    return refusal
+
+
+def _leads_within_samples(task: DesignTask, run: SequenceTrajectory, core: Trajectory) -> bool:
+    """Whether torques of the leads are within limits at samples, which is quick to find."""
+    for part in run.parts:
+        if part is not core and np.isfinite(task.limits.torque).any():
+            motion = motion_of(part, np.linspace(0.0, part.duration_s, LEAD_SAMPLES), "lead")
+            tau = torque(task.model, task.reference, motion.q, motion.v, motion.a)
+            if (np.abs(tau) > task.limits.torque).any():
+                return False
+    return True
+
+
+def _verified_parts(
+    task: DesignTask, run: SequenceTrajectory, core: Trajectory, alone: Verified
+) -> list[Verified] | str:
+    """What is proven about each part of a run, or what is not proven about its leads."""
+    parts = []
+    for part, begin, start in zip(run.parts, run.begins[:-1], run.starts_s, strict=True):
+        try:
+            verified = alone if part is core else verify_run(task, part)
+        except CollisionError as error:
+            return str(error)
+        if not verified.holds:
+            return missed(verified)
+        parts.append(later(verified, float(begin) - start))
+    return parts
+
+
+def search_problem(
+    task: DesignTask, basis: FourierBasis, poses: tuple[Array, ...]
+) -> SearchProblem:
+    """What is searched, with friction smoothed for gradients and as it is for the judgement."""
+    names = [task.limits.joints[j] for j in basis.moving]
+    widths = dict(zip(names, SMOOTH_SHARE * basis.largest_speed, strict=True))
+    smooth = task.model.with_widths(widths)
+    columns = list(task.excited)
+    noise = task.torque_noise.per_sample(task.settings.rate_hz)
+    scale = task.scale[columns]
+    prior = None
+    if task.known is not None:
+        # the criteria count a thousand samples per period
+        times = task.settings.period_s * task.settings.periods * task.settings.rate_hz / 1000.0
+        prior = task.known[np.ix_(columns, columns)] * (scale[:, None] * scale) / times
+    information, judge = (
+        Information(model, base_map(model), task.excited, noise, scale, prior)
+        for model in (smooth, task.model.with_widths({}))
+    )
+    clearance = 0.0 if task.collision is None else task.collision.clearance_m
+    safety = Safety(task.base.K @ task.reference, task.limits.torque, task.collision, clearance)
+    return SearchProblem(basis, information, judge, task.criterion, safety, poses)
+
+
+def tightened(problem: SearchProblem, verified: Verified) -> SearchProblem:
+    """The problem with limits that are tighter by what a proof missed."""
+    torque = 0.98 / verified.torque_use if verified.torque_use > 1.0 else 1.0
+    clearance = verified.missing_m + 0.002 if verified.missing_m > 0.0 else 0.0
+    return replace(problem, safety=problem.safety.tighter(torque, clearance))
