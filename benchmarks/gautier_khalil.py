@@ -9,7 +9,6 @@ the energy model with the 15 base columns of Table 6, not scaled. Points are des
 
 from __future__ import annotations
 
-from contender import say
 from goals import Goal
 
 NAME = "gautier-khalil"
@@ -34,29 +33,11 @@ def measure() -> dict[str, float | None]:
 
     figures = tables.table_2_random(GROUPS)
     designs = tables.designs(BUDGET_S)
-    say("r, condition (paper), S (paper), with equilibrium: condition and S, seconds")
-    for r, (design, balanced) in designs.items():
-        paper = tables.OPTIMUM.get(r, (None, None))
-        say(
-            f"{r:4d} {design.condition:8.3f} ({paper[0]}) {design.equilibrium:10.3g} ({paper[1]})  "
-            f"{balanced.condition:8.3f} {balanced.equilibrium:8.4g}  {design.seconds:.1f} s"
-        )
-        figures |= {
-            f"gk_cond_r{r}": design.condition,
-            f"gk_s_r{r}": finite(design.equilibrium),
-            f"gk_balanced_cond_r{r}": balanced.condition,
-            f"gk_balanced_s_r{r}": finite(balanced.equilibrium),
-            f"gk_seconds_r{r}": design.seconds,
-        }
-    figures["gk_seconds_largest"] = max(d.seconds for pair in designs.values() for d in pair)
+    figures |= tables.table_2_optimum(designs)
+    figures |= tables.contenders(BUDGET_S)
     for r in (30, 15):
         figures |= tables.noise_tables(r, designs[r][0], DRAWS)
         figures |= tables.sigma_tables(r, designs[r][0])
     figures |= tables.motion(BUDGET_S, ACCELERATION)
     tables.appendix()
     return figures
-
-
-def finite(value: float) -> float | None:
-    """The value, or None for an infinite one, which JSON does not have."""
-    return value if value < float("inf") else None

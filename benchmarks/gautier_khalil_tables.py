@@ -10,7 +10,12 @@ from contender import say
 
 from steelyard.excitation.extremes import check_limits
 from steelyard.excitation.perturbation import measurement_error_bound, solution_sigma
-from steelyard.excitation.point_design import PointDesign, PointSettings, design_points
+from steelyard.excitation.point_design import (
+    OPTIMISERS,
+    PointDesign,
+    PointSettings,
+    design_points,
+)
 from steelyard.excitation.point_motion import design_point_motion
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
@@ -18,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"
 from gautier_khalil_paper import (
     NOISE,
     NOISE_TABLES,
+    OPTIMUM,
     PARAMETERS,
     RANDOM,
     RANDOM_USED,
@@ -63,6 +69,53 @@ def designs(budget_s: float) -> dict[int, tuple[PointDesign, PointDesign]]:
             ),
         )
     return found
+
+
+def table_2_optimum(found: dict[int, tuple[PointDesign, PointDesign]]) -> Figures:
+    """Table 2: condition number of designed points, with their S, and the seconds they took."""
+    figures: Figures = {}
+    say(
+        "Table 2: r, condition (paper), S (paper), with S in the criterion: condition and S, seconds"
+    )
+    for r, (design, balanced) in found.items():
+        paper = OPTIMUM.get(r, (None, None))
+        say(
+            f"{r:4d} {design.condition:8.3f} ({paper[0]}) {design.equilibrium:10.3g} ({paper[1]})  "
+            f"{balanced.condition:8.3f} {balanced.equilibrium:8.4g}  {design.seconds:.1f} s"
+        )
+        figures |= {
+            f"gk_cond_r{r}": design.condition,
+            f"gk_s_r{r}": finite(design.equilibrium),
+            f"gk_balanced_cond_r{r}": balanced.condition,
+            f"gk_balanced_s_r{r}": finite(balanced.equilibrium),
+            f"gk_seconds_r{r}": design.seconds,
+        }
+    seconds = max(design.seconds for pair in found.values() for design in pair)
+    return figures | {"gk_seconds_largest": seconds}
+
+
+def finite(value: float) -> float | None:
+    """The value, or None for an infinite one, which JSON does not have."""
+    return value if np.isfinite(value) else None
+
+
+def contenders(budget_s: float) -> Figures:
+    """Section 4.3: r = 30 by the three methods and by the three measures that the paper compares,
+    with the same budget. The methods use the measure that the paper found best.
+    """
+    figures: Figures = {}
+    say("r = 30 by other methods (measure of eq 21) and measures: condition, evaluations")
+    for optimiser in OPTIMISERS[1:]:
+        settings = PointSettings(30, measure="frobenius", optimiser=optimiser, budget_s=budget_s)
+        found = design_points(model(), limits(), settings)
+        say(f"  {optimiser:12s} {found.condition:9.2f} {found.evaluations}")
+        figures[f"gk_{optimiser.replace('-', '_')}_cond_r30"] = found.condition
+    for measure in ("qr", "frobenius"):
+        settings = PointSettings(30, measure=measure, budget_s=budget_s)
+        found = design_points(model(), limits(), settings)
+        say(f"  {measure:12s} {found.condition:9.2f} {found.evaluations}")
+        figures[f"gk_{measure}_cond_r30"] = found.condition
+    return figures
 
 
 def noise_tables(r: int, design: PointDesign, draws: int) -> Figures:
