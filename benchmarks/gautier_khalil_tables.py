@@ -74,9 +74,7 @@ def designs(budget_s: float) -> dict[int, tuple[PointDesign, PointDesign]]:
 def table_2_optimum(found: dict[int, tuple[PointDesign, PointDesign]]) -> Figures:
     """Table 2: condition number of designed points, with their S, and the seconds they took."""
     figures: Figures = {}
-    say(
-        "Table 2: r, condition (paper), S (paper), with S in the criterion: condition and S, seconds"
-    )
+    say("Table 2: r, condition (paper), S (paper), with S in the criterion: both; seconds")
     for r, (design, balanced) in found.items():
         paper = OPTIMUM.get(r, (None, None))
         say(

@@ -6,9 +6,12 @@ out. Its noise draws are not known either, so sizes are compared by orders, and 
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import gautier_khalil_paper as paper
 import numpy as np
 import pytest
+from project import ROOT
 
 from steelyard.excitation.conditioning import condition_number
 from steelyard.excitation.perturbation import solution_sigma
@@ -52,6 +55,24 @@ def test_optimum_sequences_of_table_2(designs):
         assert condition_number(design.matrix) == design.condition
 
 
+def test_benchmark_runs(monkeypatch, designs, capsys):
+    """The tables of the benchmark are made, with little time, and have the figures of its goals."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    tables = import_module("gautier_khalil_tables")
+    goals = import_module("gautier_khalil").GOALS
+    figures = tables.table_2_random(1)
+    figures |= tables.table_2_optimum(tables.designs(0.02)) | tables.contenders(0.02)
+    for r, design in designs.items():
+        figures |= tables.noise_tables(r, design, 1) | tables.sigma_tables(r, design)
+        assert figures[f"gk_bounds_broken_r{r}"] == 0.0
+    tables.appendix()
+    names = {goal.figure for goal in goals}
+    assert names - set(figures) == {"gk_motion_limits_broken"}
+    printed = capsys.readouterr().err
+    for number in range(2, 13):
+        assert f"Table {number}" in printed
+
+
 @pytest.mark.parametrize("kind", ["Y", "W", "YW"])
 @pytest.mark.parametrize("r", [15, 30])
 def test_errors_stay_below_their_bounds(r, kind, designs):
@@ -60,7 +81,7 @@ def test_errors_stay_below_their_bounds(r, kind, designs):
     """
     sequences = {
         "optimum": designs[r].points,
-        "random": paper.random_sequence_like(r, paper.RANDOM_USED[r], count=60),
+        "random": paper.random_sequence_like(r, paper.RANDOM_USED[r]),
     }
     median = {}
     for k_index, k in enumerate(paper.NOISE):
@@ -89,7 +110,7 @@ def test_standard_deviations_of_the_parameters(r, designs):
     sigma = {}
     for which, points in (
         ("optimum", designs[r].points),
-        ("random", paper.random_sequence_like(r, paper.RANDOM_USED[r], count=60)),
+        ("random", paper.random_sequence_like(r, paper.RANDOM_USED[r])),
     ):
         W = paper.matrix(model, points.q, points.v)
         noise = 0.25 * paper.SIGMA_NOISE[r] * np.abs(W @ paper.X).max()

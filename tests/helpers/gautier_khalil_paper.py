@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from paper_robots import puma_arm
@@ -93,6 +94,7 @@ SIGMA = {
 SIGMA_NOISE = {30: 0.01, 15: 0.001}
 
 
+@cache
 def model() -> Model:
     """The three-joint robot of Table 1, without friction or drives."""
     return Model(puma_arm(), ())
@@ -124,7 +126,8 @@ def random_conditions(n_rows: int, count: int, seed: int) -> np.ndarray:
     )
 
 
-def random_sequence_like(n_rows: int, condition: float, count: int = 200) -> PointSequence:
+@cache
+def random_sequence_like(n_rows: int, condition: float, count: int = 60) -> PointSequence:
     """Of many random sequences, the one whose condition number is closest."""
     rng = np.random.default_rng(n_rows)
     robot_model, bounds = model(), limits()

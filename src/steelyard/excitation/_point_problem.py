@@ -125,7 +125,9 @@ def point_problem(
             f"limits are those of {listed(limits.joints)}, but the joints of robot "
             f"'{model.robot.name}' are {listed(model.robot.joint_names)}"
         )
-    model = Model(model.robot, tuple(t for t in model.terms if t.term_kind.is_inertia))
+    inertias = tuple(term for term in model.terms if term.term_kind.is_inertia)
+    # the same object where nothing is left out, so that its base map is computed once
+    model = model if inertias == model.terms else Model(model.robot, inertias)
     columns = np.array(base_map(model).independent, dtype=np.int64)
     if not len(columns):
         raise ModelError(f"robot '{model.robot.name}' has no parameters that its energy determines")
