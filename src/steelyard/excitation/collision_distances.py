@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import SignalError, listed
 from steelyard.excitation.body_poses import BodyPoses, body_poses, joints_between
-from steelyard.excitation.collision_shapes import Shape, load_coal
+from steelyard.excitation.collision_shapes import Shape
+from steelyard.excitation.mesh_points import load_coal
 from steelyard.findings import Finding
 from steelyard.model.mechanism import PRISMATIC, Mechanism
 
