@@ -126,7 +126,11 @@ def test_limits_say_which_positions_are_tried(tmp_path):
     """A pair that is close only within the limits of the motion is found with these limits; a
     robot whose file states no range has one to try.
     """
-    parts = [*CHAIN, link("plate", 0.06, (0.05, 0, 0.72)), joint("p", "base", "plate", kind="fixed")]
+    parts = [
+        *CHAIN,
+        link("plate", 0.06, (0.05, 0, 0.72)),
+        joint("p", "base", "plate", kind="fixed"),
+    ]
     text = [part.replace('lower="-2" upper="2"', 'lower="0" upper="0"') for part in parts]
     path = write(tmp_path, text)
     robot = Robot.from_urdf(path)

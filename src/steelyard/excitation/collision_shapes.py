@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import RobotError, listed, shown, shown_path
-from steelyard.excitation.mesh_points import MESH_FORMATS, mesh_points
+from steelyard.excitation.mesh_points import MESH_FORMATS, load_coal, mesh_points
 from steelyard.robot.formats.urdf_shapes import MeshReference, Primitive
 
 Array = NDArray[np.float64]
@@ -103,6 +103,28 @@ class Shape:
         if self.kind == "hull":
             return np.asarray(self.points[(directions @ self.points.T).argmax(axis=1)])
         return np.zeros_like(directions)
+
+    @cached_property
+    def geometry(self) -> Any:
+        """The solid as coal takes it; a half space needs none."""
+        coal = load_coal()
+        half = 0.5 * self.size
+        if self.kind == "box":
+            return coal.Box(*self.size)
+        if self.kind == "sphere":
+            return coal.Sphere(half[0])
+        if self.kind == "cylinder":
+            return coal.Cylinder(half[0], self.size[2])
+        points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+        for point in self.points:
+            points.append(point)
+        for triangle in self.triangles.tolist():
+            triangles.append(coal.Triangle(*triangle))
+        return coal.Convex(points, triangles)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the object of coal, which is made again where it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "geometry"}
 
 
 def _unit(vectors: Array) -> Array:

@@ -47,7 +47,7 @@ def mesh_points(path: Path, owner: str) -> Array:
         raise RobotError(f"{link}: mesh {shown_path(path)} has no points")
     if not np.isfinite(points).all():
         raise RobotError(f"{link}: mesh {shown_path(path)} has points that are not finite")
-    return np.unique(points.astype(float), axis=0)
+    return points.astype(float)
 
 
 def _stl_points(data: bytes) -> Array:
