@@ -58,7 +58,7 @@ def test_what_changed_is_told_with_meaning(capsys, tmp_path):
     assert "link 'fore': mass 1.50 -> 1.21 kg, centre of mass moved 12 mm (x 0, y 0, z 12)" in out
     assert "heaviest axis turned 4.0 deg" in out
     assert "joint 'shoulder': friction 0 -> 0.700 N m" in out
-    assert "all links together: mass 4.00 -> 3.71 kg" in out
+    assert "all links together, the base included: mass 4.00 -> 3.71 kg" in out
     code, out, _ = run(capsys, "diff", first, second, "--json")
     document = json.loads(out)
     assert code == 1

@@ -167,7 +167,7 @@ def test_export_gives_what_identify_wrote(capsys, folder):
         (out / name).unlink()
     code, text, err = run(capsys, "export", "out/result.json", "--to", "urdf")
     assert (code, err) == (0, "")
-    assert text.splitlines() == [f"wrote {Path('out') / name}" for name in names]
+    assert text.splitlines()[1:] == [f"wrote {Path('out') / name}" for name in names]
     assert [(out / name).read_bytes() for name in names] == first
     code, text, _ = run(capsys, "export", "out/result.json", "--to", "urdf", "--json")
     document = json.loads(text)
@@ -332,7 +332,7 @@ def test_an_emptied_link_behind_a_locked_joint_is_noted(capsys, folder):
     argv = ("identify", "arm.urdf", "run.csv", "--lock", "elbow=0", "-o", "locked", *QUICK)
     assert run(capsys, *argv)[0] == 0
     argv = ("export", "locked/result.json", "--to", "urdf")
-    assert "note" not in run(capsys, *argv)[1]
+    assert "emptied" not in run(capsys, *argv)[1]
     out = run(capsys, *argv, "--attached", "lump")[1]
     assert "note: link 'fore' is emptied, but joint 'elbow', which was locked, moves it" in out
 
@@ -380,3 +380,42 @@ def test_the_folder_of_identify_stands_for_its_result(capsys, folder):
     assert run(capsys, "export", "out", "--to", "csv")[0] == 0
     assert (folder / "out" / "arm.identified.csv").exists()
     assert "result.json" in refusal(capsys, folder, "export", ".", "--to", "csv")
+
+
+@pytest.mark.parametrize(
+    ("to", "words"),
+    [
+        ("urdf", "damping (viscous friction) of 2 joints, friction (Coulomb friction) of 2 joints"),
+        ("mjcf", "armature (drive inertia) of 2 joints, damping (viscous friction) of 2 joints"),
+        ("sdf", "damping (viscous friction) of 2 joints, friction (Coulomb friction) of 2 joints"),
+    ],
+)
+def test_the_command_says_what_the_file_states_of_the_joints(capsys, folder, to, words):
+    """Terms by their names in the file, counted by joint; a term of rounding size is none."""
+    code, out, _ = run(capsys, "export", "out", "--to", to, "-o", "new")
+    assert code == 0
+    assert f"note: besides inertials the file states {words}" in out
+    assert ("the JSON file beside it has all terms" in out) == (to == "urdf")
+
+    def shrink(document):
+        for entry in document["standard"]["parameters"]:
+            if entry["name"] in ("elbow.fv", "elbow.fc", "elbow.Ia"):
+                entry["value"] = 1e-17
+
+    edit_result(folder, shrink)
+    code, out, _ = run(capsys, "export", "out", "--to", to, "-o", "new")
+    assert code == 0
+    assert "damping (viscous friction) of 1 joint," in out
+
+
+def test_an_absurd_mass_in_a_result_is_refused_by_name(capsys, folder):
+    """1e300 kg is physical for a mathematician, and still no robot."""
+
+    def spoil(document):
+        (mass,) = [one for one in document["standard"]["parameters"] if one["name"] == "upper.m"]
+        mass["value"] = 1e300
+
+    edit_result(folder, spoil)
+    for to in ("urdf", "mjcf", "sdf", "yaml"):
+        line = refusal(capsys, folder, "export", "out", "--to", to, "-o", "new")
+        assert "'upper.m' is 1e+300 kg, which no robot has" in line

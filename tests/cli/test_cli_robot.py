@@ -137,3 +137,25 @@ def test_angles_and_offsets(capsys, tmp_path):
     write_csv(arm_log(Robot.from_urdf(gantry), 1), log)
     document = json.loads(run(capsys, "identify", gantry, log, *QUICK, "--json")[1])
     assert found(document, "offset-left-out")[0].startswith("the offset of z was left out")
+
+
+def test_check_takes_locked_joints(capsys, tmp_path):
+    """The same option as of identify: a note, the same verdicts, the same refusals."""
+    robot = write_arm(tmp_path)
+    _, plain, _ = run(capsys, "check", robot, "--json")
+    code, text, _ = run(capsys, "check", robot, "--lock", "elbow=0.3", "--json")
+    assert code == 0
+    (before,), (after,) = (json.loads(one)["files"] for one in (plain, text))
+    (note,) = after.pop("notes")
+    assert "elbow at 0.3" in note
+    assert before.pop("notes") == []
+    assert before == after
+    for given, words in (
+        ("knee=0", "knee"),
+        ("elbow", "must be JOINT=POSITION"),
+        ("unrecorded", "needs a log"),
+    ):
+        code, _, err = run(capsys, "check", robot, "--lock", given)
+        assert code == 2
+        assert words in err
+        assert err.count("\n") == 1

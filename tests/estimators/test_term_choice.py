@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from experiments import chain_experiment
@@ -14,11 +16,14 @@ from steelyard.estimators.term_choice import (
     compare_terms,
     term_findings,
 )
+from steelyard.knowledge.overlay.terms import terms_to_identify
+from steelyard.knowledge.overlay.toml_file import read_overlay
 from steelyard.knowledge.prior import prior_from_robot
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 from steelyard.regression.compress import compress
 from steelyard.regression.regression import Regression
+from steelyard.simulation.builtin_arm import builtin_arm
 
 
 def case_with(seed: int, kinds: tuple[str, ...]) -> tuple[Model, Regression]:
@@ -63,7 +68,7 @@ def test_stated_terms_that_the_data_contradict_are_called_so():
     (finding,) = term_findings(found)
     assert (finding.level, finding.code) == ("warning", "terms-contradicted")
     assert "viscous friction" in finding.words
-    assert "torque = 'motor' or 'link'" in finding.words
+    assert "--torque motor or --torque link" in finding.words
 
 
 def test_the_comparison_does_not_depend_on_who_solves():
@@ -87,8 +92,24 @@ def test_words_by_case():
     link = trial(("coulomb", "offset"), 1.0, stated=False, good=True)
     (finding,) = term_findings(TermComparison((full, link), link))
     assert finding.code == "terms-not-needed"
-    assert "torque = 'link'" in finding.words
-    some = trial(("viscous", "coulomb", "offset"), 1.0, stated=False, good=True)
+    assert "--torque link" in finding.words
+    assert "left out is the same." in finding.words
+    some = trial(("viscous", "coulomb", "offset"), 0.9, stated=False, good=True)
     (finding,) = term_findings(TermComparison((full, some), some))
-    assert "torque = 'link'" not in finding.words
-    assert "drive inertia" in finding.words
+    assert "--torque link" not in finding.words
+    assert "left out is 5 % smaller." in finding.words
+    assert "The result and the files made of it contain drive inertia" in finding.words
+
+
+@pytest.mark.parametrize("kept", [("viscous", "coulomb", "offset"), ("coulomb",), ()])
+def test_the_advice_to_leave_terms_out_can_be_followed(kept, tmp_path):
+    """The line that the note gives, in an overlay, makes a model with these terms alone."""
+    full = TermTrial(("drive_inertia", "viscous", "coulomb", "offset"), True, 28, 1, 0.1, True, 0.0)
+    less = TermTrial(kept, False, 7 * len(kept), 1.0, 0.1, True, 0.0)
+    (finding,) = term_findings(TermComparison((full, less), less))
+    line = re.search(r"terms = \[.*?\]", finding.words)
+    assert "--overlay FILE" in finding.words
+    (tmp_path / "terms.toml").write_text(line.group())
+    terms = terms_to_identify(builtin_arm(), read_overlay(tmp_path / "terms.toml"))
+    assert {term.kind for term in terms} == set(kept)
+    assert len(terms) == 7 * len(kept)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from steelyard.errors import SignalError
 from steelyard.excitation.extremes import check_limits
 from steelyard.excitation.fourier import FourierTrajectory, at_rest_initially
+from steelyard.excitation.leads import lead_in
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.periodic_run import periodic_run
 from steelyard.excitation.polynomial import quintic
@@ -73,17 +76,22 @@ def test_leads_keep_limits_that_the_motion_uses_up(case):
 def test_the_lead_is_the_shortest():
     """No shorter polynomial keeps the limits, by dense samples; one of them is nearly reached."""
     rng = np.random.default_rng(20)
-    u = np.linspace(0.0, 1.0, 300)
+    u = np.linspace(0.0, 1.0, 200)
     decided = set()
-    for _ in range(12):
+    for case in range(5):
         motion = some_motion(rng, 5)
         limits = limits_around(motion, 0.2, 2.0)
+        if case % 2:
+            # so that speed decides
+            limits = replace(
+                limits, acceleration=5.0 * limits.acceleration, jerk=20.0 * limits.jerk
+            )
         state = np.stack([motion.derivative([0.0], order)[0] for order in range(3)])
         rest = np.stack([rng.uniform(limits.lower, limits.upper), np.zeros(5), np.zeros(5)])
         found = shortest_moves(rest, state, limits)
         for j, (duration, use) in enumerate(zip(found.durations_s, found.uses, strict=True)):
             longest = duration if np.isfinite(duration) else 30.0
-            for shorter in np.geomspace(0.02 * longest, 0.999 * longest, 150):
+            for shorter in np.geomspace(0.05 * longest, 0.999 * longest, 60):
                 move = quintic(("j",), shorter, rest[:, j : j + 1], state[:, j : j + 1])
                 q, *rates = (move.derivative(u * shorter, order)[:, 0] for order in range(4))
                 allowed = (limits.velocity[j], limits.acceleration[j], limits.jerk[j])
@@ -140,6 +148,30 @@ def test_limits_may_be_in_another_order():
         periodic_run(motion, limits.of_joints(limits.joints[:2]))
 
 
+def test_poses_on_the_limits_are_allowed():
+    """A robot may start and end on its end stops; bounds keep the limits exactly there too."""
+    rng = np.random.default_rng(24)
+    for _ in range(2):
+        motion = some_motion(rng, 4)
+        limits = limits_around(motion, 0.01)
+        run = periodic_run(motion, limits, start=limits.lower, end=limits.upper)
+        assert all(check.holds for check in check_limits(run.extremes(), limits))
+        ends = run.derivative([0.0, run.duration_s], 0)
+        np.testing.assert_allclose(ends, [limits.lower, limits.upper], atol=1e-7)
+
+
+def test_a_state_that_no_lead_reaches_is_named():
+    """A joint that moves on without an end cannot be stopped within a narrow range."""
+    state = np.array([[0.0], [1.0], [0.0]])
+    one = np.ones(1)
+    limits = MotionLimits(("knee",), -0.01 * one, 0.01 * one, 2.0 * one, one, one * np.inf, one)
+    refused = lead_in(state, None, limits)
+    assert refused.joint == "knee"
+    assert refused.share > 1.0
+    wide = MotionLimits(("knee",), -3.0 * one, 3.0 * one, 2.0 * one, one, one * np.inf, one)
+    assert lead_in(state, None, wide).extremes().acceleration[0] <= 1.0
+
+
 def test_refusals():
     """A pose outside the limits, a motion outside the limits and no period are refused by name."""
     motion = some_motion(np.random.default_rng(23), 3)
@@ -162,5 +194,7 @@ def test_refusals():
         limits.jerk,
         limits.torque,
     )
-    with pytest.raises(SignalError, match=r"no lead-.*'joint_2' needs .* % of its velocity limit"):
+    with pytest.raises(
+        SignalError, match=r"needs 9.524e\+04 % of the velocity limit of joint 'joint_2'"
+    ):
         periodic_run(motion, slow)

@@ -52,7 +52,7 @@ def by_roots(pieces: PolynomialTrajectory, joint: int, order: int) -> tuple[floa
 def test_bounds_agree_with_roots(degree):
     """Bounds on random polynomials are not below, and hardly above, the values at the roots."""
     rng = np.random.default_rng(degree)
-    for _ in range(6):
+    for _ in range(4):
         pieces = random_pieces(rng, degree)
         for order in range(4):
             unit = pieces._unit_pieces(order)
@@ -118,7 +118,7 @@ def test_a_peak_between_all_easy_places_is_bounded():
 def test_extremes_against_dense_samples():
     """No sample at 5,000 times per piece is outside the bounds, which are reached within 1e-6."""
     rng = np.random.default_rng(3)
-    for _ in range(15):
+    for _ in range(8):
         pieces = smooth_pieces(rng)
         found = pieces.extremes()
         # up to the end of each piece from the left too, where the jerk jumps

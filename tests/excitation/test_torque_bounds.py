@@ -10,12 +10,13 @@ from oracles import pinocchio_torque
 from robot_files import example_urdfs
 
 from steelyard.errors import ModelError, SignalError
+from steelyard.excitation.enclosed_torque import EnclosedMotion, enclosed_torque
 from steelyard.excitation.extremes import Extremes
 from steelyard.excitation.fourier import FourierTrajectory, multisine
+from steelyard.excitation.time_enclosure import Enclosure
 from steelyard.excitation.torque_bounds import torque_bounds
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
-from steelyard.model.term_kinds import TERM_KINDS, term_kind
 from steelyard.model.terms import coupled_terms, default_terms
 from steelyard.robot.formats.dh import read_dh
 from steelyard.robot.robot import Robot
@@ -82,6 +83,25 @@ def test_pinocchio_is_never_above_the_bound():
         np.testing.assert_allclose(found.sampled, dense, rtol=1e-3)
         shares.append(found.bound / np.maximum(dense, held))
     assert np.concatenate(shares).max() < 1.01
+
+
+def test_intervals_without_length_are_pinocchios_torque():
+    """At single moments the enclosed torque is Pinocchio's, up to rounding, on random trees."""
+    pytest.importorskip("pinocchio")
+    rng = np.random.default_rng(8)
+    for case in range(12):
+        robot = random_robot(rng, 5, prismatic=0.5, mimic=0.2 * (case % 2))
+        model = Model(robot, ())
+        states = rng.normal(size=(3, 4, model.nv))
+        half = np.zeros(4)
+        parts = [
+            tuple(Enclosure(x, np.zeros(4), np.zeros(4), half) for x in state.T) for state in states
+        ]
+        found = enclosed_torque(model, model.prior_theta(), EnclosedMotion(*parts))
+        truth = pinocchio_torque(robot, *states)
+        value = np.column_stack([joint.value for joint in found])
+        np.testing.assert_allclose(value, truth, rtol=1e-9, atol=1e-9)
+        assert max(joint.rest.max() for joint in found) < 1e-9 * np.abs(truth).max()
 
 
 def test_seven_joint_arm_without_halving():
@@ -168,31 +188,6 @@ def test_an_acceleration_that_jumps_is_bounded():
     found = torque_bounds(model, theta, jumping)
     assert (found.bound >= most).all()
     assert (found.bound <= 3.0 * most).all()
-
-
-def test_curves_contain_their_law():
-    """The law of every kind of friction is within its bounds on random intervals of speed, and
-    touches both where the interval is more than a point.
-    """
-    rng = np.random.default_rng(5)
-    for kind in TERM_KINDS:
-        assert (kind.curve_between is not None) == (kind.response == "curve")
-        if kind.is_inertia:
-            continue
-        for width in (0.0, 0.2) if kind.jumps_at_zero_speed else (0.0,):
-            low = rng.normal(scale=0.5, size=200)
-            high = low + rng.random(200)
-            least, most = kind.law_between(low, high, width)
-            inside = [
-                kind.law_at_speed(low + share * (high - low), width)
-                for share in np.linspace(0, 1, 21)
-            ]
-            assert (least <= np.min(inside, axis=0)).all()
-            assert (np.max(inside, axis=0) <= most).all()
-            np.testing.assert_allclose(np.min(inside, axis=0), least, atol=1e-12)
-            np.testing.assert_allclose(np.max(inside, axis=0), most, atol=1e-12)
-    zero = np.zeros(1)
-    assert term_kind("coulomb").law_between(zero, zero) == (-1.0, 1.0)
 
 
 def test_wrong_arguments_are_named():

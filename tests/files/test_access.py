@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard._files.access import made_folder, whole_file, write_files
+from steelyard._files.access import made_folder, whole_file, write_files, write_text
 from steelyard.errors import ResultError
 
 
@@ -72,3 +72,14 @@ def test_a_file_is_no_folder_to_write_to(tmp_path):
         with pytest.raises(ResultError, match="folder"):
             made_folder(tmp_path / name, ResultError)
     assert made_folder(tmp_path / "a" / "b", ResultError).is_dir()
+
+
+@pytest.mark.parametrize("name", ["a\ud800.png", "a\udfff"])
+@pytest.mark.parametrize("inside", [False, True])
+def test_names_that_no_file_can_have_are_refused(name, inside, tmp_path):
+    """Half of a surrogate pair, in the name or in that of a folder: one line, nothing written."""
+    path = tmp_path / name / "file.txt" if inside else tmp_path / name
+    with pytest.raises(ResultError, match=r"no file name can contain \\ud") as refused:
+        write_text(path, "x", ResultError)
+    assert str(refused.value).isprintable()
+    assert list(tmp_path.iterdir()) == []

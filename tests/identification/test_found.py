@@ -101,7 +101,7 @@ def test_repr_is_short_and_tells_the_most(found, plain):
     standard = found.estimate.standard
     assert standard is not None
     mass = sum(standard.theta[k] for k in found.model.first_column_of_body)
-    assert f"{mass:.4g} kg in all moving links; robot file: 4 kg" in text
+    assert f"{mass:.4g} kg in all moving links, without the base; robot file: 4 kg" in text
     assert ".to_urdf('identified.urdf')" in text
     assert "on the data that was used" in repr(plain)
     assert "to_urdf" not in repr(plain)
@@ -341,6 +341,11 @@ def test_the_figure_shows_everything_and_cuts_nothing_off(found, plain, tmp_path
         assert path.read_bytes().startswith(start)
     with pytest.raises(ResultError, match=r"found.bmp': a figure is saved as png, svg, pdf"):
         found.plot(tmp_path / "found.bmp")
+
+
+def test_the_title_of_the_figure(found):
+    """Robot, name of the log and what it was used for; a nameless table is called log, once."""
+    assert found.plot().subfigs[0].get_suptitle() == "Torques of small arm: test (held out)"
 
 
 def test_a_figure_of_strange_names(found, tmp_path):

@@ -94,9 +94,9 @@ def test_without_held_out_logs_the_report_shows_the_first_run(folder, monkeypatc
     """It is prepared once, with all of its torques; predictions are blank in the dead band."""
     prepared = []
 
-    def counted(log, *how):
+    def counted(log, *how, **more):
         prepared.append(log.name)
-        return prepare(log, *how)
+        return prepare(log, *how, **more)
 
     monkeypatch.setattr(runs, "prepare", counted)
     robot, train, test = from_files(folder)

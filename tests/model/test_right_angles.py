@@ -15,7 +15,7 @@ from steelyard.knowledge.overlay.read_robot import read_robot
 from steelyard.model.base_map import base_map, sampled_regressor, unit_columns
 from steelyard.model.model import Model
 from steelyard.model.right_angles import with_right_angles
-from steelyard.robot.file_changes import change_findings
+from steelyard.robot.file_changes import brief_change_findings, change_findings
 from steelyard.robot.right_angles import EXACT, NEAR, rounded_angles, turn_joints
 from steelyard.robot.robot import Robot
 from steelyard.robot.rotations import rotation_rpy, rpy_of
@@ -203,3 +203,39 @@ def test_identify_turns_unless_told_otherwise():
     assert "right-angles" in [f.code for f in found.findings]
     assert "right-angles" not in [f.code for f in kept.findings]
     assert [joint.joint for joint in found.model.robot.turned] == ["j2", "j3"]
+
+
+def test_only_the_identification_lists_every_angle(tmp_path):
+    """Summary, report, validation and export count the joints; the report has the list folded."""
+    from small_arm import arm_log
+
+    from steelyard import read_result, validate_result, write_outputs
+    from steelyard.export.identified_robot import identified_robot
+    from steelyard.export.mjcf_text import mjcf_text_notes
+
+    robot = Robot.from_urdf_text(chain([(0, 0, 0), (1.5708, 0, 0), (-1.5708, 0, 0)], repr))
+    log = arm_log(robot, 2)
+    found = identify(robot, log, method="ols")
+    full = "j2 roll 1.5708 to 1.570796327"
+    brief = "angles of 2 joints, which the robot file rounds, are read as right angles"
+    (note,) = [f.words for f in found.findings if f.code == "right-angles"]
+    assert full in note
+    text = " ".join(found.summary().split())
+    assert brief in text
+    assert full not in text
+    files = write_outputs(found, tmp_path)
+    page = files["report"].read_text("utf-8")
+    assert f"A{brief[1:]}" in page
+    folded = page.split("<details>", 1)
+    assert full not in folded[0]
+    assert full in folded[1].split("</details>")[0]
+    held_out = validate_result(robot, read_result(files["result"]), arm_log(robot, 3))
+    exported = identified_robot(found.model, found.model.prior_theta())
+    for findings in (
+        held_out.findings,
+        mjcf_text_notes(exported),
+        brief_change_findings(exported.robot),
+    ):
+        (words,) = [f.words for f in findings if f.code == "right-angles"]
+        assert words.startswith(brief)
+        assert full not in words

@@ -128,3 +128,28 @@ def test_chunks_do_not_change_the_last_digit():
     for n in (1, 3, 7):
         parts = [model.term_arrays.values(v[k : k + n], a[k : k + n]) for k in range(0, 40, n)]
         assert np.array_equal(whole, np.hstack(parts))
+
+
+def test_curves_contain_their_law():
+    """The law of every kind of friction is within its bounds on random intervals of speed, and
+    touches both where the interval is more than a point.
+    """
+    rng = np.random.default_rng(5)
+    for kind in TERM_KINDS:
+        assert (kind.curve_between is not None) == (kind.response == "curve")
+        if kind.is_inertia:
+            continue
+        for width in (0.0, 0.2) if kind.jumps_at_zero_speed else (0.0,):
+            low = rng.normal(scale=0.5, size=200)
+            high = low + rng.random(200)
+            least, most = kind.law_between(low, high, width)
+            inside = [
+                kind.law_at_speed(low + share * (high - low), width)
+                for share in np.linspace(0, 1, 21)
+            ]
+            assert (least <= np.min(inside, axis=0)).all()
+            assert (np.max(inside, axis=0) <= most).all()
+            np.testing.assert_allclose(np.min(inside, axis=0), least, atol=1e-12)
+            np.testing.assert_allclose(np.max(inside, axis=0), most, atol=1e-12)
+    zero = np.zeros(1)
+    assert term_kind("coulomb").law_between(zero, zero) == (-1.0, 1.0)

@@ -60,6 +60,22 @@ def test_credible_ranges_are_labelled_with_their_assumption() -> None:
     assert "redible" not in text("keep", "feasible")
 
 
+def test_tables_of_masses_say_what_the_prior_does_and_what_wide_ranges_mean() -> None:
+    """In report, summary and notebook; without a prior nothing is said about one."""
+    with_prior, without = found("lump"), found("lump", "feasible")
+    best = with_prior.estimate.measurement_advice.words
+    for shown in (
+        text("lump"),
+        " ".join(with_prior.summary().split()),
+        unescape(with_prior._repr_html_()),
+    ):
+        assert "The prior spreads each change over the links" in shown
+        assert "Wide ranges of masses do not affect predicted torques" in shown
+        assert f"To narrow them, {best}." in shown
+    assert "spreads each change" not in text("lump", "feasible")
+    assert "spreads each change" not in without.summary()
+
+
 def test_what_to_measure_is_a_short_table() -> None:
     """Measurement, range of its own mass before and after, and what is left of all."""
     page, advice = text("lump"), found("lump").estimate.measurement_advice
@@ -80,7 +96,8 @@ def test_the_terminal_shows_the_same(capsys: pytest.CaptureFixture[str]) -> None
     show_measurements(output, found("lump"))
     shown = " ".join(capsys.readouterr().out.split())
     assert "Bodies of several links (--attached keep): body 'fore': 'hand', 'finger' keep" in shown
-    assert "What to measure" in shown
+    assert "What to measure: torques leave the masses of" in shown
+    assert "Wide ranges of masses do not affect predicted torques" in shown
     # a narrow terminal breaks the words of a cell over lines
     assert "links together (--total-mass)" in shown
 

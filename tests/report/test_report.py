@@ -23,6 +23,7 @@ from steelyard.model.model import Model
 from steelyard.report._figures import LONGEST_SHOWN_S, MOST_POINTS, shown_rows
 from steelyard.report.content import (
     FOREST_WIDTH,
+    STRENGTH_SIGNS,
     JointError,
     Reference,
     Report,
@@ -140,9 +141,13 @@ def test_every_section_is_there(page):
 
 def test_the_three_held_out_errors_are_shown(page):
     """Of the estimate and of the baseline: near standstill left out, all samples, unfiltered."""
-    for errors in (("1.23%", "2.34%", "3.45%"), ("45.60%", "46.70%", "47.80%")):
-        words = "{} outside the dead band, {} on all samples, {} on all with unfiltered torque"
-        assert words.format(*errors) in page.text
+    assert "robot file, no friction" in page.text
+    for row in (
+        "outside the dead band 1.23 % 45.6 %",
+        "on all samples 2.34 % 46.7 %",
+        "on all with unfiltered torque 3.45 % 47.8 %",
+    ):
+        assert row in page.text
 
 
 def test_findings_are_shown_in_full(report):
@@ -394,3 +399,48 @@ def test_long_runs_are_cut_and_thinned():
     shown = long[shown_rows(long)]
     assert shown[-1] - shown[0] <= LONGEST_SHOWN_S
     assert MOST_POINTS / 2 < len(shown) <= 2 * MOST_POINTS
+
+
+def test_strengths_differ_in_shape_and_in_brightness_or_hue(html):
+    """Each strength has a sign of its own, and colours that are told apart without red and green.
+
+    Full protanopia and deuteranopia as by Viénot, Brettel and Mollon (1999), in linear light.
+    """
+    signs = [STRENGTH_SIGNS[name] for name in ("well", "roughly", "barely", "prior")]
+    assert len(set(signs)) == 4
+    legend = html.split('<section id="parameters">')[1].split("</div>")[0]
+    assert re.findall(r'<span class="t-\w+">(.)</span>', legend) == signs
+    style = html.split("</style>")[0]
+    shown = dict(re.findall(r"--(roughly|prior|predicted): (#\w{6});", style.split("@media")[0]))
+    codes = [int(shown["roughly"][k : k + 2], 16) for k in (1, 3, 5)]
+    others = [int(shown["prior"][k : k + 2], 16) for k in (1, 3, 5)]
+    linear = (np.array([codes, others]) / 255.0) ** 2.2
+    protan = np.array([[0.1124, 0.8876, 0.0], [0.1124, 0.8876, 0.0], [0.004, -0.004, 1.0]])
+    deutan = np.array([[0.2928, 0.7072, 0.0], [0.2928, 0.7072, 0.0], [-0.0223, 0.0223, 1.0]])
+    for seen in (np.eye(3), protan, deutan):
+        first, second = linear @ seen.T
+        assert np.linalg.norm(first - second) > 0.3
+
+
+def test_options_of_the_table_of_measurements_are_not_broken(html):
+    """On a narrow screen a line ends before an option, not after its hyphens."""
+    table = html.split("<h3>What to measure</h3>")[1].split("</table>")[0]
+    assert re.findall(r'<span class="nowrap">\((.*?)\)</span>', table)
+    assert "(--" not in re.sub(r'<span class="nowrap">.*?</span>', "", table)
+
+
+def test_torques_left_out_by_the_dead_band_are_listed_once(report):
+    """The row of missing torques has only those that the log does not have."""
+    (run,) = report.estimate.runs
+    channels = list(run.torque_samples_missing)
+    band = replace(run.dead_band, asked="tenth", samples={channels[0]: 30, channels[1]: 40})
+    for missing, words in (
+        ((30, 40), "none besides those left out above"),
+        ((30, 47), f"{channels[1]} 7"),
+    ):
+        given = replace(
+            run,
+            dead_band=band,
+            torque_samples_missing=dict(zip(channels, missing, strict=True)),
+        )
+        assert dict(processing_rows(given))["missing torques"] == words

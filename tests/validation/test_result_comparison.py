@@ -87,7 +87,7 @@ def test_two_logs_of_one_robot_agree(results):
     """Logs of one robot give results that agree, with sigmas as computed by hand."""
     found = compare_results(results.entropic, results.repeated)
     assert found.agreement.holds, found.agreement.words
-    assert "the results agree within their intervals" in found.agreement.words
+    assert "the results agree: the differences" in found.agreement.words
     assert found.shared_logs == 0
     assert {pair.what for pair in found.settings} >= {"logs"}
     documents = [result.document["estimate"] for result in (results.entropic, results.repeated)]
@@ -188,7 +188,7 @@ def test_verdicts_are_right_as_often_as_they_say(tmp_path):
     verdicts = [compare_results(result, other).agreement for result in stored[1:]]
     assert not any(found.holds for found in verdicts)
     assert all(entry["name"] in found.outside for found in verdicts)
-    assert all("differ by more than their intervals allow" in found.words for found in verdicts)
+    assert all("differ by more than chance explains" in found.words for found in verdicts)
 
 
 def parameter(value: float, sigma: float, **changes: object) -> ParameterEstimate:
@@ -218,6 +218,21 @@ def test_parameters_without_interval_are_not_counted(kind):
     assert (pair.sigmas, pair.within) == (None, None)
     assert agreement([pair], 0.95).holds is None
     assert "nothing can be said" in agreement([pair], 0.95).words
+
+
+def test_the_verdict_in_words():
+    """One of ten is 1.2 times its ± apart: by chance. Two times and more: they differ."""
+    alike = [base_pair(parameter(1.0, 0.3), parameter(1.0, 0.4)) for _ in range(9)]
+    pairs = [replace(pair, name=f"b{k}.m") for k, pair in enumerate(alike)]
+    for apart, verdict in ((1.2, "the results agree: the diff"), (2.5, "the results differ by m")):
+        odd = base_pair(parameter(1.0, 0.3), parameter(1.0 + apart, 0.4))
+        words = agreement([*pairs, odd], 0.95).words
+        assert words.startswith(verdict)
+        assert f"The largest of 10 differences, of a.m, is {apart:.2g} times the ± of both" in words
+        # Bonferroni: the 0.05 % quantile of both tails, 3.29 sigma, over 1.96 sigma
+        assert "by chance the largest of so many can be 1.7 times it" in words
+        assert words.endswith("1 differs by more than that ±, which about 0.5 of 10 do by chance")
+    assert "by more than that ±" not in agreement(pairs, 0.95).words
 
 
 def test_exact_parameters():

@@ -113,7 +113,12 @@ def _refuse_special(path: Path, error: type[SteelyardError]) -> None:
     where = shown_path(path)
     if "\0" in str(path):
         raise error(f"{where}: cannot be written (a file name must not contain a zero byte)")
-    if len(os.fsencode(path.name)) > LONGEST_NAME:
+    try:
+        name = os.path.basename(os.fsencode(path))
+    except UnicodeEncodeError as failure:
+        wrong = repr(failure.object[failure.start])[1:-1]
+        raise error(f"{where}: cannot be written (no file name can contain {wrong})") from None
+    if len(name) > LONGEST_NAME:
         raise error(f"{where}: cannot be written (the name is longer than {LONGEST_NAME} bytes)")
     if path.is_dir():
         raise error(f"{where}: cannot be written (it is a folder)")

@@ -9,8 +9,10 @@ from typing import Any
 
 from steelyard.cli.fix import fix, refuse_fix
 from steelyard.cli.output import Output, one_line
-from steelyard.errors import SteelyardError
+from steelyard.cli.robot import NO_LOG, UNRECORDED, add_lock_argument, locked_positions
+from steelyard.errors import RobotError, SteelyardError
 from steelyard.knowledge.overlay.read_robot import read_robot
+from steelyard.robot.file_changes import change_findings
 from steelyard.robot.physical_links import LinkVerdict, check_links
 
 NAME = "check"
@@ -41,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also list links without mass or inertial, and each number that --fix changes",
     )
+    add_lock_argument(parser)
     parser.add_argument(
         "--fix",
         metavar="OUT",
@@ -57,20 +60,26 @@ def run(arguments: argparse.Namespace) -> int:
     output = Output(arguments.json)
     if arguments.fix is not None:
         refuse_fix(arguments.files, arguments.fix)
+    if UNRECORDED in arguments.lock:
+        raise RobotError(NO_LOG)
+    positions = locked_positions(arguments.lock)
     documents: list[dict[str, Any]] = []
     for path in arguments.files:
         try:
             # neither mimic joints, which some files state wrongly, nor angles matter here
             robot = read_robot(path, mimics=False, keep_angles=True)
+            # it changes no link: a name or position that is wrong is refused as elsewhere
+            robot = robot.lock(positions) if positions else robot
         except SteelyardError as error:
             print(f"steelyard: error: {one_line(str(error))}", file=sys.stderr)
             documents.append({"path": path, "error": str(error)})
             continue
         verdicts = check_links(robot)
+        notes = (*robot.notes, *(finding.words for finding in change_findings(robot)))
         documents.append(
-            {"path": path, "robot": robot.name, "notes": list(robot.notes), **_document(verdicts)}
+            {"path": path, "robot": robot.name, "notes": list(notes), **_document(verdicts)}
         )
-        _show(output, path, verdicts, robot.notes, arguments.verbose)
+        _show(output, path, verdicts, notes, arguments.verbose)
     bad_links = sum(len(document.get("not_physical", ())) for document in documents)
     bad_files = sum(bool(document.get("not_physical")) for document in documents)
     errors = [document["error"] for document in documents if "error" in document]

@@ -97,7 +97,7 @@ def show_base(output: Output, found: ResultComparison, wide: bool) -> None:
         left=("parameter", "unit"),
     )
     if found.agreement.outside:
-        output.line("! more than the intervals allow")
+        output.line("! more than the ± of both together; a few are so by chance, see the last line")
 
 
 def show_links(output: Output, found: ResultComparison, wide: bool) -> None:

@@ -23,6 +23,7 @@ from steelyard.errors import EstimationError, ResultError
 from steelyard.estimators.estimator import DEFAULT_METHOD
 from steelyard.estimators.registry import all_estimators, estimator_named, method_names
 from steelyard.model.term_kinds import SIDES
+from steelyard.regression.equation import EQUATION_NAMES, KINDS, TORQUE
 
 if TYPE_CHECKING:
     from steelyard.knowledge.prior import Prior
@@ -48,6 +49,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="write result.json, report.html, tables, the certificate and the robot file with the "
         "identified parameters there",
+    )
+    parser.add_argument(
+        "--model",
+        choices=EQUATION_NAMES,
+        default=TORQUE.name,
+        help="what is fitted. "
+        + "; ".join(f"{name}: {kind.description}" for name, kind in KINDS.items())
+        + f" (default: {TORQUE.name})",
+    )
+    parser.add_argument(
+        "--interval-s",
+        type=float,
+        metavar="S",
+        help="length of the intervals of --model energy (default: 0.0625) or power (0.03125)",
     )
     parser.add_argument(
         "--method",
@@ -140,6 +155,8 @@ def run(arguments: argparse.Namespace) -> int:
             validate_on=read_logs(arguments.validate_on, shown, columns),
             terms=terms,
             keep_angles=True,  # turned already, unless they are to be kept
+            equation=arguments.model,
+            interval_s=arguments.interval_s,
             method=arguments.method,
             prior=checked_prior(arguments),
             gamma=gamma_from(arguments),

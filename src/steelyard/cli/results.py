@@ -11,6 +11,7 @@ from steelyard.errors import quoted_list
 from steelyard.report.measurements import measurement_rows
 from steelyard.report.numbers import percent, significant, with_half_width
 from steelyard.report.processing import covered
+from steelyard.report.standard_notes import OPEN_MASSES
 
 if TYPE_CHECKING:
     from steelyard.certificates.certificate import Certificate
@@ -86,8 +87,9 @@ def show_estimate(output: Output, found: Identification) -> None:
     for parameter in combinations:
         output.line(f"{parameter.name}:")
         output.indented(parameter.combination)
+    kind, what = estimate.equation.kind, "joint" if estimate.equation.of_joints else "equation"
     output.table(
-        ("joint", "torque values", "residual rms", "torque rms", "relative error"),
+        (what, kind.values, "residual rms", f"{kind.quantity} rms", "relative error"),
         [
             (
                 fit.name,
@@ -98,13 +100,14 @@ def show_estimate(output: Output, found: Identification) -> None:
             )
             for fit in estimate.channels
         ],
-        title="Fit of each joint (N m or N), on the data that was used",
-        left=("joint",),
+        title=f"Fit of {'each joint' if what == 'joint' else 'the ' + estimate.equation.words} "
+        f"({kind.unit}), on the data that was used",
+        left=(what,),
     )
     output.line(
         f"{estimate.method.upper()}: relative error {percent(estimate.relative_error)}"
         f"{_in_brackets(covered(estimate.runs))}, "
-        f"{estimate.n_rows} torque values in {estimate.n_blocks} time blocks; condition number "
+        f"{estimate.n_rows} {kind.values} in {estimate.n_blocks} time blocks; condition number "
         f"{significant(estimate.condition)}, {significant(estimate.condition_scaled)} with "
         f"columns scaled to unit norm; {estimate.spread.kind} intervals"
     )
@@ -145,11 +148,12 @@ def show_measurements(output: Output, found: Identification) -> None:
     output.table(
         ("measurement", "all open masses, kg", "its own mass now, kg", "after, kg"),
         [(row.what, row.left, row.before, row.after) for row in measurement_rows(advice)],
-        title="What to measure: the masses of "
-        f"{quoted_list(one.body for one in advice.ranges)} are open, by "
-        f"{significant(advice.summed_width, 3)} kg together",
+        title="What to measure: torques leave the masses of "
+        f"{quoted_list(one.body for one in advice.ranges)} open, with ranges that are "
+        f"{significant(advice.summed_width, 3)} kg wide together",
         left=("measurement",),
     )
+    output.line(OPEN_MASSES)
 
 
 def show_findings(output: Output, findings: Iterable[Finding]) -> None:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from steelyard.robot.robot import Robot
 
 UNRECORDED = "unrecorded"
+NO_LOG = (
+    "--lock unrecorded needs a log that says which joints were recorded; give --lock JOINT=POSITION"
+)
 
 
 def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,19 +32,30 @@ def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
         metavar=("X", "Y", "Z"),
         help="gravity in the frame of the root link, m/s² (default: the file's, or 0 0 -9.81)",
     )
-    parser.add_argument(
-        "--lock",
-        action="append",
-        default=[],
-        metavar="JOINT=POSITION|unrecorded",
-        help="a joint that does not move, and where (rad or m); may be repeated; unrecorded: all "
-        "joints of which the log has no column, at 0 or the middle of their limits",
+    add_lock_argument(
+        parser,
+        "JOINT=POSITION|unrecorded",
+        "; unrecorded: all joints of which the log has no column, at 0 or the middle of their "
+        "limits",
     )
     parser.add_argument(
         "--keep-angles",
         action="store_true",
         help="keep joint angles that the file rounds, such as 1.5708, as written; by default they "
         "are turned onto right angles where that removes near-dependencies",
+    )
+
+
+def add_lock_argument(
+    parser: argparse.ArgumentParser, metavar: str = "JOINT=POSITION", more: str = ""
+) -> None:
+    """Joints that do not move. more : what the help says besides."""
+    parser.add_argument(
+        "--lock",
+        action="append",
+        default=[],
+        metavar=metavar,
+        help=f"a joint that does not move, and where (rad or m); may be repeated{more}",
     )
 
 
@@ -70,10 +84,7 @@ def robot_from(
         return robot, overlay
     if UNRECORDED in arguments.lock:
         if log is None:
-            raise RobotError(
-                "--lock unrecorded needs a log that says which joints were recorded; "
-                "give --lock JOINT=POSITION"
-            )
+            raise RobotError(NO_LOG)
         robot = lock_unrecorded(robot, log)
     return robot if arguments.keep_angles else with_right_angles(robot), overlay
 

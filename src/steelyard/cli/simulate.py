@@ -12,10 +12,10 @@ from steelyard.cli.robot import add_robot_arguments, robot_from
 from steelyard.errors import LogError, ModelError
 
 if TYPE_CHECKING:
+    from steelyard.excitation.trajectory import Trajectory
     from steelyard.findings import Finding
     from steelyard.logs.log import Log
     from steelyard.model.model import Model
-    from steelyard.simulation.simulate import Trajectory
 
 NAME = "simulate"
 HELP = "simulate a robot that follows a motion, and write its log"

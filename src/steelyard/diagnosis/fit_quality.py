@@ -17,6 +17,8 @@ def poor_fit_findings(estimate: Estimate) -> tuple[Finding, ...]:
 
     A single joint is named if the estimate is worse for it than no torque at all.
     """
+    kind = estimate.equation.kind
+    of_joints = estimate.equation.of_joints
     worse = [fit for fit in estimate.channels if fit.relative_error > WORSE_THAN_NOTHING]
     joints = tuple(
         Finding(
@@ -26,7 +28,7 @@ def poor_fit_findings(estimate: Estimate) -> tuple[Finding, ...]:
             f"is {100 * fit.relative_error:.3g} % of it; check the sign and the unit of this "
             "joint's position and torque, and that its columns are not another joint's",
         )
-        for fit in worse
+        for fit in (worse if of_joints else ())
     )
     if not estimate.relative_error > POOR_FIT:
         return joints
@@ -35,7 +37,8 @@ def poor_fit_findings(estimate: Estimate) -> tuple[Finding, ...]:
         Finding(
             "warning",
             "poor-fit",
-            f"the estimate leaves {100 * estimate.relative_error:.3g} % of the torques that it was "
+            f"the estimate leaves {100 * estimate.relative_error:.3g} % of the "
+            f"{'torques' if of_joints else kind.quantity} that it was "
             "fitted to unexplained: check units, signs and the order of joints, the masses of the "
             "robot file if they are the prior, and the log for outliers",
         ),

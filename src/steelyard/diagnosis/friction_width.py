@@ -22,8 +22,11 @@ def shares_by_term(ways: Ways, way: Way) -> dict[str, float]:
     """A share for each term, by owner; the one of ``way`` for all unless several predict better.
 
     A channel's factors depend only on the widths of the terms that act on it, so those of
-    different shares can be combined channel by channel.
+    different shares can be combined channel by channel. Rows of energy or power are not of single
+    channels: all terms then have one share.
     """
+    if not ways.equation.of_joints:
+        return dict.fromkeys(ways.speeds, way.share)
     all_ways = [replace(way, share=share) for share in SHARES]
     squares = [ways.squares(one)[0] for one in all_ways]
     predicted = [

@@ -27,7 +27,8 @@ def sample_warnings(regression: Regression) -> tuple[Finding, ...]:
             Finding(
                 "warning",
                 "few-samples",
-                f"few torque values are left for the parameters of {listed(few)}: "
+                f"few {regression.equation.kind.values} are left for the parameters of "
+                f"{listed(few)}: "
                 f"{steps or 'the steps are not recorded'}; "
                 "record longer, raise --cutoff-hz (cutoff_hz), or lower --dead-band (dead_band)",
             )

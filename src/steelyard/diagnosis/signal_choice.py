@@ -37,6 +37,8 @@ from steelyard.estimators.prior_weight import SAME
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
+from steelyard.signals.cutoff import HIGHEST
+from steelyard.regression.equation import TORQUE, Equation
 from steelyard.signals.filters import settling_time_s
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.prepare import prepare
@@ -50,8 +52,6 @@ OPEN_OPTIONS = ("cutoff_hz", "torque_filter", "dead_band")
 """Options of the processing that may be left open."""
 BANDWIDTHS = 4.0
 """Cutoffs below this many bandwidths of the motion are not tried."""
-HIGHEST = 0.4
-"""Highest cutoff that is tried, as a share of the sample rate."""
 MOST_STEPS = 5
 """How often the proposed cutoff may be doubled or halved."""
 CLEARLY_BETTER = 0.98
@@ -92,6 +92,11 @@ class SignalChoice:
     trials: tuple[SignalTrial, ...] = ()
     reason: str = ""
 
+    @property
+    def cutoff_is_automatic(self) -> bool:
+        """Whether the cutoff was chosen on the log, and not given."""
+        return self.asked.cutoff_hz == "auto"
+
     def compared(self, option: str) -> bool:
         """Whether this option of the processing was left open, and chosen by comparison."""
         return self.chosen is not None and getattr(self.asked, option) == "auto"
@@ -116,8 +121,12 @@ def choose_signals(
     widths: Mapping[str, float] | Literal["auto"] = "auto",
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    equation: Equation = TORQUE,
 ) -> SignalChoice:
     """What is "auto" in ``processing`` and ``widths``, chosen on one log.
+
+    equation : what is fitted and predicted; of energy or power, only over all intervals, and with
+        one share of the speed for all widths.
 
     A dead band leaves out the torques for which the width of friction matters: with one, Coulomb
     friction keeps its sign.
@@ -144,7 +153,8 @@ def choose_signals(
     lowest, highest = _limits(record, log)
     if lowest == highest and len(filters) == 1 and not open_widths and not open_band:
         return SignalChoice(processing, usual, fixed)
-    ways = Ways(model, log, processing, lowest, speeds, None if open_widths else fixed, threads)
+    given = None if open_widths else fixed
+    ways = Ways(model, log, processing, lowest, speeds, given, threads, equation)
     try:
         search = _Search(ways, processing, usual, progress)
         return search.run(lowest, highest, filters)
@@ -252,7 +262,9 @@ class _Search:
 
     def _outside(self, way: Way) -> Array:
         if way not in self.errors:
-            squares, counts = self.ways.squares(way, outside_band=bool(self.ways.speeds))
+            # a dead band would leave out every interval in which one of the joints is slow
+            outside = bool(self.ways.speeds) and self.ways.equation.of_joints
+            squares, counts = self.ways.squares(way, outside_band=outside)
             self.errors[way] = scores(squares, counts)
         return self.errors[way]
 
@@ -296,10 +308,12 @@ class _Search:
 
     def _measured_velocity(self, way: Way) -> None:
         """Try measured velocities where there are some and they are not used."""
-        sources = {self.usual.velocity, self.usual.acceleration}
+        differentiated = (
+            self.usual.velocity == "differentiate" and self.usual.acceleration != "measured"
+        )
         signals, joints = self.ways.log.signals, self.ways.model.channels
         recorded = all((joint, "velocity") in signals for joint in joints)
-        if sources == {"differentiate"} and recorded:
+        if differentiated and recorded:
             self.score(replace(way, velocity="measured"))
 
 
@@ -318,13 +332,14 @@ def signal_findings(choice: SignalChoice) -> tuple[Finding, ...]:
             ),
         )
     worst = max(trial.score for trial in choice.trials)
+    times = float(np.sqrt(worst / chosen.score)) if chosen.score > 0.0 else np.inf
     findings = [
         Finding(
             "info",
             "signals-chosen",
-            f"{_in_words(choice, chosen.way)}: of {len(choice.trials)} ways this predicts left-out "
-            f"parts of the log best, or as well as the best (mean squared error {chosen.score:.3g} "
-            f"times that of the noise; worst way {worst:.3g})",
+            f"{_in_words(choice, chosen.way)}: of {len(choice.trials)} ways to prepare the first "
+            "log this predicts parts of it that were left out best, or as well as the best (with "
+            f"the worst way the error there is {times:.3g} times as large)",
         )
     ]
     measured = [t.score for t in choice.trials if t.way.velocity != chosen.way.velocity]

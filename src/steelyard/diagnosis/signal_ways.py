@@ -22,6 +22,7 @@ from steelyard.logs.log import Log
 from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
 from steelyard.regression.compress import block_length, compress
+from steelyard.regression.equation import TORQUE, Equation
 from steelyard.regression.regression import Regression
 from steelyard.signals.filters import settling_time_s
 from steelyard.signals.prepare import prepare
@@ -54,7 +55,7 @@ class Ways:
 
     lowest_hz : the lowest cutoff of any way. speeds : rms speed (rad/s or m/s) of each Coulomb
     term, by owner. fixed : widths (rad/s or m/s) by owner where they are given; shares then have
-    no effect.
+    no effect. equation : what is fitted and predicted.
     """
 
     def __init__(
@@ -66,16 +67,18 @@ class Ways:
         speeds: Mapping[str, float],
         fixed: Mapping[str, float] | None = None,
         threads: int = 1,
+        equation: Equation = TORQUE,
     ) -> None:
         self.model, self.log, self.speeds, self.fixed = model, log, speeds, fixed
-        self.threads = threads
+        self.threads, self.equation = threads, equation
         # all ways on the same samples: the ends are cut as the lowest cutoff needs it
         settling = 0.0
         if lowest_hz is not None:
             settling = settling_time_s(lowest_hz, processing.filter_order)
         trim = (settling, settling) if processing.trim_s == "auto" else processing.trim_s
         self.processing = replace(processing, trim_s=trim)
-        self.block_s = block_length(log.duration_s, 0.0 if lowest_hz is None else 1.5 / lowest_hz)
+        correlation_s = 0.0 if lowest_hz is None else 1.5 / lowest_hz
+        self.block_s = block_length(log.duration_s, max(correlation_s, equation.correlation_s))
         self.thinning = max(1, len(log) // MOST_SAMPLES)
         self.base = base_map(model)
         self.pull = pull_rows(model, self.base.K)
@@ -123,4 +126,5 @@ class Ways:
             base=replace(self.base, model_hash=model.hash),
             block_s=self.block_s,
             threads=self.threads,
+            equation=self.equation,
         )

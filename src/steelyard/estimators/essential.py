@@ -114,8 +114,9 @@ def essential_path(
         raise EstimationError(
             "an essential reduction would remove all parameters: a model without parameters fits "
             f"the torques not significantly worse (p = {p_of_none:.2g}, not below "
-            f"{significance:g}; {regression.n_rows} torque values are worth {effective:.0f} "
-            "independent ones); check that torques and positions belong together, or record more"
+            f"{significance:g}; {regression.n_rows} {regression.equation.kind.values} "
+            f"are worth {effective:.0f} independent ones); check that torques and positions belong "
+            "together, or record more"
         )
     while True:
         # the noise level is a common factor: use that of the full fit throughout

@@ -19,6 +19,7 @@ from steelyard.estimators.estimate_record import (
 from steelyard.estimators.measurement_advice import MeasurementAdvice
 from steelyard.findings import Finding
 from steelyard.model.base_map import BaseMap, Fate
+from steelyard.regression.equation import TORQUE, Equation
 from steelyard.signals.run_record import RunRecord, content_hashes
 
 Array = NDArray[np.float64]
@@ -212,6 +213,8 @@ class Estimate:
         not from a prior, NaN for those without a prior; None if the method has no prior.
     measurement_advice : which measurement would close most of the open masses; None if none is
         open, or ranges were not computed.
+    equation : what was fitted. Of energy or power, ``channels`` has a single entry in J or W, and
+        ``relative_error`` is that of energy or power.
     """
 
     method: str
@@ -234,12 +237,14 @@ class Estimate:
     held: tuple[int, ...] = ()
     data_share: Array | None = None
     measurement_advice: MeasurementAdvice | None = None
+    equation: Equation = TORQUE
 
     def __repr__(self) -> str:
         also = "" if self.standard is None else f" and {len(self.standard.theta)} standard"
         return (
             f"<Estimate by '{self.method}': {len(self.beta)} base{also} parameters "
-            f"from {self.n_rows} torque values, relative error {self.relative_error:.2%}>"
+            f"from {self.n_rows} {self.equation.kind.values}, "
+            f"relative error {self.relative_error:.2%}>"
         )
 
     @property

@@ -80,6 +80,7 @@ def with_intervals(
         n_blocks=len(regression.keys),
         findings=tuple(findings),
         runs=regression.runs,
+        equation=regression.equation,
         standard=Standard(
             fit.theta,
             fit.active(),

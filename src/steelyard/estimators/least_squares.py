@@ -39,9 +39,10 @@ def wls(regression: Regression) -> Estimate:
 def joint_noise(regression: Regression) -> Array:
     """sigma_j (n_groups,) N m or N, from each joint's own least squares.
 
-    It is 1 for a joint without rows.
+    It is 1 for a joint without rows. Rows of energy or power have one sigma, in J or W.
     """
     check_torques(regression)
+    kind = regression.equation.kind
     sigma = np.ones(len(regression.groups))
     for g, (group, factor) in enumerate(
         zip(regression.groups, regression.group_factors, strict=True)
@@ -52,8 +53,9 @@ def joint_noise(regression: Regression) -> Array:
         solved = triangular_fit(factor)
         freedom = n_rows - solved.rank
         if freedom <= 0:
+            where = f"joint '{group.name}' has" if regression.equation.of_joints else "there are"
             raise EstimationError(
-                f"joint '{group.name}' has {n_rows} torque values for {solved.rank} parameters: "
+                f"{where} {n_rows} {kind.values} for {solved.rank} parameters: "
                 "its noise cannot be estimated; record more samples"
             )
         sigma[g] = np.sqrt(solved.residual_square / freedom)
@@ -111,12 +113,19 @@ def triangular_fit(factor: Array) -> Fit:
 
 
 def check_torques(regression: Regression) -> None:
-    """Refuse a joint whose torque is zero in all rows: it was not measured."""
+    """Refuse a joint whose torque is zero in all rows: it was not measured; and joints that do no
+    work in any interval.
+    """
     for g, (group, factor) in enumerate(
         zip(regression.groups, regression.group_factors, strict=True)
     ):
         n_rows = int(regression.counts[:, g].sum())
         if n_rows and not np.linalg.norm(factor[:, -1]) > 1e-150:
+            if not regression.equation.of_joints:
+                raise EstimationError(
+                    f"the torques do no work in any of {n_rows} intervals: no joint moves, or no "
+                    "torque was measured; record a motion of all joints"
+                )
             raise EstimationError(
                 f"the torque of '{group.name}' is zero in all {n_rows} rows, as if it had not been "
                 "measured: leave its column out of the log, or mark it missing"
@@ -149,7 +158,7 @@ def solve(
     freedom = regression.n_rows - fit.rank
     if freedom <= 0:
         raise EstimationError(
-            f"{regression.n_rows} torque values cannot give {len(chosen)} base "
+            f"{regression.n_rows} {regression.equation.kind.values} cannot give {len(chosen)} base "
             "parameters and their noise: record more samples"
         )
     inverse = np.zeros((n, fit.rank))
@@ -187,6 +196,7 @@ def solve(
         n_blocks=len(regression.keys),
         runs=regression.runs,
         held=held,
+        equation=regression.equation,
     )
     findings.extend(impossible_findings(estimate))
     return replace(estimate, findings=tuple(findings))

@@ -50,14 +50,24 @@ class Measurement:
         return sum(one.width for one in self.ranges)
 
     @property
-    def words(self) -> str:
-        """What to measure, and the option that states it."""
+    def action(self) -> str:
+        """What to measure."""
         if self.kind == "total mass":
-            return "weigh all moving links together (--total-mass)"
+            return "weigh all moving links together"
         if self.kind == "mass":
             carried = f" with {quoted_list(self.attached)}" if self.attached else ""
-            return f"weigh '{self.body}'{carried} (--mass)"
-        return f"state that the centre of mass of '{self.body}' is in its collision box (overlay)"
+            return f"weigh '{self.body}'{carried}"
+        return f"state that the centre of mass of '{self.body}' is in its collision box"
+
+    @property
+    def option(self) -> str:
+        """Where to state it."""
+        return {"total mass": "--total-mass", "mass": "--mass"}.get(self.kind, "overlay")
+
+    @property
+    def words(self) -> str:
+        """What to measure, and the option that states it."""
+        return f"{self.action} ({self.option})"
 
     def range_of(self, body: str) -> MassRange | None:
         """The range of one body after the measurement; None if its mass was not open."""

@@ -2,6 +2,15 @@
 
 The rules are in `steelyard.model.attached_links`, the condition that the rest is physical in
 `steelyard.knowledge.attached_rest`.
+
+The rest of a small link is often at the edge of what is physical by chance: its own inertia is
+smaller than what the noise resolves. The file's inertials of the attached links are contradicted
+only if the best fit without the condition is significantly better than the best fit with it,
+
+    (|z - R K theta_with|² - |z - R K theta_without|²) / dependence  >  quantile of chi-squared,
+
+both without a prior, with one degree of freedom for each of the body's ten parameters (the
+condition fixes fewer, so that a right file is called wrong less often than `CHANCE`).
 """
 
 from __future__ import annotations
@@ -12,15 +21,24 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.conic.blocks import Block
+from steelyard.conic.solver import solve
 from steelyard.errors import quoted_list
+from steelyard.estimators.constrained import ConstrainedFit, dependence, fit_problem, squares
 from steelyard.estimators.estimate import Estimate
 from steelyard.estimators.estimate_record import MergedBodies, MergedBody, verb
+from steelyard.estimators.feasible import PULL
 from steelyard.findings import Finding
 from steelyard.knowledge.statements import AttachedRest
 from steelyard.model.attached_links import AttachedLinks, AttachedRule, attached_links
 from steelyard.model.model import Model
+from steelyard.model.typical_sizes import parameter_scale, placing_weights
+from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
+CHANCE = 0.01
+"""Probability with which a file with the right inertials of attached links is called wrong."""
+N_PARAMETERS = 10
 
 
 def merged_bodies(model: Model, theta: Array, rule: AttachedRule) -> MergedBodies | None:
@@ -40,8 +58,16 @@ def _merged(one: AttachedLinks, mass: float) -> MergedBody:
     return MergedBody(one.body, one.receiver, one.kept, one.emptied, mass, known)
 
 
-def with_merged_bodies(estimate: Estimate, model: Model, rule: AttachedRule) -> Estimate:
+def with_merged_bodies(
+    estimate: Estimate,
+    model: Model,
+    rule: AttachedRule,
+    regression: Regression,
+    fit: ConstrainedFit | None,
+) -> Estimate:
     """The estimate with its bodies of several links, as data and in findings.
+
+    fit : of the estimate; None for a method without constraints.
 
     Unchanged where there are none, or no standard parameters.
     """
@@ -50,7 +76,7 @@ def with_merged_bodies(estimate: Estimate, model: Model, rule: AttachedRule) -> 
     merged = merged_bodies(model, estimate.standard.theta, rule)
     if merged is None:
         return estimate
-    findings = (*_emptied_findings(merged), *_edge_findings(estimate, merged))
+    findings = (*_emptied_findings(merged), *_edge_findings(model, regression, fit, merged))
     return replace(
         estimate,
         standard=replace(estimate.standard, merged=merged),
@@ -76,18 +102,58 @@ def _emptied_findings(merged: MergedBodies) -> Iterable[Finding]:
             )
 
 
-def _edge_findings(estimate: Estimate, merged: MergedBodies) -> Iterable[Finding]:
+def _edge_findings(
+    model: Model, regression: Regression, fit: ConstrainedFit | None, merged: MergedBodies
+) -> Iterable[Finding]:
     """Bodies of which the data would take more than the attached links leave."""
-    assert estimate.standard is not None
-    active = {s.body for s in estimate.standard.active if isinstance(s, AttachedRest)}
+    if fit is None:
+        return
+    active = {s.body for s in fit.active() if isinstance(s, AttachedRest)}
     for one in merged.bodies:
-        if one.body in active:
+        if one.body in active and _contradicted(model, regression, fit, one.body):
             yield Finding(
                 "warning",
                 "attached-rest-at-edge",
-                f"the rest of body '{one.body}' is at the edge of what is physical: the robot "
-                f"file gives {one.kept_mass:.4g} kg to {quoted_list(one.kept)}, with an inertia "
-                f"for which the data leave no room in the whole body of {one.mass:.4g} kg; correct "
-                f"these inertials in the file, or let '{one.body}' have the whole body (--attached "
-                "lump)",
+                f"the data contradict the inertials of {quoted_list(one.kept)} in the robot file: "
+                f"it gives them {one.kept_mass:.4g} kg, with an inertia for which the whole body "
+                f"'{one.body}' of {one.mass:.4g} kg has no room; without the condition that the "
+                "rest of the body is physical, the fit is better by more than chance explains. "
+                f"Correct these inertials in the file, or let '{one.body}' have the whole body "
+                "(--attached lump)",
             )
+
+
+def _contradicted(model: Model, regression: Regression, fit: ConstrainedFit, body: str) -> bool:
+    """Whether the condition on the rest of this body makes the fit significantly worse."""
+    from scipy.stats import chi2
+
+    without = tuple(
+        block
+        for block in fit.blocks
+        if not (isinstance(block.statement, AttachedRest) and block.statement.body == body)
+    )
+    lost = _smallest_squares(model, regression, fit, fit.blocks) - _smallest_squares(
+        model, regression, fit, without
+    )
+    # NaN, where a fit did not converge, counts as a contradiction: the warning is not withheld
+    return not lost <= dependence(regression, fit.system) * float(chi2.isf(CHANCE, N_PARAMETERS))
+
+
+def _smallest_squares(
+    model: Model, regression: Regression, fit: ConstrainedFit, given: tuple[Block, ...]
+) -> float:
+    """|z - R K theta|² of the best fit within these conditions; NaN if it was not found.
+
+    What the data do not determine is drawn slightly to the estimate.
+    """
+    problem = fit_problem(
+        fit.system.factor,
+        fit.system.sigma,
+        regression.base.K,
+        given,
+        parameter_scale(model),
+        PULL * placing_weights(model),
+        fit.theta,
+    )
+    solution = solve(problem)
+    return squares(problem, solution.theta) if solution.status == "solved" else float("nan")

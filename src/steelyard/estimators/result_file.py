@@ -80,6 +80,14 @@ class Result:
         return self.runs[0].processing_as_used
 
     @property
+    def cutoff_is_automatic(self) -> bool:
+        """Whether the cutoff of the low-pass filter was chosen on the first log, and not given."""
+        value: object = self.document
+        for key in ("record", "signals", "asked", "cutoff_hz"):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value == "auto"
+
+    @property
     def theta(self) -> Array | None:
         """Standard parameters (n_columns,); None where the method gives none.
 
@@ -225,6 +233,8 @@ def result_document(
 def record_document(estimate: Estimate, signals: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What was done to the runs, and how the estimate was obtained from them."""
     record = runs_as_json(estimate.runs)
+    if not estimate.equation.of_joints:
+        record["equation"] = estimate.equation.as_json()
     if signals is not None:
         record["signals"] = dict(signals)
     if estimate.selection is not None:

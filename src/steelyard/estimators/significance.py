@@ -73,8 +73,8 @@ def significance_test(
     freedom = regression.n_rows - fit.rank
     if freedom <= 0:
         raise EstimationError(
-            f"{regression.n_rows} torque values cannot give {fit.rank} base parameters and their "
-            "noise: record more samples"
+            f"{regression.n_rows} {regression.equation.kind.values} cannot give {fit.rank} base "
+            "parameters and their noise: record more samples"
         )
     variance = max(fit.residual_square / freedom, float(np.finfo(float).tiny))
     inverse, beta = np.zeros((n, fit.rank)), np.zeros(n)

@@ -16,6 +16,7 @@ The advice changes nothing: the terms stay those of the model, and a finding sta
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
@@ -147,8 +148,9 @@ def _left_out(dropped: Sequence[int]) -> tuple[Block, ...]:
 def term_findings(found: TermComparison) -> tuple[Finding, ...]:
     """A finding where the data contradict the terms, or do not need all of them."""
     stated, advised = found.stated, found.advised
-    times = np.sqrt(advised.score / stated.score) if stated.score > 0 else 1.0
-    error = f"the error on parts of the data that were left out is {times:.2f} times as large"
+    times = float(np.sqrt(advised.score / stated.score)) if stated.score > 0 else 1.0
+    error = f"the error on parts of the data that were left out is {_times_words(times)}"
+    how = f"terms = {json.dumps(advised.kinds)} in a TOML file (--overlay FILE)"
     more = [term_kind(kind).description for kind in advised.kinds if kind not in stated.kinds]
     less = [term_kind(kind).description for kind in stated.kinds if kind not in advised.kinds]
     if not stated.as_good and more:
@@ -158,21 +160,29 @@ def term_findings(found: TermComparison) -> tuple[Finding, ...]:
                 "terms-contradicted",
                 f"the data contradict the terms of the joints ({_listed(stated.kinds)}): with "
                 f"{' and '.join(more)} ({_listed(advised.kinds)}) {error}; check where torque is "
-                "measured (torque = 'motor' or 'link'), or state the terms",
+                f"measured (--torque motor or --torque link), or state {how}",
             ),
         )
     if less and not more:
         link_side = set(advised.kinds) <= set(default_kinds("link"))
-        hint = "; if torque is measured at the link side of the gears, set torque = 'link'"
+        hint = ", or if torque is measured at the link side of the gears give --torque link"
         return (
             Finding(
                 "info",
                 "terms-not-needed",
                 f"the data do not need {' and '.join(less)}: with {_listed(advised.kinds)} alone "
-                f"{error}{hint if link_side else ''}",
+                f"{error}. The result and the files made of it contain {' and '.join(less)} all "
+                f"the same; to identify without, state {how}{hint if link_side else ''}",
             ),
         )
     return ()
+
+
+def _times_words(times: float) -> str:
+    """How an error compares with that of the terms in use."""
+    if abs(times - 1.0) < 0.005:
+        return "the same"
+    return f"{100.0 * abs(times - 1.0):.0f} % {'smaller' if times < 1.0 else 'larger'}"
 
 
 def _listed(kinds: Sequence[str]) -> str:

@@ -13,7 +13,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import RobotError, SignalError, listed, shown, shown_path
+from steelyard.errors import (
+    RobotError,
+    SignalError,
+    did_you_mean,
+    listed,
+    shown,
+    shown_path,
+)
 from steelyard.excitation.collision_distances import CollisionModel, ShapePair
 from steelyard.excitation.collision_pairs import (
     candidate_pairs,
@@ -87,7 +94,13 @@ def collision_model(
     bodies, placements = _placed(shapes, n_links, robot, mechanism)
     owners = [shape.owner for shape in shapes]
     links = [link.name for link in robot.links]
-    disabled = [*ignore, *(() if srdf is None else read_srdf(srdf, links))]
+    for name in {name for pair in ignore for name in pair} - {*links, *owners}:
+        raise RobotError(
+            f"no collision check is needed of {shown(name)}{did_you_mean(name, links)}, but there "
+            f"is no such thing; the links are {listed(links)}"
+        )
+    by_srdf = () if srdf is None else read_srdf(srdf, links)
+    disabled = (*ignore, *by_srdf)
     pairs = tuple(
         ShapePair(i, j, (owners[i], owners[j]))
         for i, j in candidate_pairs(robot, owners, bodies, n_links, disabled)
@@ -100,7 +113,7 @@ def collision_model(
         placements,
         pairs,
         clearance_m,
-        _unknown_links(robot, disabled),
+        _unknown_links(robot, by_srdf),
     )
     if srdf is None:
         model = without_touching(model, robot)
@@ -108,14 +121,14 @@ def collision_model(
 
 
 def _unknown_links(robot: Robot, disabled: Sequence[tuple[str, str]]) -> tuple[Finding, ...]:
-    """A note on links that an SRDF (or the user) names and the robot has not."""
+    """A note on links that an SRDF names and the robot has not."""
     known = {link.name for link in robot.links}
     unknown = sorted({name for pair in disabled for name in pair} - known)
     if not unknown:
         return ()
     words = (
-        f"pairs of links that need no collision check name {listed(unknown)}, which robot "
-        f"'{robot.name}' has not"
+        f"the SRDF file disables collisions of {listed(unknown)}, which robot '{robot.name}' "
+        "has not"
     )
     return (Finding("info", "collision_links_unknown", words),)
 

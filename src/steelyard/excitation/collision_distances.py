@@ -60,7 +60,7 @@ class CollisionModel:
         within_m : pairs that balls around their solids show to be farther apart than this get
         that lower bound in place of their distance, which takes less time.
         """
-        return self._closest_within(self.poses(q), within_m).distance
+        return self._closest_within(self.poses(q), within_m, points=False).distance
 
     def distance_gradients(self, q: ArrayLike, *, within_m: float = np.inf) -> tuple[Array, Array]:
         """Distances as above, and their gradient (n_samples, n_pairs, n_joints) by q in m/rad, or
@@ -125,62 +125,83 @@ class CollisionModel:
             out[:, k] = apart - radii[pair.first] - radii[pair.second]
         return out
 
-    def _closest_within(self, poses: BodyPoses, within_m: float) -> ClosestPoints:
+    def _closest_within(
+        self, poses: BodyPoses, within_m: float, *, points: bool = True
+    ) -> ClosestPoints:
         """Closest points of pairs within a distance (m), and lower bounds for the others."""
         rotations, positions = self.shape_poses(poses)
         balls = self.ball_distances(rotations, positions)
-        found = self.closest(rotations, positions, balls <= within_m)
+        found = self.closest(rotations, positions, balls <= within_m, points=points)
         return replace(found, distance=np.where(found.exact, found.distance, balls))
 
     def closest(
-        self, rotations: Array, positions: Array, wanted: NDArray[np.bool_]
+        self,
+        rotations: Array,
+        positions: Array,
+        wanted: NDArray[np.bool_],
+        *,
+        points: bool = True,
     ) -> ClosestPoints:
         """Closest points where they are ``wanted`` (n_samples, n_pairs), of solids with these
         poses (see `shape_poses`); the distance of other pairs is infinite.
+
+        points : whether points and directions are needed; without, they stay zero.
         """
         shape = (*wanted.shape, 3)
         found = ClosestPoints(
             np.full(wanted.shape, np.inf), wanted, np.zeros(shape), np.zeros(shape), np.zeros(shape)
         )
+        placed = _Placed(rotations, positions)
         for k, pair in enumerate(self.pairs):
             rows = np.flatnonzero(wanted[:, k])
             if len(rows) == 0:
                 continue
-            measure = self._measured if self.shapes[pair.first].is_bounded else self._above_ground
-            d, first, second, normal = measure(pair, rotations[:, rows], positions[:, rows])
+            if self.shapes[pair.first].is_bounded:
+                self._measure(pair, k, rows, placed, found, points)
+                continue
+            d, first, second, normal = self._above_ground(
+                pair, rotations[:, rows], positions[:, rows]
+            )
             found.distance[rows, k] = d
             found.first[rows, k], found.second[rows, k] = first, second
             found.normal[rows, k] = normal
         return found
 
-    def _measured(
-        self, pair: ShapePair, rotations: Array, positions: Array
-    ) -> tuple[Array, Array, Array, Array]:
-        """Distance (n,), closest points (n, 3) of both, and the direction (n, 3) between them."""
+    def _measure(
+        self,
+        pair: ShapePair,
+        k: int,
+        rows: NDArray[np.int64],
+        placed: _Placed,
+        found: ClosestPoints,
+        points: bool,
+    ) -> None:
+        """Write what coal finds for pair k into these rows."""
         coal, geometries = self._geometries
         request, result = coal.DistanceRequest(), coal.DistanceResult()
         request.gjk_tolerance = GJK_TOLERANCE
-        i, j = pair.first, pair.second
-        n = rotations.shape[1]
-        distance, ends = np.empty(n), np.empty((3, n, 3))
-        for s in range(n):
+        first, second = geometries[pair.first], geometries[pair.second]
+        for s in rows.tolist():
             result.clear()
-            distance[s] = coal.distance(
-                geometries[i],
-                coal.Transform3s(rotations[i, s], positions[i, s]),
-                geometries[j],
-                coal.Transform3s(rotations[j, s], positions[j, s]),
+            found.distance[s, k] = coal.distance(
+                first,
+                placed.of(coal, pair.first, s),
+                second,
+                placed.of(coal, pair.second, s),
                 request,
                 result,
             )
-            ends[0, s], ends[1, s] = result.getNearestPoint1(), result.getNearestPoint2()
-            ends[2, s] = result.normal
-        return distance, ends[0], ends[1], ends[2]
+            if points:
+                found.first[s, k] = result.getNearestPoint1()
+                found.second[s, k] = result.getNearestPoint2()
+                found.normal[s, k] = result.normal
 
     def _above_ground(
         self, pair: ShapePair, rotations: Array, positions: Array
     ) -> tuple[Array, Array, Array, Array]:
-        """The same for a half space and a solid above it, by the solid's lowest point."""
+        """Distance (n,) of a solid from a half space below it, the closest points (n, 3) of both,
+        and the direction (n, 3) between them: by the solid's lowest point.
+        """
         up = rotations[pair.first][:, :, 2]
         R, p = rotations[pair.second], positions[pair.second]
         lowest = self.shapes[pair.second].farthest(-np.einsum("nij,ni->nj", R, up))
@@ -207,6 +228,21 @@ class CollisionModel:
             return np.asarray(R @ screw[:3])
         centre = p + R @ self.mechanism.centre[body]
         return np.cross(R @ screw[3:], points - centre)
+
+
+class _Placed:
+    """Poses of solids as coal takes them, each made once: a solid is part of many pairs."""
+
+    def __init__(self, rotations: Array, positions: Array) -> None:
+        self.rotations, self.positions = rotations, positions
+        self.made: dict[tuple[int, int], Any] = {}
+
+    def of(self, coal: Any, shape: int, sample: int) -> Any:
+        """The pose of a solid in one sample."""
+        key = (shape, sample)
+        if key not in self.made:
+            self.made[key] = coal.Transform3s(self.rotations[key], self.positions[key])
+        return self.made[key]
 
 
 @dataclass(frozen=True, eq=False)

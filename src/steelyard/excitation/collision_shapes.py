@@ -17,7 +17,6 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard._files.access import read_capped
 from steelyard.errors import (
     MissingDependencyError,
     RobotError,
@@ -25,6 +24,7 @@ from steelyard.errors import (
     one_line,
     shown,
     shown_path,
+    size_words,
 )
 from steelyard.robot.formats.urdf_shapes import MeshReference, Primitive
 
@@ -176,14 +176,14 @@ def mesh_path(owner: str, mesh: MeshReference, urdf: Path, packages: Sequence[Pa
     link = f"link {shown(owner)}"
     if Path(mesh.file).suffix.lower() not in MESH_FORMATS:
         raise RobotError(
-            f"{link}: its mesh in line {mesh.line} is {shown(mesh.file)}; meshes that can be read "
-            f"are {listed(MESH_FORMATS)}"
+            f"{link}: its mesh in line {mesh.line} is {shown_path(mesh.file)}; meshes that can be "
+            f"read are {listed(MESH_FORMATS)}"
         )
     home = urdf.resolve().parent
     folders = [home, *(folder.resolve() for folder in packages)]
     scheme, separator, rest = mesh.file.partition("://")
     if separator and scheme not in ("package", "model", "file"):
-        raise RobotError(f"{link}: its mesh {shown(mesh.file)} is not a file; {REMEDY}")
+        raise RobotError(f"{link}: its mesh {shown_path(mesh.file)} is not a file; {REMEDY}")
     if separator and scheme != "file":
         name, _, inside = rest.partition("/")
         places = [folder / name / inside for folder in folders]
@@ -204,19 +204,23 @@ def mesh_path(owner: str, mesh: MeshReference, urdf: Path, packages: Sequence[Pa
         outside = True
     if outside:
         raise RobotError(
-            f"{link}: its mesh {shown(mesh.file)} is outside the folder of the URDF and is not "
-            f"opened; {REMEDY}"
+            f"{link}: its mesh {shown_path(mesh.file)} is outside the folder of the URDF and is "
+            f"not opened; {REMEDY}"
         )
     searched = listed(shown_path(folder) for folder in folders)
     raise RobotError(
-        f"{link}: its mesh {shown(mesh.file)} does not exist; searched in {searched}; {REMEDY}"
+        f"{link}: its mesh {shown_path(mesh.file)} does not exist; searched in {searched}; {REMEDY}"
     )
 
 
 def mesh_vertices(path: Path, owner: str) -> Array:
     """The vertices (n, 3) of a mesh file, as written there."""
     coal = load_coal()
-    read_capped(path, MOST_BYTES, RobotError)
+    if path.stat().st_size > MOST_BYTES:
+        raise RobotError(
+            f"link {shown(owner)}: mesh {shown_path(path)} is larger than "
+            f"{size_words(MOST_BYTES)}, the limit"
+        )
     try:
         vertices = np.array(coal.MeshLoader().load(str(path), np.ones(3)).vertices())
     except (RuntimeError, ValueError, MemoryError) as error:

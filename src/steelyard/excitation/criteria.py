@@ -46,12 +46,18 @@ class Criterion:
 def d_optimal(M: Array) -> tuple[float, Array]:
     """- log det M / n: the mean log variance."""
     n = len(M)
+    diagonal = np.diag(M)
+    if not (diagonal > 0.0).all():
+        return np.inf, np.zeros_like(M)
+    # with ones on the diagonal: rounding must not depend on the units of the columns
+    unit = 1.0 / np.sqrt(diagonal)
     try:
-        L = np.linalg.cholesky(M)
+        L = np.linalg.cholesky(M * (unit[:, None] * unit))
     except np.linalg.LinAlgError:
         return np.inf, np.zeros_like(M)
-    inverse = np.linalg.inv(L)
-    return -2.0 * float(np.sum(np.log(np.diag(L)))) / n, -(inverse.T @ inverse) / n
+    inverse = np.linalg.inv(L) * unit
+    log_det = 2.0 * float(np.sum(np.log(np.diag(L)) - np.log(unit)))
+    return -log_det / n, -(inverse.T @ inverse) / n
 
 
 def a_optimal(M: Array) -> tuple[float, Array]:

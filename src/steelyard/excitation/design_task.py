@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import ModelError, SignalError, listed
+from steelyard.errors import ModelError, SignalError, did_you_mean, listed, shown
 from steelyard.excitation.collision_distances import CollisionModel
 from steelyard.excitation.criteria import Criterion, criterion_named
 from steelyard.excitation.design_settings import DesignSettings
@@ -60,11 +60,33 @@ class DesignTask:
                 f"the limits are for {listed(self.limits.joints)}, but the joints are "
                 f"{listed(self.model.channels)}"
             )
+        for joint in self.still:
+            if joint not in self.limits.joints:
+                raise SignalError(
+                    f"there is no joint {shown(joint)}{did_you_mean(joint, self.limits.joints)} to "
+                    f"stand still; the joints are {listed(self.limits.joints)}"
+                )
+        for name, pose in (("start", self.start), ("end", self.end)):
+            if pose is not None:
+                self._check_pose(name, pose)
         rank = self.base.rank
         if self.known is not None and self.known.shape != (rank, rank):
             raise SignalError(
                 f"what is known has shape {self.known.shape}; {(rank, rank)} is needed"
             )
+
+    def _check_pose(self, name: str, pose: Array) -> None:
+        """Refuse a pose of other joints, and one that a joint would have to move from."""
+        n = len(self.limits.joints)
+        if pose.shape != (n,):
+            raise SignalError(f"the {name} pose has shape {pose.shape} for {n} joints")
+        for joint, position in self.still.items():
+            given = float(pose[self.limits.joints.index(joint)])
+            if given != position:
+                raise SignalError(
+                    f"the {name} pose has joint '{joint}' at {given:g}, but the joint is to stand "
+                    f"still at {position:g}; give one position for both"
+                )
 
     @property
     def base(self) -> BaseMap:

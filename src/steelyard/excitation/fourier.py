@@ -105,7 +105,7 @@ class FourierTrajectory:
         A trigonometric polynomial of degree L is at most its largest value at M equidistant
         points of a period, divided by cos(pi L / M).
         """
-        n_grid = max(1000, 50 * self.n_harmonics)
+        n_grid = proof_points(self.n_harmonics)
         grid = np.arange(n_grid) * self.period_s / n_grid
         between = np.cos(np.pi * self.n_harmonics / n_grid)
         bounds = []
@@ -118,6 +118,11 @@ class FourierTrajectory:
             bounds.append((middle - half, middle + half))
         rates = (np.maximum(-low, high) for low, high in bounds[1:])
         return Extremes(self.joints, *bounds[0], *rates)
+
+
+def proof_points(n_harmonics: int) -> int:
+    """Points per period from which `FourierTrajectory.extremes` bounds a motion."""
+    return max(1000, 50 * n_harmonics)
 
 
 def multisine(

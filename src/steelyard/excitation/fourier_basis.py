@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import SignalError
-from steelyard.excitation.fourier import FourierTrajectory
+from steelyard.excitation.fourier import FourierTrajectory, proof_points
 from steelyard.excitation.limits import MotionLimits
 
 Array = NDArray[np.float64]
@@ -89,6 +89,11 @@ class FourierBasis:
         )
         return np.hstack([half, amplitude, amplitude])
 
+    @property
+    def largest_speed(self) -> Array:
+        """Largest amplitude of speed (n_moving,) that a single sine may have, rad/s or m/s."""
+        return np.asarray(self.scale[:, 1:].max(axis=1))
+
     def shapes(self, time: Array, order: int) -> Array:
         """The derivative of this order (n_samples, n_coefficients) of each shape, unscaled."""
         one = np.ones((len(time), 1)) if order == 0 else np.zeros((len(time), 1))
@@ -105,6 +110,8 @@ class FourierBasis:
         n_grid = max(100, GRID_PER_HARMONIC * self.n_harmonics)
         grid = np.arange(n_grid) * self.period_s / n_grid
         between = np.cos(np.pi * self.n_harmonics / n_grid)
+        # a motion can be as large as its limits; its proven bounds, on a finer grid, are larger
+        between *= np.cos(np.pi * self.n_harmonics / proof_points(self.n_harmonics))
         limits = self.limits
         kinds = [limits.half_range, limits.velocity, limits.acceleration, limits.jerk]
         shapes = [self.shapes(grid, order) for order in range(4)]

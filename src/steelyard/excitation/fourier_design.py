@@ -20,19 +20,21 @@ from steelyard.excitation.information import Information
 from steelyard.excitation.periodic_run import periodic_runs
 from steelyard.excitation.search import Progress, SearchProblem, search
 from steelyard.excitation.sequence import SequenceTrajectory
-from steelyard.excitation.trajectory import Trajectory
+from steelyard.excitation.trajectory import Trajectory, motion_of
 from steelyard.excitation.verified import Verified, later, verified_together, verify_run
 from steelyard.model.base_map import base_map
+from steelyard.model.kernels import torque
 
 Array = NDArray[np.float64]
 
 SMOOTH_SHARE = 0.05
-"""Width of the smoothed Coulomb friction during the search, as a share of the speed limit."""
+"""Width of the smoothed Coulomb friction during the search, as a share of the largest speed."""
 MOST_ATTEMPTS = 6
 LEAD_SHARES = (1.0, 0.6, 0.35, 0.2)
 """Shares of the limits of speed and acceleration that leads are tried with."""
 LEADS_TRIED = 6
 """Times of the motion that are tried as the beginning of the run, for each share."""
+LEAD_SAMPLES = 100
 FIRST_SHARE = 0.75
 """Share of the time budget for the first search, if there may be others."""
 
@@ -131,11 +133,25 @@ def _proven_run(
             lead_share=share,
         )
         for run in islice(runs, LEADS_TRIED):
+            if not _leads_within_samples(task, run, core):
+                refusal = "torques are above their limits on the way from or to rest"
+                continue
             parts = _verified_parts(task, run, core, alone)
             if not isinstance(parts, str):
                 return run, verified_together(task, run, parts)
             refusal = f"{parts}, on the way from or to rest"
     return refusal
+
+
+def _leads_within_samples(task: DesignTask, run: SequenceTrajectory, core: Trajectory) -> bool:
+    """Whether torques of the leads are within limits at samples, which is quick to find."""
+    for part in run.parts:
+        if part is not core and np.isfinite(task.limits.torque).any():
+            motion = motion_of(part, np.linspace(0.0, part.duration_s, LEAD_SAMPLES), "lead")
+            tau = torque(task.model, task.reference, motion.q, motion.v, motion.a)
+            if (np.abs(tau) > task.limits.torque).any():
+                return False
+    return True
 
 
 def _verified_parts(
@@ -158,7 +174,8 @@ def search_problem(
     task: DesignTask, basis: FourierBasis, poses: tuple[Array, ...]
 ) -> SearchProblem:
     """What is searched, with friction smoothed for gradients and as it is for the judgement."""
-    widths = dict(zip(task.limits.joints, SMOOTH_SHARE * task.limits.velocity, strict=True))
+    names = [task.limits.joints[j] for j in basis.moving]
+    widths = dict(zip(names, SMOOTH_SHARE * basis.largest_speed, strict=True))
     smooth = task.model.with_widths(widths)
     columns = list(task.excited)
     noise = task.torque_noise.per_sample(task.settings.rate_hz)

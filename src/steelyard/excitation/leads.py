@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from steelyard.excitation.joint_moves import JointMove, waiting_first
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.polynomial import PolynomialTrajectory, quintic_coefficients
+from steelyard.excitation.rest_poses import ALLOWED, at_rest, inside
 from steelyard.excitation.shortest_move import (
-    ALLOWED,
-    LEFT_FOR_ROUNDING,
     LimitUse,
     shortest_moves,
     tried_durations,
@@ -72,17 +71,6 @@ def joint_moves(durations_s: Array, start: Array, end: Array) -> list[JointMove]
     finite = np.where(np.isfinite(durations_s), durations_s, 1.0)
     rows = quintic_coefficients(finite[None], start, end)[0]
     return [JointMove(float(h), row) for h, row in zip(durations_s, rows, strict=True)]
-
-
-def at_rest(q: Array) -> Array:
-    """The state (3, ...) of rest at positions of any shape."""
-    return np.stack([q, np.zeros_like(q), np.zeros_like(q)])
-
-
-def inside(q: Array, limits: MotionLimits) -> Array:
-    """Positions moved inside the limits, by more than what moves leave for rounding."""
-    half = (1.0 - 2.0 * LEFT_FOR_ROUNDING) * limits.half_range
-    return np.asarray(np.clip(q, limits.middle - half, limits.middle + half))
 
 
 def _best_rests(state: Array, limits: MotionLimits) -> Array:

@@ -48,6 +48,13 @@ class MotionFactors:
         n_base = self.base.rank
         return _triangle((self.factors / noise[:, None, None]).reshape(-1, n_base))
 
+    def counted(self, times: float) -> MotionFactors:
+        """The factors if every sample were there this many times."""
+        if times == 1.0:
+            return self
+        n_samples = round(times * self.n_samples)
+        return MotionFactors(self.base, np.sqrt(times) * self.factors, n_samples)
+
     @property
     def unweighted(self) -> Array:
         """One factor (n_base, n_base) of all rows as they are."""

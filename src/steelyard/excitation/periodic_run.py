@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.errors import SignalError
 from steelyard.excitation.fourier import FourierTrajectory
 from steelyard.excitation.joint_moves import later_start
-from steelyard.excitation.leads import inside, lead_in
+from steelyard.excitation.leads import lead_in
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.polynomial import PolynomialTrajectory
+from steelyard.excitation.rest_poses import pose_within
 from steelyard.excitation.sequence import SequenceTrajectory
 from steelyard.excitation.shortest_move import LimitUse
 from steelyard.excitation.trajectory import Trajectory
@@ -23,6 +24,9 @@ Array = NDArray[np.float64]
 PHASES = (16, 64)
 """Numbers of times of a period at which a run may begin, if it cannot at time 0; the second only
 if none of the first will do."""
+
+CLEARLY = 1e-3
+"""Bounds on sums of sines may be above their values, by less than this share."""
 
 
 def periodic_run(
@@ -137,29 +141,29 @@ def _run(
     return run
 
 
-def pose_within(pose: ArrayLike, limits: MotionLimits, what: str) -> Array:
-    """A pose (n_joints,) rad or m, checked against the limits of its joints, and at least 1e-9 of
-    the range away from them.
-    """
-    q = np.asarray(pose, dtype=float)
-    if q.shape != (len(limits.joints),):
-        raise SignalError(f"{what} has shape {q.shape} for {len(limits.joints)} joints")
-    for j, joint in enumerate(limits.joints):
-        if not limits.lower[j] <= q[j] <= limits.upper[j]:
-            side, limit = (
-                ("below its lower", limits.lower[j])
-                if q[j] < limits.lower[j]
-                else ("above its upper", limits.upper[j])
-            )
+def _check_motion(fourier: FourierTrajectory, limits: MotionLimits) -> None:
+    """Refuse a motion that is clearly outside its limits, into which no lead can go."""
+    found = fourier.extremes()
+    middle, half = limits.middle, limits.half_range
+    shares = {
+        "position": np.maximum(found.upper - middle, middle - found.lower) / half,
+        "velocity": found.velocity / limits.velocity,
+        "acceleration": found.acceleration / limits.acceleration,
+    }
+    for name, share in shares.items():
+        worst = int(share.argmax())
+        if share[worst] > 1.0 + CLEARLY:
             raise SignalError(
-                f"{what}: joint '{joint}' at {q[j]:g} is {side} limit {limit:g} by "
-                f"{abs(q[j] - limit):g}; choose a pose within the limits"
+                f"the motion needs {100.0 * share[worst]:.4g} % of the {name} limit of joint "
+                f"'{limits.joints[worst]}'; make it smaller or slower, or widen that limit"
             )
-    return inside(q, limits)
 
 
 def _phases(fourier: FourierTrajectory, limits: MotionLimits) -> Array:
-    """Times (s) at which the periods may begin: 0, then others from the gentlest on."""
+    """Times (s) at which the periods may begin: 0, then others from the gentlest on; there are none
+    for a motion outside its limits, which is refused.
+    """
+    _check_motion(fourier, limits)
     tried = [np.zeros(1)]
     for n_times in PHASES:
         times = np.setdiff1d(np.arange(n_times) * fourier.period_s / n_times, np.concatenate(tried))

@@ -46,6 +46,8 @@ VERDICT_WORDS = {
     "not": "not determined",
 }
 
+ENOUGH_SAMPLES = 4000
+"""Samples of a planned motion that are computed; where there are more, each counts as several."""
 QUANTILE = 1.96
 """Half width of a 95 % interval in standard deviations."""
 WELL_WITHIN = 0.1
@@ -209,8 +211,14 @@ def predicted_precision(
     known : information (n_base, n_base) that there is already, such as of earlier runs: the
         inverse of a covariance of the base parameters.
     """
-    motion = model_motion(model, trajectory, rate_hz=rate_hz, duration_s=duration_s)
-    return motion_precision(model, motion, noise, rate_hz=rate_hz, reference=reference, known=known)
+    seconds = trajectory.duration_s if duration_s is None else duration_s
+    # a planned motion is smooth: a few thousand samples stand for all of them
+    thin_hz = min(rate_hz, ENOUGH_SAMPLES / seconds)
+    motion = model_motion(model, trajectory, rate_hz=thin_hz, duration_s=seconds)
+    factors = motion_factors(model, motion).counted(rate_hz / thin_hz)
+    return factor_precision(
+        model, factors, noise, rate_hz=rate_hz, reference=reference, known=known
+    )
 
 
 def motion_precision(

@@ -232,6 +232,8 @@ def _descend(problem: SearchProblem, x: Array, counted: Counter) -> Descent:
             counted.evaluations += 1
             return objective(y)
 
+        # other samples may show a torque beyond its limit
+        x = _smaller(objective, x)
         state = minimise(
             counting,
             problem.basis.rows,
@@ -258,7 +260,7 @@ def _starts(
     for k in range(DESCENTS_PER_ROUND):
         rng = np.random.default_rng((seed, done, k))
         if done == 0 and k == 0 and first is not None:
-            starts.append(_smaller(problem, first))
+            starts.append(_smaller(_barriers(problem), problem.basis.inside(first, 0.97)))
         elif best is not None and k % 2 == 0:
             starts.append(_near(problem, best, rng))
         else:
@@ -266,13 +268,12 @@ def _starts(
     return starts
 
 
-def _smaller(problem: SearchProblem, x: Array) -> Array:
-    """The same motion about the same centre, smaller until it is inside all limits."""
-    x = problem.basis.inside(x, 0.97)
+def _smaller(objective: Objective, x: Array) -> Array:
+    """The same motion about the same centre, smaller until the objective is finite."""
     for _ in range(60):
-        if _allowed(problem, x):
+        if np.isfinite(objective(x).value):
             break
-        x = np.hstack([x[:, :1], 0.97 * x[:, 1:]])
+        x = np.hstack([x[:, :1], 0.98 * x[:, 1:]])
     return x
 
 
@@ -303,8 +304,12 @@ def _allowed(problem: SearchProblem, x: Array) -> bool:
     """Whether torques and distances of a motion are within their limits."""
     if not np.isfinite(problem.safety.torque).any() and problem.safety.collision is None:
         return True
-    objective = Objective(problem.basis, problem.information, _nothing, 100, 1.0, problem.safety)
-    return bool(np.isfinite(objective(x).value))
+    return bool(np.isfinite(_barriers(problem)(x).value))
+
+
+def _barriers(problem: SearchProblem) -> Objective:
+    """The prices of torques and distances alone."""
+    return Objective(problem.basis, problem.information, _nothing, 100, 1.0, problem.safety)
 
 
 def _nothing(M: Array) -> tuple[float, Array]:

@@ -8,7 +8,7 @@ be proven for it too.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,30 @@ DECIMALS = 12
 """Of rad or m and their derivatives. With six decimals at 1 kHz the rounding alone would make
 quintic polynomials jerk by 1e4 rad/s³."""
 TIME_DECIMALS = 9
+
+
+class Points(Protocol):
+    """Points that are sent to a controller, as they are written."""
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints."""
+
+    @property
+    def time(self) -> Array:
+        """Increasing times (n_points,) s."""
+
+    @property
+    def q(self) -> Array:
+        """Positions (n_points, n_joints) rad or m."""
+
+    @property
+    def v(self) -> Array:
+        """Velocities (n_points, n_joints) rad/s or m/s."""
+
+    @property
+    def a(self) -> Array:
+        """Accelerations (n_points, n_joints) rad/s² or m/s²."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +136,7 @@ def sent_points(
 
 
 def interpolated(
-    points: SentPoints, interpolation: Interpolation, known: Known = "positions"
+    points: Points, interpolation: Interpolation, known: Known = "positions"
 ) -> PolynomialTrajectory:
     """What a controller makes of points.
 
@@ -150,7 +174,7 @@ def interpolated(
 
 
 def sent_proof(
-    points: SentPoints,
+    points: Points,
     interpolation: Interpolation,
     limits: MotionLimits,
     known: Known = "positions",
@@ -182,7 +206,7 @@ def sent_proof(
     )
 
 
-def _cubics(points: SentPoints) -> Array:
+def _cubics(points: Points) -> Array:
     """Third-degree polynomials (n_points - 1, n_joints, 4) between positions and velocities."""
     h = np.diff(points.time)[:, None]
     mean = np.diff(points.q, axis=0) / h

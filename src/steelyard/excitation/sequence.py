@@ -100,7 +100,7 @@ class SequenceTrajectory:
 
         A derivative is infinite where the derivative below it jumps between two parts.
         """
-        found = joined([part.extremes() for part in self.parts])
+        found = self._of_parts
         rates = []
         broken = np.zeros(len(self.joints), dtype=bool)
         for order, rate in enumerate((found.velocity, found.acceleration, found.jerk)):
@@ -144,9 +144,14 @@ class SequenceTrajectory:
                 _refuse_jump(self.joints, self.begins[[0, -1]], ends, f"the {name} is not 0 but")
 
     @cached_property
+    def _of_parts(self) -> Extremes:
+        """Bounds on all parts, wherever they meet."""
+        return joined([part.extremes() for part in self.parts])
+
+    @cached_property
     def _rounding(self) -> Array:
         """Differences (3, n_joints) of position, velocity and acceleration that are rounding."""
-        found = joined([part.extremes() for part in self.parts])
+        found = self._of_parts
         position = np.maximum(np.abs(found.lower), np.abs(found.upper))
         shortest = min(self.durations_s)
         sizes = []

@@ -17,12 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.excitation._polynomial_bounds import largest_values
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.polynomial import quintic_coefficients
+from steelyard.excitation.rest_poses import ALLOWED
 
 Array = NDArray[np.float64]
 
-LEFT_FOR_ROUNDING = 1e-9
-"""Share of each limit that a move leaves, so that rounding never exceeds it."""
-ALLOWED = 1.0 - LEFT_FOR_ROUNDING
 DURATIONS = 200
 """Durations that are tried, at equal ratios, between the shortest and the longest."""
 REFINED = 33

@@ -7,7 +7,7 @@ several joints, such as a coupled drive, has no place in a robot file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from steelyard.errors import ModelError, listed
@@ -15,7 +15,7 @@ from steelyard.export.identified_robot import IdentifiedRobot
 from steelyard.findings import Finding
 from steelyard.model.term_kinds import term_kind
 from steelyard.model.terms import Term, term_unit
-from steelyard.robot.file_changes import change_findings
+from steelyard.robot.file_changes import brief_change_findings
 
 POWER_OF_WEIGHT = {"drive_inertia": 2, "viscous": 2, "coulomb": 1, "offset": 1}
 
@@ -67,6 +67,21 @@ def joint_values(found: IdentifiedRobot) -> JointValues:
     return JointValues(by_kind, widths, tuple(coupled))
 
 
+def contents_words(found: IdentifiedRobot, attributes: Mapping[str, str]) -> str:
+    """Which terms of the joints a robot file states, and of how many joints.
+
+    attributes : what the format calls each kind of term that it can hold.
+    """
+    values = joint_values(found)
+    parts = []
+    for kind, attribute in attributes.items():
+        n_joints = sum(value != 0.0 for value in values.of(kind).values())
+        if n_joints:
+            joints = "1 joint" if n_joints == 1 else f"{n_joints} joints"
+            parts.append(f"{attribute} ({term_kind(kind).description}) of {joints}")
+    return f"besides inertials the file states {listed(parts) if parts else 'no term of a joint'}"
+
+
 def left_out_notes(
     found: IdentifiedRobot, values: JointValues, form: str, held: Iterable[str]
 ) -> tuple[Finding, ...]:
@@ -114,4 +129,4 @@ def left_out_notes(
                 f"{form} cannot hold terms of several joints, left out: {listed(lost_terms)}",
             )
         )
-    return (*notes, *change_findings(found.robot))
+    return (*notes, *brief_change_findings(found.robot))

@@ -135,6 +135,7 @@ def joints_json(found: IdentifiedRobot, name: str, data: bytes) -> bytes:
 
 def _urdf(request: ExportRequest) -> Exported:
     from steelyard.export.identified_urdf import identified_urdf
+    from steelyard.export.joint_terms import IN_URDF
     from steelyard.export.urdf_text import urdf_text, urdf_text_notes
 
     found, file = request.identified, request.robot_file
@@ -146,10 +147,23 @@ def _urdf(request: ExportRequest) -> Exported:
             )
         data = urdf_text(found).encode()
         beside = {JOINTS_SUFFIX: joints_json(found, request.name, data)}
-        return Exported(data, beside, notes=tuple(one.words for one in urdf_text_notes(found)))
+        notes = tuple(one.words for one in urdf_text_notes(found))
+        return Exported(data, beside, notes=(_contents(found, IN_URDF, beside), *notes))
     written = identified_urdf(found, file.data, drake=request.drake)
     beside = {JOINTS_SUFFIX: joints_json(found, request.name, written.data)}
-    return Exported(written.data, beside, written.changes, emptied_behind_locked(found))
+    held = {**IN_URDF, "drive_inertia": "drake:rotor_inertia"} if request.drake else IN_URDF
+    notes = (_contents(found, held, beside), *emptied_behind_locked(found))
+    return Exported(written.data, beside, written.changes, notes)
+
+
+def _contents(
+    found: IdentifiedRobot, attributes: Mapping[str, str], beside: Mapping[str, bytes] | None = None
+) -> str:
+    """A note on what the file states of the joints."""
+    from steelyard.export._joint_values import contents_words
+
+    words = contents_words(found, attributes)
+    return f"{words}; the JSON file beside it has all terms" if beside else words
 
 
 def emptied_behind_locked(found: IdentifiedRobot) -> tuple[str, ...]:
@@ -176,7 +190,7 @@ def _yaml(request: ExportRequest) -> Exported:
 
 
 def _mjcf(request: ExportRequest) -> Exported:
-    from steelyard.export.mjcf import identified_mjcf
+    from steelyard.export.mjcf import ATTRIBUTES, identified_mjcf
     from steelyard.export.mjcf_text import mjcf_text, mjcf_text_notes
 
     found, file = request.identified, request.robot_file
@@ -184,19 +198,19 @@ def _mjcf(request: ExportRequest) -> Exported:
         written = identified_mjcf(found, file.path)
         notes = tuple(note.words for note in written.notes)
         beside = {JOINTS_SUFFIX: joints_json(found, request.name, written.data)}
+        notes = (_contents(found, ATTRIBUTES, beside), *notes)
         return Exported(written.data, beside, written.changes, notes)
-    return Exported(
-        mjcf_text(found).encode(), notes=tuple(note.words for note in mjcf_text_notes(found))
-    )
+    notes = tuple(note.words for note in mjcf_text_notes(found))
+    return Exported(mjcf_text(found).encode(), notes=(_contents(found, ATTRIBUTES), *notes))
 
 
 def _sdf(request: ExportRequest) -> Exported:
+    from steelyard.export.joint_terms import IN_URDF
     from steelyard.export.sdf import sdf_text, sdf_text_notes
 
     found = request.identified
-    return Exported(
-        sdf_text(found).encode(), notes=tuple(note.words for note in sdf_text_notes(found))
-    )
+    notes = tuple(note.words for note in sdf_text_notes(found))
+    return Exported(sdf_text(found).encode(), notes=(_contents(found, IN_URDF), *notes))
 
 
 def _c(request: ExportRequest) -> Exported:

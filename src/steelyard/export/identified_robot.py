@@ -16,19 +16,25 @@ from steelyard.model.attached_links import (
     link_inertials,
 )
 from steelyard.model.model import Model
+from steelyard.model.typical_sizes import prior_scale
 from steelyard.robot.inertia import violations
 from steelyard.robot.robot import Robot
 
 Array = NDArray[np.float64]
 UNCHANGED = 16.0 * float(np.finfo(float).eps)
 """A body whose parameters differ from the file's by less than this share is not written."""
+NEGLIGIBLE = 1e-12
+"""A term below this share of its typical size, such as a drive inertia of 3e-15 kg m², is what a
+solver leaves of zero, and is written as zero: its torque is lost in the rounding of the others."""
+LARGEST = 1e12
+"""No parameter of a robot is larger (SI units): one that is was not estimated but typed."""
 
 
 @dataclass(frozen=True, eq=False)
 class IdentifiedRobot:
     """A robot and its parameters.
 
-    theta : (n_columns,) standard parameters of the model.
+    theta : (n_columns,) standard parameters of the model; a term is zero where it is negligible.
     inertials : (10,) in its link's frame, of every link whose inertial the parameters change;
         ten zeros for a link that is emptied. Other links keep that of the robot file.
     attached : how bodies of several links are spread over them, by this ``rule``.
@@ -61,7 +67,8 @@ def identified_robot(
 
     attached : rule for bodies of several links; see :mod:`steelyard.model.attached_links`.
 
-    Raises ModelError for a link that would not be physical, and names it.
+    Raises ModelError for a link that would not be physical, and for a parameter that is absurdly
+    large, and names it.
     """
     values = np.array(theta, dtype=float)
     if values.shape != (len(model.columns),) or not np.isfinite(values).all():
@@ -69,7 +76,7 @@ def identified_robot(
             f"the model has {len(model.columns)} standard parameters; "
             f"{values.size} values were given, or not all are finite"
         )
-    values.setflags(write=False)
+    _refuse_absurd(model, values)
     spread = attached_links(model, attached)
     inertials = link_inertials(model, values, spread)
     keeps = {one.receiver: one for one in spread if one.kept}
@@ -83,6 +90,8 @@ def identified_robot(
             )
         if found:
             raise ModelError(found[0].words)
+    values[_negligible(model, values)] = 0.0
+    values.setflags(write=False)
     return IdentifiedRobot(model, values, inertials, spread, attached)
 
 
@@ -94,6 +103,27 @@ def refuse_unphysical_attached(found: IdentifiedRobot) -> None:
                 f"link '{one.emptied[0]}' of the file is not physical, and the estimate does not "
                 "change it (it is kept): run steelyard check --fix first, or give --attached lump"
             )
+
+
+def _refuse_absurd(model: Model, values: Array) -> None:
+    """Name the first parameter that no robot has."""
+    for column, value in zip(model.columns, values.tolist(), strict=True):
+        if abs(value) > LARGEST:
+            raise ModelError(
+                f"'{column.name}' is {value:.6g} {column.unit}, which no robot has (nothing above "
+                f"{LARGEST:g} is written); identify again, or correct it in the result"
+            )
+
+
+def _negligible(model: Model, values: Array) -> NDArray[np.bool_]:
+    """Which columns (n_columns,) are terms that are zero but for the solver's rounding.
+
+    Typical sizes are those of the identified bodies, so that the rule holds for any units.
+    """
+    is_term = np.array([column.term_kind is not None for column in model.columns])
+    masses = values[list(model.first_column_of_body)]
+    sizes = prior_scale(model, values, (masses > 0.0).astype(float))
+    return np.asarray(is_term & (np.abs(values) < NEGLIGIBLE * sizes))
 
 
 def _listed(links: tuple[str, ...]) -> str:

@@ -17,6 +17,7 @@ from steelyard.identification._overview import (
 )
 from steelyard.report.cells import cell
 from steelyard.report.numbers import significant
+from steelyard.report.standard_notes import standard_notes
 
 LEFT = ' style="text-align:left"'
 NO_STANDARD = "This method gives base parameters only; see summary()."
@@ -49,7 +50,9 @@ def _links(found: FoundFields) -> str:
         in_file = significant(float(stated[body.mass.name]))
         rows.append((body.name, mass.value, mass.interval, mass.kind, in_file))
     interval = f"{100 * found.level:g} % interval"
-    return _table(("link", "mass, kg", interval, "kind of interval", "in the file, kg"), rows)
+    table = _table(("link", "mass, kg", interval, "kind of interval", "in the file, kg"), rows)
+    notes = standard_notes(found.estimate)
+    return table + "".join(f"<p>{escape(words)}</p>" for words in notes)
 
 
 def _joints(found: FoundFields) -> str:

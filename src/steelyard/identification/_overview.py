@@ -45,7 +45,7 @@ def data_words(found: FoundFields) -> str:
     seconds = duration(sum(run.duration_s for run in estimate.runs))
     logs = f"{_count(len(estimate.runs), 'log')}, {seconds}, " if estimate.runs else ""
     filtered = covered(estimate.runs)
-    values = f"{logs}{estimate.n_rows} torque values"
+    values = f"{logs}{estimate.n_rows} {estimate.equation.kind.values}"
     return f"{values} ({filtered})" if filtered else values
 
 
@@ -53,7 +53,8 @@ def error_words(found: FoundFields) -> str:
     """The torque error on held-out data, if there is some, else on the data that was used."""
     if found.validation is None:
         return (
-            f"{percent(found.estimate.relative_error)} of the torque, on the data that was used; "
+            f"{percent(found.estimate.relative_error)} of the "
+            f"{found.estimate.equation.kind.quantity}, on the data that was used; "
             "pass validate_on=... for the error on other logs"
         )
     overall = found.validation.overall
@@ -76,9 +77,10 @@ def mass_words(found: FoundFields) -> str | None:
     stated = float(found.model.prior_theta()[first].sum())
     parameters = found.estimate.standard_parameters(found.level)
     known = sum(parameters[k].interval_kind == "confidence" for k in first)
+    base = "" if found.model.robot.floating_base else ", without the base"
     return (
-        f"{significant(ours)} kg in all moving links; robot file: {significant(stated)} kg; "
-        f"the data determine the mass of {known} of {len(first)} links"
+        f"{significant(ours)} kg in all moving links{base}; robot file: "
+        f"{significant(stated)} kg; the data determine the mass of {known} of {len(first)} links"
     )
 
 

@@ -23,7 +23,8 @@ def prepared_log(found: FoundFields, log: LogLike) -> Prepared:
     if not found.estimate.runs:
         raise LogError("the estimate does not say how its logs were processed; pass a Motion")
     processing = replace(found.estimate.runs[0].processing_as_used, still_joints="keep")
-    return prepare(as_log(log), found.model, processing)
+    automatic = found.signals is not None and found.signals.cutoff_is_automatic
+    return prepare(as_log(log), found.model, processing, cutoff_of_another_log=automatic)
 
 
 def predicted(

@@ -18,7 +18,9 @@ from steelyard.identification._overview import (
 from steelyard.identification.outputs import joint_errors
 from steelyard.report.cells import cell
 from steelyard.report.numbers import percent, with_half_width
+from steelyard.report.standard_notes import standard_notes
 from steelyard.report.text_table import text_table
+from steelyard.robot.file_changes import brief_change_findings
 from steelyard.validation.scores import BASELINE
 
 
@@ -46,7 +48,9 @@ def _links(found: FoundFields) -> list[str]:
         for body in body_estimates(found.model, found.estimate, found.level)
         for parameter in (body.mass, *body.com)
     ]
-    return ["Links: mass m, centre of mass cx, cy, cz in the link's frame", *_table(found, rows)]
+    notes = [line for words in standard_notes(found.estimate) for line in _wrapped(words)]
+    title = "Links: mass m, centre of mass cx, cy, cz in the link's frame"
+    return [title, *_table(found, rows), *notes]
 
 
 def _joints(found: FoundFields) -> list[str]:
@@ -90,17 +94,21 @@ def _errors(found: FoundFields) -> list[str]:
         (one.name, percent(one.identified), "?" if one.prior is None else percent(one.prior))
         for one in joint_errors(found)
     ]
-    data = "the data that was used" if found.validation is None else found.validation.data
+    data, kind = "the data that was used", found.estimate.equation.kind
+    what, column = kind.quantity, "joint" if found.estimate.equation.of_joints else "equation"
+    if found.validation is not None:
+        data, what, column = found.validation.data, "torque", "joint"
     return [
-        f"Errors as a share of the torque, on {data}",
-        *text_table(("joint", "identified", BASELINE), rows, left=("joint",)),
+        f"Errors as a share of the {what}, on {data}",
+        *text_table((column, "identified", BASELINE), rows, left=(column,)),
     ]
 
 
 def _findings(found: FoundFields) -> list[str]:
+    brief = {one.code: one.words for one in brief_change_findings(found.model.robot)}
     lines = []
     for one in found.findings:
-        lines += _wrapped(f"{one.level}: {one.words} [{one.code}]")
+        lines += _wrapped(f"{one.level}: {brief.get(one.code, one.words)} [{one.code}]")
     return lines
 
 

@@ -52,6 +52,7 @@ from steelyard.model.term_kinds import Side
 from steelyard.model.terms import Term
 from steelyard.model.weight_offsets import left_out_findings
 from steelyard.model.wider import with_default_terms
+from steelyard.regression.equation import Equation, EquationName, processing_for
 from steelyard.regression.fewer_terms import with_fewer_terms
 from steelyard.robot.file_changes import change_findings
 from steelyard.robot.physical_links import file_findings
@@ -69,6 +70,8 @@ def identify(
     torque: Side | None = None,
     lock: Mapping[str, float] | Literal["unrecorded"] | None = None,
     keep_angles: bool = False,
+    equation: EquationName = "torque",
+    interval_s: float | None = None,
     method: str = DEFAULT_METHOD,
     prior: Prior | Callable[[Model], Prior] | None = None,
     repair_prior: RepairRule | None = None,
@@ -103,6 +106,9 @@ def identify(
         the first log has no column, see :func:`steelyard.signals.unrecorded.lock_unrecorded`.
     keep_angles : whether joint angles that the robot file rounds, such as 1.5708, stay as written;
         see :func:`steelyard.model.right_angles.with_right_angles`.
+    equation : what is fitted: "torque"; or "energy" or "power", which need no accelerations; see
+        :mod:`steelyard.regression.energy_rows`. Every method works with each.
+    interval_s : length (s) of the intervals of energy (1/16 if not given) or power (1/32).
     method : an estimator by name, see :mod:`steelyard.estimators.registry`. "entropic" (default)
         gives physical parameters, weights each joint by its own noise, and is drawn to the prior
         with a weight chosen from the data; some other methods may give unphysical parameters.
@@ -141,6 +147,7 @@ def identify(
     check_attached(attached)
     check_logs(validate_on)
     estimator = estimator_named(method)
+    fitted = Equation(equation, interval_s)
     options = EstimationOptions(method, gamma, n_resamples, ranges)
     threads = available_threads() if threads is None else threads
     if threads < 1:
@@ -163,7 +170,7 @@ def identify(
             if "constraints" in estimator.options:
                 findings += [Finding("info", "constraints", note) for note in notes]
         constraints = replace(constraints, keep_attached=attached == "keep")
-        processing = processing or Processing()
+        processing = processing_for(fitted, processing or Processing())
         compare = compare_terms and "compare_terms" in estimator.options
         wide = with_default_terms(model) if compare else model
         taken = with_first_taken(logs)
@@ -176,12 +183,22 @@ def identify(
             widths=friction_widths(model, friction_width),
             threads=threads,
             progress=None if progress is None else partial(progress, "signals"),
+            equation=fitted,
         )
         logs = taken[1]
         del taken
         findings += signal_findings(signals)
         model, wide = model.with_widths(signals.widths), wide.with_widths(signals.widths)
-        data = compressed(model, wide, logs, signals.processing, threads, keep_first=keep_first_run)
+        data = compressed(
+            model,
+            wide,
+            logs,
+            signals.processing,
+            threads,
+            keep_first=keep_first_run,
+            cutoff_is_automatic=signals.cutoff_is_automatic,
+            equation=fitted,
+        )
         findings += data.findings
         refuse_own_data(known, data.regression)
         regression = with_fewer_terms(data.regression, wide, model)
@@ -194,7 +211,7 @@ def identify(
             threads=threads,
             progress=progress,
         )
-        estimate = with_merged_bodies(estimate, model, attached)
+        estimate = with_merged_bodies(estimate, model, attached, regression, fit)
         findings += poor_fit_findings(estimate)
         if compare and fit is not None and len(data.regression.keys) >= MIN_GROUPS:
             estimate = with_term_comparison(
@@ -238,6 +255,7 @@ def _validated(found: Identification, logs: LogsLike) -> Identification:
         logs,
         estimate.runs[0].processing_as_used,
         estimate.log_hashes,
+        cutoff_is_automatic=found.signals is not None and found.signals.cutoff_is_automatic,
     )
     findings = (*held_out.findings, *worse_than_file_findings(held_out))
     return with_findings(replace(found, validation=held_out), findings)

@@ -11,6 +11,7 @@ from steelyard.logs.several import refuse_duplicates, with_unique_names
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
 from steelyard.regression.compress import compress
+from steelyard.regression.equation import TORQUE, Equation
 from steelyard.regression.extra_columns import ExtraColumns
 from steelyard.regression.regression import Regression, merge
 from steelyard.regression.row_mixing import RowMixing
@@ -40,8 +41,14 @@ def compressed(
     threads: int,
     *,
     keep_first: bool = False,
+    cutoff_is_automatic: bool = False,
+    equation: Equation = TORQUE,
 ) -> CompressedLogs:
     """The factors of all logs for the model ``wide``, prepared as ``model`` needs it.
+
+    cutoff_is_automatic : whether the cutoff of the processing was chosen on the first log.
+    The first run that is kept has accelerations, which its torques need, even if the equation has
+    none.
 
     Only one log at a time is kept in memory.
     """
@@ -52,11 +59,13 @@ def compressed(
     first = None
     for log in with_unique_names(logs):
         refuse_duplicates(log, seen)
-        prepared = prepare(log, model, processing)
+        prepared = prepare(log, model, processing, cutoff_of_another_log=cutoff_is_automatic)
         if keep_first and not parts:
             first = prepared
+            if processing.acceleration == "none":
+                first = prepare(log, model, prepared.record.processing_as_used)
         findings.extend(prepared.findings)
-        parts.append(compress_run(wide, base, prepared, threads))
+        parts.append(compress_run(wide, base, prepared, threads, equation=equation))
         del log, prepared  # before the next log is read
     if not parts:
         raise LogError("there is no log to identify from; give at least one")
@@ -71,6 +80,7 @@ def compress_run(
     *,
     extra: ExtraColumns | None = None,
     mixing: RowMixing | None = None,
+    equation: Equation = TORQUE,
 ) -> Regression:
     """The factors of one prepared run, with its record.
 
@@ -87,4 +97,5 @@ def compress_run(
         record=prepared.record,
         extra=extra,
         mixing=mixing,
+        equation=equation,
     )

@@ -65,6 +65,23 @@ class TermArrays:
                     out[self.names.index(name)] = values
         return out
 
+    def powers(self, v: Array, given: TermSignals | None = None) -> Array:
+        """Power that each term takes per unit of its parameter, (n_terms, n_samples).
+
+        v : (n_samples, nv) joint speeds. given : factors as in `values`, which replace the laws. It
+        is zero for terms that store energy instead; see :meth:`TermKind.power`.
+        """
+        out = np.empty((len(self.column), len(v)))
+        speeds = np.ascontiguousarray(v.T)
+        unknown = np.broadcast_to(np.nan, speeds.shape)
+        for group in self.groups:
+            motion = MotionAlong(speeds, unknown, group.rows, group.weights, group.widths)
+            out[group.members] = group.kind.power(motion)
+            for k, speed in zip(group.members, motion.speed, strict=True):
+                if given is not None and self.names[k] in given.names:
+                    out[k] = given.values[:, given.names.index(self.names[k])] * speed
+        return out
+
     def slopes(self, v: Array, a: Array) -> tuple[Array, Array]:
         """Derivatives (n_terms, n_samples) of `values` by the speed and by the acceleration along
         each term's direction.

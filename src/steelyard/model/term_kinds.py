@@ -147,6 +147,13 @@ class TermKind:
         """Whether it depends on the speed."""
         return self.response in ("linear", "curve")
 
+    def power(self, motion: MotionAlong) -> Array:
+        """Power (n_terms, n_samples) that it takes per unit of the parameter: law times speed.
+
+        Zero for an inertia, which stores energy: ½ s² per unit of the parameter.
+        """
+        return motion.zeros if self.is_inertia else self.law(motion) * motion.speed
+
     def law_at_speed(self, speed: Array, width: float = 0.0) -> Array:
         """The law (n,) at these speeds (n,), without acceleration."""
         v = np.asarray(speed, dtype=float)[None]

@@ -2,14 +2,13 @@
 
 Samples are taken in time blocks on a fixed grid. A piece of a block goes through the regressor
 kernel and a QR update of one factor per row group, and is then discarded: memory does not grow
-with the length of the log. A row group is a torque of the model with the base parameters that
-affect it, or a sum of several (`RowMixing`); known columns (`ExtraColumns`) may be added to those
-of the model.
+with the length of the log. What a row is, is up to a `RowMaker`: rows of joint torques
+(`torque_rows`), or of energy or power over intervals (`energy_rows`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -19,10 +18,12 @@ from numpy.typing import NDArray
 
 from steelyard.errors import RegressionError, listed
 from steelyard.model.base_map import BaseMap, base_map
-from steelyard.model.kernels import fill_regressor, state_arrays
+from steelyard.model.kernels import state_arrays
 from steelyard.model.model import Model, check_joint_names
 from steelyard.model.term_signals import TermSignals
 from steelyard.regression._lapack import PANEL, absorb_rows
+from steelyard.regression.energy_rows import EnergyRows
+from steelyard.regression.equation import TORQUE, Equation
 from steelyard.regression.extra_columns import ExtraColumns
 from steelyard.regression.regression import (
     Regression,
@@ -31,16 +32,18 @@ from steelyard.regression.regression import (
     check_rows,
     triangle,
 )
+from steelyard.regression.row_maker import Parts, RowMaker
 from steelyard.regression.row_mixing import RowMixing
+from steelyard.regression.torque_rows import TorqueRows
 from steelyard.signals.motion import Measurements, Motion
 from steelyard.signals.run_record import RunRecord
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-Samples = tuple[Array, ...]
 
 MAX_BLOCKS = 64  # per run, above which neighbours are joined: between 32 and 64 remain
 MAX_FACTOR_BYTES = 512 * 2**20
+SHORTEST_BLOCK_S = 2.0**-6
 # Samples absorbed at a time, counted from the start of a block. Not a power of two: columns
 # would then compete for the same cache lines.
 PIECE = 1000
@@ -58,6 +61,7 @@ def compress(
     record: RunRecord | None = None,
     extra: ExtraColumns | None = None,
     mixing: RowMixing | None = None,
+    equation: Equation = TORQUE,
 ) -> Regression:
     """Compress one run.
 
@@ -71,8 +75,11 @@ def compress(
     extra : known columns between those of the model and the torque.
     mixing : how rows of the regression are summed from those of the model; None keeps the
         model's rows.
+    equation : what the rows state: torques, or energy or power over intervals, for which the
+        motion needs no accelerations.
     """
     if block_s is None and len(motion) > 1:
+        correlation_s = max(correlation_s, equation.correlation_s)
         block_s = block_length(float(motion.time[-1] - motion.time[0]), correlation_s)
     return compress_stream(
         model,
@@ -83,6 +90,7 @@ def compress(
         runs=() if record is None else (record,),
         extra=extra,
         mixing=mixing,
+        equation=equation,
     )
 
 
@@ -96,6 +104,7 @@ def compress_stream(
     runs: Iterable[RunRecord] = (),
     extra: ExtraColumns | None = None,
     mixing: RowMixing | None = None,
+    equation: Equation = TORQUE,
 ) -> Regression:
     """Compress any number of chunks, each discarded before the next is taken.
 
@@ -105,7 +114,8 @@ def compress_stream(
     from threadpoolctl import threadpool_limits
 
     basis = base_map(model) if base is None else base
-    accumulator = Accumulator(model, basis, block_s, extra, mixing)
+    rows = row_maker(model, basis, equation, extra, mixing)
+    accumulator = Accumulator(model, basis, block_s, rows)
     # the matrices are small: LAPACK's own threads would only slow each other down
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         for motion, measurements in chunks:
@@ -121,80 +131,58 @@ def block_length(duration_s: float, correlation_s: float = 0.0) -> float:
     return float(2.0 ** np.ceil(np.log2(shortest))) if shortest > 0.0 else 1.0
 
 
-def row_groups(model: Model, base: BaseMap) -> tuple[RowGroup, ...]:
-    """The base columns that affect each torque row, from the shape of the tree."""
-    affects = np.zeros((model.nv, len(model.columns)), dtype=bool)
-    mechanism = model.mechanism
-    for i, first in enumerate(model.first_column_of_body):
-        affects[mechanism.path[i, : mechanism.path_length[i]], first : first + 10] = True
-    terms = model.term_arrays
-    for k, column in enumerate(terms.column):
-        affects[terms.row[terms.start[k] : terms.start[k + 1]], column] = True
-    base_affects = affects[:, list(base.independent)]
-    return tuple(
-        RowGroup(name, tuple(int(i) for i in np.flatnonzero(base_affects[row])))
-        for row, name in enumerate(model.channels)
-    )
+def row_maker(
+    model: Model,
+    base: BaseMap,
+    equation: Equation,
+    extra: ExtraColumns | None = None,
+    mixing: RowMixing | None = None,
+) -> RowMaker:
+    """What makes the rows of this equation."""
+    if base.model_hash != model.hash:
+        raise RegressionError("the base parameters belong to another model")
+    if equation.of_joints:
+        return TorqueRows(model, base, extra, mixing)
+    if extra is not None or mixing is not None:
+        raise RegressionError(
+            f"rows of {equation.kind.quantity} have no extra columns and are no sums of torque rows"
+        )
+    return EnergyRows(model, base, equation)
 
 
 @dataclass(eq=False)
 class _Block:
-    """A block being filled: its factors so far, and samples that are not yet absorbed.
-
-    waiting : q, v, a, tau, the extra columns (n_samples, nv, n_extra) and the filtered friction
-        (n_samples, n_filtered) of these samples.
-    """
+    """A block being filled: its factors so far, and parts of rows that are not yet absorbed."""
 
     factors: list[Array]
     counts: IntArray
-    waiting: list[Samples] = field(default_factory=list)
+    waiting: list[Parts] = field(default_factory=list)
 
 
 class Accumulator:
     """Takes chunks of samples and updates the factors of their blocks."""
 
-    def __init__(
-        self,
-        model: Model,
-        base: BaseMap,
-        block_s: float | None,
-        extra: ExtraColumns | None = None,
-        mixing: RowMixing | None = None,
-    ) -> None:
-        if base.model_hash != model.hash:
-            raise RegressionError("the base parameters belong to another model")
+    def __init__(self, model: Model, base: BaseMap, block_s: float | None, rows: RowMaker) -> None:
         if block_s is not None and not (np.isfinite(block_s) and block_s > 0):
             raise RegressionError(f"block_s must be a positive time in s, not {block_s!r}")
         self.model = model
         self.base = base
-        self.extra = extra
-        self.n_extra = 0 if extra is None else len(extra.names)
-        self.mixing = mixing
-        self.channels = row_groups(model, base)
-        self.groups = self.channels if mixing is None else mixing.groups(self.channels)
+        self.rows = rows
         self.fixed_grid = block_s is not None
-        self.block_s = 2.0**-6 if block_s is None else float(block_s)
+        shortest = SHORTEST_BLOCK_S
+        while shortest < rows.equation.correlation_s:
+            shortest *= 2.0
+        self.block_s = shortest if block_s is None else float(block_s)
         self.filtered: tuple[str, ...] | None = None  # terms whose friction comes filtered
         self.blocks: dict[tuple[str, int], _Block] = {}
         self.last_time: dict[str, float] = {}
-        # where the kernel puts the entry of row r and column c: one channel after the other,
-        # each with its columns, then the extra ones, then its torque
-        self.slot = np.full((model.nv, len(model.columns)), -1, dtype=np.int64)
-        self.start: list[int] = []
-        n = 0
-        for row, channel in enumerate(self.channels):
-            self.start.append(n)
-            for place, column in enumerate(channel.columns):
-                self.slot[row, base.independent[column]] = n + place
-            n += self._width(channel)
-        self.n_slots = n
-        factor_bytes = 8 * sum(self._width(group) ** 2 for group in self.groups)
+        factor_bytes = 8 * sum(self._width(group) ** 2 for group in rows.groups)
         self.max_blocks = max(2, min(MAX_BLOCKS, MAX_FACTOR_BYTES // factor_bytes))
 
     def add(self, motion: Motion, measurements: Measurements, pool: ThreadPoolExecutor) -> None:
         """Absorb a chunk, block by block."""
         motion, tau = self._checked(motion, measurements)
-        time = motion.time
+        time, part = self.rows.take(motion, tau)
         if len(time) == 0:
             return
         while not self.fixed_grid and time[-1] - time[0] > self.max_blocks * self.block_s:
@@ -206,8 +194,7 @@ class Accumulator:
             key = (motion.run, int(block[begin]))
             if key not in self.blocks:
                 self.blocks[key] = self._empty_block()
-            part = slice(begin, end)
-            jobs.append(pool.submit(self._extend, self.blocks[key], motion[part], tau[part]))
+            jobs.append(pool.submit(self._extend, self.blocks[key], part, slice(begin, end)))
         for job in jobs:
             job.result()
         while not self.fixed_grid and self._count(motion.run) > self.max_blocks:
@@ -218,23 +205,32 @@ class Accumulator:
         for block in self.blocks.values():
             self._absorb_waiting(block, everything=True)
         if not self.blocks:
-            raise RegressionError("there are no samples to compress")
+            raise RegressionError(self.rows.why_none())
         limit = self.max_blocks * max(1, len({run for run, _ in self.blocks}))
         if self.fixed_grid and len(self.blocks) > 16 * limit:
             raise RegressionError(
                 f"{len(self.blocks)} time blocks of {self.block_s:g} s are too many to keep: "
                 "choose a longer block_s, or none"
             )
-        keys = tuple(sorted(self.blocks))
+        keys, groups = tuple(sorted(self.blocks)), self.rows.groups
         factors = tuple(
             np.array([np.triu(self.blocks[key].factors[g]) for key in keys])
-            for g in range(len(self.groups))
+            for g in range(len(groups))
         )
         counts = np.array([self.blocks[key].counts for key in keys])
-        check_rows(self.groups, counts)
-        check_finite(self.groups, factors)
-        extra = () if self.extra is None else self.extra.names
-        return Regression(self.base, self.groups, self.block_s, keys, factors, counts, runs, extra)
+        check_rows(groups, counts)
+        check_finite(groups, factors)
+        return Regression(
+            self.base,
+            groups,
+            self.block_s,
+            keys,
+            factors,
+            counts,
+            runs,
+            self.rows.extra,
+            self.rows.equation,
+        )
 
     def coarsen(self) -> None:
         """Join neighbouring blocks on a grid twice as long."""
@@ -253,11 +249,11 @@ class Accumulator:
         return sum(1 for name, _ in self.blocks if name == run)
 
     def _width(self, group: RowGroup) -> int:
-        """Columns of [W_g extra_g tau_g]."""
-        return len(group.columns) + self.n_extra + 1
+        """Columns of [W_g extra_g y_g]."""
+        return len(group.columns) + len(self.rows.extra) + 1
 
     def _empty_block(self) -> _Block:
-        sizes = [self._width(group) for group in self.groups]
+        sizes = [self._width(group) for group in self.rows.groups]
         return _Block(
             [np.zeros((n, n), order="F") for n in sizes], np.zeros(len(sizes), dtype=np.int64)
         )
@@ -269,64 +265,37 @@ class Accumulator:
         ]
         return _Block(factors, one.counts + other.counts)
 
-    def _extend(self, block: _Block, motion: Motion, tau: Array) -> None:
-        extra = np.empty((*tau.shape, 0)) if self.extra is None else self.extra.of(motion)
-        friction = np.empty((len(tau), 0)) if motion.friction is None else motion.friction.values
-        block.waiting.append((motion.q, motion.v, motion.a, tau, extra, friction))
+    def _extend(self, block: _Block, part: Callable[[slice], Parts], rows: slice) -> None:
+        block.waiting.append(part(rows))
         self._absorb_waiting(block, everything=False)
 
     def _absorb_waiting(self, block: _Block, *, everything: bool) -> None:
         """Absorb whole pieces, so that factors do not depend on the sizes of chunks."""
         if not block.waiting:
             return
-        samples = block.waiting[0]
+        waiting = block.waiting[0]
         if len(block.waiting) > 1:
-            samples = tuple(np.concatenate(parts) for parts in zip(*block.waiting, strict=True))
-        n = len(samples[0])
+            waiting = tuple(np.concatenate(parts) for parts in zip(*block.waiting, strict=True))
+        n = len(waiting[0])
         stop = n if everything else n - n % PIECE
-        buffer = np.empty(self.n_slots * min(PIECE, n))
         for begin in range(0, stop, PIECE):
             piece = slice(begin, min(begin + PIECE, stop))
-            self._absorb(block, tuple(array[piece] for array in samples), buffer)
+            self._absorb(block, tuple(array[piece] for array in waiting))
         # copies, so that a chunk's arrays are not kept alive by its last few samples
-        left = tuple(array[stop:].copy() for array in samples)
+        left = tuple(array[stop:].copy() for array in waiting)
         block.waiting = [left] if stop < n else []
 
-    def _absorb(self, block: _Block, samples: Samples, buffer: Array) -> None:
-        q, v, a, tau, extra, friction = samples
-        n = len(q)
-        table = buffer[: self.n_slots * n]
-        table[:] = 0.0
-        given = TermSignals(self.filtered, friction) if self.filtered else None
-        fill_regressor(self.model, q, v, a, self.slot, n, 1, table, given)
-        columns = table.reshape(self.n_slots, n)
-        of_channel = []
-        for row, channel in enumerate(self.channels):
-            first, width = self.start[row], self._width(channel)
-            mine = columns[first : first + width]
-            mine[len(channel.columns) : -1] = extra[:, row].T
-            mine[-1] = tau[:, row]
-            of_channel.append(mine)
-        for row, group in enumerate(self.groups):
-            mine = of_channel[row] if self.mixing is None else self._mixed(row, of_channel)
+    def _absorb(self, block: _Block, parts: Parts) -> None:
+        tables = self.rows.tables(parts, self.filtered or ())
+        for g, (group, mine) in enumerate(zip(self.rows.groups, tables, strict=True)):
+            n = mine.shape[1]
             missing = np.isnan(mine[-1])
             if missing.any():
                 # a row of zeros adds nothing to the factor
                 mine[:, missing] = 0.0
-            block.counts[row] += n - np.count_nonzero(missing)
+            block.counts[g] += n - np.count_nonzero(missing)
             work = np.empty(2 * PANEL * self._width(group))
-            absorb_rows(block.factors[row], mine.ctypes.data, n, n, work)
-
-    def _mixed(self, row: int, of_channel: list[Array]) -> Array:
-        """[W extra tau] of a mixed row, transposed (n_columns, n_samples), from the channels'."""
-        assert self.mixing is not None
-        group = self.groups[row]
-        place = {column: k for k, column in enumerate(group.columns)}
-        mixed = np.zeros((self._width(group), of_channel[0].shape[1]))
-        last = range(len(place), self._width(group))
-        for j, weight in self.mixing.parts(row):
-            mixed[[*(place[c] for c in self.channels[j].columns), *last]] += weight * of_channel[j]
-        return mixed
+            absorb_rows(block.factors[g], mine.ctypes.data, n, n, work)
 
     def _checked(self, motion: Motion, measurements: Measurements) -> tuple[Motion, Array]:
         """Motion and torques (n_samples, nv) in the model's order; refuses what does not fit."""
@@ -339,7 +308,10 @@ class Accumulator:
         check_joint_names(model, measurements.channels, "the torque")
         time = np.ascontiguousarray(motion.time, dtype=float)
         q, v, a = state_arrays(model, motion.q, motion.v, motion.a)
-        for name, array in (("time", time), ("q", q), ("v", v), ("a", a)):
+        needed = {"time": time, "q": q, "v": v}
+        if self.rows.needs_acceleration:
+            needed["a"] = a
+        for name, array in needed.items():
             if not np.isfinite(array).all():
                 row = int(np.argwhere(~np.isfinite(array))[0][0])
                 raise RegressionError(

@@ -15,6 +15,7 @@ from steelyard._files.npz import Archive, open_npz
 from steelyard.errors import RegressionError
 from steelyard.model.base_map import BaseMap
 from steelyard.model.model import Column, Model
+from steelyard.regression.equation import Equation
 from steelyard.regression.regression import Regression, RowGroup
 from steelyard.signals.run_record import RunRecord, runs_as_json, runs_from_json
 
@@ -35,6 +36,7 @@ def write_regression(path: str | Path, regression: Regression) -> None:
         "block_s": regression.block_s,
         "keys": [list(key) for key in regression.keys],
         "extra": list(regression.extra),
+        "equation": regression.equation.as_json(),
         "record": finite(runs_as_json(regression.runs)),
     }
     arrays: dict[str, Any] = {
@@ -84,11 +86,12 @@ def _parse(archive: Archive) -> Regression:
         base = BaseMap(columns, independent, K, sequence, str(header["model_hash"]))
         block_s = float(header["block_s"])
         extra = tuple(str(name) for name in header.get("extra", ()))  # older files have none
+        equation = Equation(**header.get("equation", {}))  # older files have torques
         runs = _runs_of(header["record"], f"{where}: its record")
     except (KeyError, TypeError, ValueError, RecursionError) as failure:
         reason = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
         raise RegressionError(f"{where}: is not a regression file ({reason})") from None
-    regression = Regression(base, groups, block_s, keys, factors, counts, runs, extra)
+    regression = Regression(base, groups, block_s, keys, factors, counts, runs, extra, equation)
     _check(regression, where)
     return regression
 

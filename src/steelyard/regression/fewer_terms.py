@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from steelyard.errors import RegressionError
 from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
-from steelyard.regression.compress import row_groups
+from steelyard.regression.compress import row_maker
 from steelyard.regression.regression import Regression, triangle
 
 Array = NDArray[np.float64]
@@ -26,7 +26,8 @@ def with_fewer_terms(regression: Regression, wide: Model, narrow: Model) -> Regr
         raise RegressionError("the regression does not belong to the wider model")
     if narrow.hash == wide.hash:
         return regression
-    if regression.groups != row_groups(wide, regression.base):
+    equation = regression.equation
+    if regression.groups != row_maker(wide, regression.base, equation).groups:
         raise RegressionError(
             "the rows of this regression are sums of the model's torques, which cannot be reduced "
             "to fewer terms: compress the runs with the narrower model"
@@ -37,7 +38,7 @@ def with_fewer_terms(regression: Regression, wide: Model, narrow: Model) -> Regr
         what = f"'{missing[0]}' is not a column" if missing else "its torques are not those"
         raise RegressionError(f"the narrower model is not part of it: {what} of the wider one")
     base = base_map(narrow)
-    groups = row_groups(narrow, base)
+    groups = row_maker(narrow, base, equation).groups
     # each narrow base column is a column of the wide model: K gives it in wide base columns
     chosen = [index[narrow.column_names[j]] for j in base.independent]
     wide_to_narrow = regression.base.K[:, chosen]

@@ -14,7 +14,7 @@ Known columns besides those of the model (`ExtraColumns`) are placed between W a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import RegressionError, listed
 from steelyard.model.base_map import BaseMap
+from steelyard.regression.equation import TORQUE, Equation
 from steelyard.signals.run_record import RunRecord
 
 Array = NDArray[np.float64]
@@ -30,7 +31,9 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RowGroup:
-    """A torque channel and the base parameters (by index) that affect it."""
+    """Rows of one torque channel, or of energy, and the base parameters (by index) that affect
+    them.
+    """
 
     name: str
     columns: tuple[int, ...]
@@ -41,15 +44,17 @@ class Regression:
     """Triangular factors keyed by row group, run and time block.
 
     base : the base parameters, which are the columns.
-    groups : the torque channels.
+    groups : the torque channels; a single group for energy or power.
     block_s : length of a time block, s; block k of a run holds k <= time / block_s < k + 1.
     keys : (run, k) of every block, sorted.
     factors : per group (n_blocks, n + n_extra + 1, n + n_extra + 1), upper triangular, of
-        [W_g extra_g tau_g] where n is the group's number of columns. N m (N) times the columns'
-        units.
+        [W_g extra_g tau_g] where n is the group's number of columns. The unit of the equation (N m
+        or N for torques) over that of the columns; in rows of energy or power, tau stands for the
+        work of the torques, in J, or their mean power, in W.
     counts : (n_blocks, n_groups) rows that went into each factor.
     extra : names of the extra columns; usually none.
     runs : what was done to the log of each run, where it was prepared from one.
+    equation : what the rows state.
     """
 
     base: BaseMap
@@ -60,11 +65,13 @@ class Regression:
     counts: IntArray
     runs: tuple[RunRecord, ...] = ()
     extra: tuple[str, ...] = ()
+    equation: Equation = TORQUE
 
     def __repr__(self) -> str:
         runs = listed(dict.fromkeys(run for run, _ in self.keys))
         return (
-            f"<Regression: {self.n_rows} torque values of {len(self.groups)} channels on "
+            f"<Regression: {self.n_rows} {self.equation.kind.values}"
+            f"{f' of {len(self.groups)} channels' if self.equation.of_joints else ''} on "
             f"{self.base.rank} base parameters, in {len(self.keys)} time blocks of {runs}>"
         )
 
@@ -75,7 +82,7 @@ class Regression:
 
     @property
     def n_rows(self) -> int:
-        """Number of torque values that went in."""
+        """Number of torque values, or other rows, that went in."""
         return int(self.counts.sum())
 
     @cached_property
@@ -141,6 +148,11 @@ def check_alike(regressions: Sequence[Regression]) -> None:
     """Refuse regressions whose rows or columns are not the same."""
     first = regressions[0]
     for other in regressions[1:]:
+        if other.equation != first.equation:
+            raise RegressionError(
+                "regressions of different equations cannot be merged: "
+                f"{first.equation.words}, and {other.equation.words}"
+            )
         if other.model_hash != first.model_hash or other.base.names != first.base.names:
             raise RegressionError(
                 "regressions of different models cannot be merged: their robots, terms or friction "
@@ -189,7 +201,7 @@ def merge(regressions: Iterable[Regression]) -> Regression:
     )
     counts = np.array([sum(r.counts[i] for r, i in gathered[key]) for key in keys])
     runs = tuple(run for regression in given for run in regression.runs)
-    return Regression(first.base, first.groups, longest, keys, factors, counts, runs, first.extra)
+    return replace(first, block_s=longest, keys=keys, factors=factors, counts=counts, runs=runs)
 
 
 def joined(factors: list[Array]) -> Array:

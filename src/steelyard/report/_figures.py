@@ -17,11 +17,13 @@ Array = NDArray[np.float64]
 MEASURED, PREDICTED, RESIDUAL = "#777777", "#1f6fb4", "#d9731a"
 KIND_COLORS = {
     "confidence": "#1f7a4d",
-    "mostly prior": "#b08a2e",
+    "mostly prior": "#8544b8",
     "feasible range": PREDICTED,
     "closest to prior": "#7a5aa6",
     "prior only": "#999999",
 }
+HOLLOW_KIND = "mostly prior"
+"""Its dots are rings: not everybody can tell its colour from the others."""
 LONGEST_SHOWN_S = 40.0
 MOST_POINTS = 1500
 LONGEST_LABEL = 28
@@ -230,7 +232,8 @@ def _draw_intervals(
             axes.plot(
                 one.reference, row, "D", color="none", markeredgecolor=RESIDUAL, markersize=5.5
             )
-        axes.plot(one.value, row, "o", color=color, markersize=5.5)
+        inside = "white" if one.kind == HOLLOW_KIND else color
+        axes.plot(one.value, row, "o", color=color, markerfacecolor=inside, markersize=5.5)
 
 
 def _name_rows(axes: Any, rows: NDArray[np.int64], names: Sequence[str] | None) -> None:

@@ -83,6 +83,20 @@ class Report:
     reference: Reference | None = None
     certificate: Certificate | None = None
 
+    @property
+    def _errors_of_joints(self) -> bool:
+        return self.prediction is not None or self.estimate.equation.of_joints
+
+    @property
+    def error_column(self) -> str:
+        """What ``errors`` lists: joints, or the equation that was fitted."""
+        return "joint" if self._errors_of_joints else "equation"
+
+    @property
+    def error_quantity(self) -> str:
+        """What the errors are a share of."""
+        return "torque" if self._errors_of_joints else self.estimate.equation.kind.quantity
+
 
 @dataclass(frozen=True)
 class Row:
@@ -147,6 +161,20 @@ def parameter_row(parameter: ParameterEstimate, truth: float | None) -> Row:
     )
 
 
+def error_rows(report: Report) -> list[tuple[str, str, str]]:
+    """Which samples, the error of the estimate and that of the file's inertials on them.
+
+    Empty without held-out runs, and where one error is all that is known.
+    """
+    if report.prediction is None or len(report.prediction.errors) < 2:
+        return []
+    others = {} if report.baseline is None else dict(report.baseline.errors)
+    return [
+        (where, percent(error), percent(others[where]) if where in others else "?")
+        for where, error in report.prediction.errors
+    ]
+
+
 def shortened(combination: str) -> str:
     """A combination, truncated to fit in a table; the result file has all of it."""
     if len(combination) <= LONGEST_COMBINATION:
@@ -169,6 +197,17 @@ def strength(parameter: ParameterEstimate) -> str:
     if parameter.lower <= 0.0 <= parameter.upper:
         return "barely"
     return "well" if half <= 0.1 * abs(parameter.value) else "roughly"
+
+
+STRENGTH_SIGNS = {
+    "well": "■",
+    "roughly": "◆",
+    "barely": "●",
+    "open": "●",
+    "held": "●",
+    "prior": "□",
+}
+"""Shown beside the colour of a strength, which not everybody can tell from the others."""
 
 
 def strengths(report: Report) -> dict[str, int]:

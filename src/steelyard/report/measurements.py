@@ -13,16 +13,22 @@ MOST_ROWS = 5
 
 @dataclass(frozen=True)
 class MeasurementRow:
-    """One measurement as a table shows it.
+    """One measurement as a table shows it. option : where to state it.
 
     before, after : range of the mass of its body (kg), empty for the total mass. left : width of
     all open ranges together after it (kg).
     """
 
-    what: str
+    action: str
+    option: str
     before: str
     after: str
     left: str
+
+    @property
+    def what(self) -> str:
+        """What to measure, and where to state it."""
+        return f"{self.action} ({self.option})"
 
 
 def measurement_rows(advice: MeasurementAdvice | None) -> list[MeasurementRow]:
@@ -37,7 +43,8 @@ def measurement_rows(advice: MeasurementAdvice | None) -> list[MeasurementRow]:
         then = None if one.body is None else one.range_of(one.body)
         before = "" if one.body is None or one.body not in now else _ends(now[one.body])
         after = "" if then is None else _ends(then)
-        rows.append(MeasurementRow(one.words, before, after, significant(one.summed_width, 3)))
+        left = significant(one.summed_width, 3)
+        rows.append(MeasurementRow(one.action, one.option, before, after, left))
     return rows
 
 

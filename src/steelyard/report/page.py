@@ -12,18 +12,23 @@ from typing import Any
 
 from steelyard._files.access import write_text
 from steelyard.errors import ResultError
+from steelyard.estimators.estimate import ChannelFit
 from steelyard.estimators.estimate_record import PriorRecord
 from steelyard.report import _figures, _standard
 from steelyard.report._environment import template_environment
 from steelyard.report.content import (
     FOREST_WIDTH,
+    STRENGTH_SIGNS,
     Report,
+    error_rows,
     fate_table,
     parameter_groups,
     strengths,
 )
 from steelyard.report.measurements import measurement_rows
 from steelyard.report.processing import covered, processing_rows
+from steelyard.report.standard_notes import standard_notes
+from steelyard.robot.file_changes import brief_change_findings
 from steelyard.validation.scores import BASELINE
 
 SECTIONS = (
@@ -70,9 +75,12 @@ def _context(report: Report) -> dict[str, Any]:
         "report": report,
         "robot": model.robot,
         "estimate": estimate,
+        "brief": {one.code: one.words for one in brief_change_findings(model.robot)},
         "level": report.level,
         "n_columns": len(model.columns),
         "strengths": strengths(report),
+        "signs": STRENGTH_SIGNS,
+        "error_rows": error_rows(report),
         "run_names": [run.log for run in estimate.runs],
         "duration_s": sum(run.duration_s for run in estimate.runs),
         "groups": parameter_groups(report),
@@ -85,12 +93,16 @@ def _context(report: Report) -> dict[str, Any]:
         "torque_figures": torque_figures(report),
         "error_figure": error_figure(report),
         "shown_s": shown_seconds(report),
-        "units": model.channel_units,
+        "equation": estimate.equation,
+        "error_column": report.error_column,
+        "error_quantity": report.error_quantity,
+        "fits": fits_of_errors(report),
         "baseline": BASELINE,
         "covered": covered(estimate.runs),
         "intervals_from": INTERVALS_FROM[estimate.spread.kind],
         "prior": estimate.prior,
         "prior_figure": prior_figure(estimate.prior),
+        "standard_notes": standard_notes(estimate),
         "term_comparison": estimate.term_comparison,
         "bodies": _standard.body_rows(report),
         "mass_figure": None if masses is None else data_uri(masses),
@@ -101,6 +113,18 @@ def _context(report: Report) -> dict[str, Any]:
         "advice_rows": advice_rows,
         "more_advice": 0 if advice is None else len(advice.measurements) - len(advice_rows),
     }
+
+
+def fits_of_errors(report: Report) -> list[tuple[ChannelFit, str]]:
+    """The fit behind each error, with its unit; none where the errors are of joints and the fit is
+    not.
+    """
+    estimate = report.estimate
+    if estimate.equation.of_joints:
+        return list(zip(estimate.channels, report.model.channel_units, strict=True))
+    if report.error_column == "joint":
+        return []
+    return [(fit, estimate.equation.kind.unit) for fit in estimate.channels]
 
 
 def torque_figures(report: Report) -> list[tuple[str, str]]:

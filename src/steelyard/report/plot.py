@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from steelyard.report import _figures
 from steelyard.report._figures import (
+    HOLLOW_KIND,
     KIND_COLORS,
     MEASURED,
     PREDICTED,
@@ -69,7 +70,7 @@ def _draw_torques(part: Any, report: Report, run: TorqueRun, across: int) -> Non
     model = report.model
     kind = "held out" if run.held_out else "used for the estimate"
     robot, log = _figures.label_of(model.robot.name), _figures.label_of(run.name)
-    part.suptitle(f"Torques of {robot}, log {log} ({kind})", fontsize=10, parse_math=False)
+    part.suptitle(f"Torques of {robot}: {log} ({kind})", fontsize=10, parse_math=False)
     channels = zip(model.channels, model.channel_units, run.measured.T, run.predicted.T)
     down = -(-len(model.channels) // across)
     for k, (name, unit, measured, predicted) in enumerate(channels):
@@ -107,7 +108,8 @@ def _draw_errors(panel: Any, report: Report) -> None:
         [error.prior for error in errors],
     )
     axes.set_title(f"Errors on {report.errors_on}", loc="left", fontsize=9, fontweight="bold")
-    axes.set_xlabel("% of the torque (100 % if no torque is predicted)")
+    what = report.error_quantity
+    axes.set_xlabel(f"% of the {what} (100 % if no {what} is predicted)")
     handles = [_dot("o", PREDICTED, "identified")]
     if any(error.prior is not None for error in errors):
         handles.append(_file_mark("robot file, no friction"))
@@ -120,7 +122,10 @@ def _draw_masses(panel: Any, report: Report) -> None:
     _figures.draw_masses(axes, masses)
     axes.set_title("Masses, with their intervals", loc="left", fontsize=9, fontweight="bold")
     kinds = [kind for kind in KIND_COLORS if any(mass.kind == kind for mass in masses)]
-    handles = [_dot("o", KIND_COLORS[kind], f"identified ({kind})") for kind in kinds]
+    handles = [
+        _dot("o", KIND_COLORS[kind], f"identified ({kind})", hollow=kind == HOLLOW_KIND)
+        for kind in kinds
+    ]
     if any(mass.reference is not None for mass in masses):
         handles.append(_file_mark("robot file"))
     _legend_below(panel, handles)
@@ -136,8 +141,11 @@ def _line(color: str, label: str, **how: Any) -> Any:
     return Line2D([], [], color=color, label=label, **how)
 
 
-def _dot(marker: str, color: str, label: str) -> Any:
-    return _line(color, label, marker=marker, linestyle="none", markersize=6)
+def _dot(marker: str, color: str, label: str, *, hollow: bool = False) -> Any:
+    inside = "white" if hollow else color
+    return _line(
+        color, label, marker=marker, linestyle="none", markersize=6, markerfacecolor=inside
+    )
 
 
 def _file_mark(label: str) -> Any:

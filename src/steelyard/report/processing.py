@@ -38,7 +38,7 @@ def processing_rows(
         ("cut at the ends", " and ".join(f"{significant(x, 3)} s" for x in run.trimmed_s)),
         ("kept", f"one sample in {run.decimation}, {significant(run.rate_out_hz)} Hz"),
         ("dead band", _dead_band(run.dead_band, signals)),
-        ("missing torques", _listed(run.torque_samples_missing, skip_zeros=True)),
+        ("missing torques", _missing(run)),
         ("bridged samples", _listed(run.samples_bridged)),
         ("unwrapped jumps", _listed(run.unwrapped_jumps)),
         ("ignored", ", ".join([*run.ignored_columns, *run.ignored_joints]) or "nothing"),
@@ -83,6 +83,9 @@ def _low_pass(run: RunRecord, signals: SignalChoice | None) -> str:
     chosen = "chosen from the positions" if automatic or run.cutoff_choice else "as given"
     if signals is not None and signals.compared("cutoff_hz"):
         chosen = BY_PREDICTION
+    asked = run.processing.cutoff_hz
+    if isinstance(asked, float) and run.cutoff_hz < asked:
+        chosen = f"lowered from {significant(asked)} Hz for the sample rate of this log"
     return (
         f"zero-phase Butterworth of order {run.processing.filter_order}, "
         f"{significant(run.cutoff_hz)} Hz ({chosen})"
@@ -133,6 +136,16 @@ def _dead_band(band: DeadBandRecord, signals: SignalChoice | None) -> str:
         how = f"a tenth of the rms speed, {how}"
     left_out = _listed(band.samples, skip_zeros=True)
     return f"{_listed(speeds)} rad/s or m/s ({how}); torques left out: {left_out}"
+
+
+def _missing(run: RunRecord) -> str:
+    """Torques that the log itself does not have; those of the dead band have their own row."""
+    by_band = run.dead_band.samples
+    missing = {
+        name: count - by_band.get(name, 0) for name, count in run.torque_samples_missing.items()
+    }
+    others = "none besides those left out above" if any(by_band.values()) else "none"
+    return _listed(missing, skip_zeros=True) if any(missing.values()) else others
 
 
 def _listed(values: Mapping[str, float], skip_zeros: bool = False) -> str:

@@ -106,7 +106,7 @@ class RobotDifferences:
             lines.append(f"base: {first} -> {second}")
         if self.mass_differs:
             first, second = told_apart(*self.mass)
-            lines.append(f"all links together: mass {first} -> {second} kg")
+            lines.append(f"all links together, the base included: mass {first} -> {second} kg")
         return tuple(lines)
 
 

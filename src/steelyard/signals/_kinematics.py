@@ -65,17 +65,22 @@ def kinematics(
         if (joint, "velocity") in even:
             speed = filtered(joint, "velocity")
             v = differentiate(speed, period, 0, processing)
-            a = differentiate(speed, period, 1, processing)
             velocity_from[joint] = "measured"
-            acceleration_from[joint] = "derivative of the measured velocity"
         else:
             v = differentiate(q, period, 1, processing)
-            a = differentiate(q, period, 2, processing)
             velocity_from[joint] = "derivative of the position"
-            acceleration_from[joint] = "second derivative of the position"
-        if (joint, "acceleration") in even:
+        if processing.acceleration == "none":
+            a = np.full_like(v, np.nan)
+            acceleration_from[joint] = "not used"
+        elif (joint, "acceleration") in even:
             a = differentiate(filtered(joint, "acceleration"), period, 0, processing)
             acceleration_from[joint] = "measured"
+        elif (joint, "velocity") in even:
+            a = differentiate(speed, period, 1, processing)
+            acceleration_from[joint] = "derivative of the measured velocity"
+        else:
+            a = differentiate(q, period, 2, processing)
+            acceleration_from[joint] = "second derivative of the position"
         columns.append((differentiate(q, period, 0, processing), v, a))
     q_all, v_all, a_all = (np.column_stack(part) for part in zip(*columns, strict=True))
     return Kinematics(q_all, v_all, a_all, velocity_from, acceleration_from)

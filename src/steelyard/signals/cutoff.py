@@ -32,6 +32,8 @@ BANDWIDTHS = 10.0
 """The cutoff never needs to exceed this many bandwidths of the motion."""
 MOTION_SHARE = 0.99
 """Share of the velocity's energy that lies within the bandwidth of the motion."""
+HIGHEST = 0.4
+"""Highest automatic cutoff, as a share of the sample rate."""
 FEWEST_SAMPLES = 64
 CLIMB = 10.0  # the valley ends where the acceleration spectrum rises by this factor in power
 STANDS_OUT = 4.0  # motion is what exceeds the noise by this factor in power
@@ -77,7 +79,7 @@ def automatic_cutoff(q: Array, rate_hz: float, order: int, name: str = "log") ->
     duration = n / rate_hz
     # a filter that settles within a quarter of the log leaves half of it after trimming
     lowest = 4.0 * settling_time_s(1.0, order) / duration
-    cutoffs = np.geomspace(min(lowest, 0.2 * rate_hz), 0.4 * rate_hz, 300)
+    cutoffs = np.geomspace(min(lowest, 0.2 * rate_hz), HIGHEST * rate_hz, 300)
     frequency = np.asarray(np.fft.rfftfreq(n, 1.0 / rate_hz), dtype=float)
     bins = _fine_bins(frequency)
     log_error: list[Array] = []

@@ -23,7 +23,7 @@ from steelyard.signals._crosschecks import (
 from steelyard.signals._matching import match_joints, moving_joints, needed_signals, unwrap
 from steelyard.signals._pieces import Piece, pieces_of
 from steelyard.signals._samples import decimation, joined, long_enough, samples_of
-from steelyard.signals.cutoff import CutoffChoice, automatic_cutoff
+from steelyard.signals.cutoff import HIGHEST, CutoffChoice, automatic_cutoff
 from steelyard.signals.dead_band import error_band, without_slow_torques
 from steelyard.signals.drives import joint_side
 from steelyard.signals.motion import Measurements, Motion
@@ -68,11 +68,20 @@ class Prepared:
         return replace(self.motion, friction=None)
 
 
-def prepare(log: Log, model: Model | Robot, processing: Processing | None = None) -> Prepared:
+def prepare(
+    log: Log,
+    model: Model | Robot,
+    processing: Processing | None = None,
+    *,
+    cutoff_of_another_log: bool = False,
+) -> Prepared:
     """Clean, filter and differentiate a log.
 
     model : its Coulomb terms are filtered as the torque is, and say to which speeds a dead band
         applies; a robot means ``Model(robot)``, with the default terms.
+    cutoff_of_another_log : whether the cutoff was chosen on another log and not by the user: it
+        is then lowered to what the sample rate of this log allows, and a finding says so. A
+        cutoff that the user gave is refused there.
 
     In this order: name joints that the log only numbers; motors to joints, where the robot has a
     transmission; match joints and units; unwrap; cut at holes. Then for each piece: bridge short
@@ -110,6 +119,9 @@ def prepare(log: Log, model: Model | Robot, processing: Processing | None = None
     cutoff, choice = _choose_cutoff(
         longest.columns(joints, "position")[:, moving], longest.base.rate_hz, processing, log.name
     )
+    lowered: tuple[Finding, ...] = ()
+    if cutoff_of_another_log:
+        cutoff, lowered = _within_rate(cutoff, longest.base.rate_hz, log.name)
     used = long_enough(pieces, cutoff, processing, log.name)
     factor = decimation(longest.base.rate_hz, cutoff, processing)
     parts = [
@@ -159,6 +171,7 @@ def prepare(log: Log, model: Model | Robot, processing: Processing | None = None
     )
     findings = (
         *by_number,
+        *lowered,
         *doubts,
         *limits,
         *stuck,
@@ -187,6 +200,21 @@ def _choose_cutoff(
         choice = automatic_cutoff(q, rate_hz, processing.filter_order, name)
         return choice.cutoff_hz, choice
     return float(processing.cutoff_hz), None
+
+
+def _within_rate(
+    cutoff: float | None, rate_hz: float, name: str
+) -> tuple[float | None, tuple[Finding, ...]]:
+    """The cutoff, lowered to what the sample rate allows, and a note where it was lowered."""
+    highest = HIGHEST * rate_hz
+    if cutoff is None or cutoff <= highest:
+        return cutoff, ()
+    words = (
+        f"log '{name}' is sampled at {rate_hz:.4g} Hz, too slowly for the cutoff of {cutoff:.4g} "
+        f"Hz that was chosen on the first log: it is filtered at {highest:.4g} Hz. To filter all "
+        "logs alike, give --cutoff-hz (cutoff_hz)"
+    )
+    return highest, (Finding("info", "cutoff-lowered", words),)
 
 
 def _time_record(pieces: Sequence[Piece], used: Sequence[Piece], longest: Piece) -> TimeBaseRecord:

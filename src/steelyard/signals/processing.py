@@ -16,7 +16,7 @@ CHOICES = {
     "interpolation": ("linear", "cubic"),
     "derivative": ("central3", "central5", "savgol"),
     "velocity": ("differentiate", "measured"),
-    "acceleration": ("differentiate", "measured"),
+    "acceleration": ("differentiate", "measured", "none"),
     "torque_filter": ("auto", "same", "none"),
     "still_joints": ("refuse", "keep"),
 }
@@ -45,7 +45,8 @@ class Processing:
     derivative : ``"central5"``, ``"central3"``, or ``"savgol"``, a polynomial of degree
         ``savgol_order`` fitted to ``savgol_window`` samples.
     velocity, acceleration : ``"differentiate"`` the positions, or take the ``"measured"``
-        channels where a joint has them (filtered like the positions).
+        channels where a joint has them (filtered like the positions). With the acceleration
+        ``"none"`` there is none (NaN), which suits the energy and the power model.
     trim_s : seconds cut at the start and at the end; ``"auto"`` cuts what the filter needs
         to settle.
     decimate : keep every n-th sample; ``"auto"`` keeps about ten samples per cutoff period.
@@ -70,7 +71,7 @@ class Processing:
     savgol_window: int = 11
     savgol_order: int = 4
     velocity: Source = "differentiate"
-    acceleration: Source = "differentiate"
+    acceleration: Source | Literal["none"] = "differentiate"
     trim_s: tuple[float, float] | Literal["auto"] = "auto"
     decimate: int | Literal["auto"] = "auto"
     dead_band: DeadBand = "auto"

@@ -130,11 +130,15 @@ class RunRecord:
     def processing_as_used(self) -> Processing:
         """The processing, with an automatic cutoff replaced by the one chosen for this run.
 
-        With it, the torques of another log can be compared with those of this run.
+        With it, the torques of another log can be compared with those of this run. It gives
+        accelerations, which torques need, even if the run had none.
         """
-        if self.processing.cutoff_hz != "auto" or self.cutoff_hz is None:
-            return self.processing
-        return replace(self.processing, cutoff_hz=self.cutoff_hz)
+        used = self.processing
+        if used.acceleration == "none":
+            used = replace(used, acceleration="differentiate")
+        if used.cutoff_hz != "auto" or self.cutoff_hz is None:
+            return used
+        return replace(used, cutoff_hz=self.cutoff_hz)
 
     @property
     def torque_is_low_passed(self) -> bool:

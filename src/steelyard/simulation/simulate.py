@@ -10,12 +10,13 @@ noise.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import SimulationError
+from steelyard.excitation.trajectory import Trajectory
 from steelyard.logs.log import Log
 from steelyard.model.kernels import (
     bias_torque,
@@ -32,7 +33,7 @@ from steelyard.signals.motion import Motion
 from steelyard.simulation._friction_curves import KNOTS, friction_pieces
 from steelyard.simulation.sensors import PerJoint, Sensors, per_joint, positive, record
 
-__all__ = ["Controller", "Sensors", "Trajectory", "forward_dynamics", "simulate"]
+__all__ = ["Controller", "Sensors", "forward_dynamics", "simulate"]
 
 Array = NDArray[np.float64]
 ControllerKind = Literal["computed_torque", "pd", "ideal", "free"]
@@ -42,17 +43,6 @@ CONTROL_RATE_HZ = 1000.0
 MAX_TICKS = 20_000_000
 MOST_SUSPECTS = 4
 EXACTLY = "or let it follow exactly, with --controller ideal (Controller('ideal'))"
-
-
-class Trajectory(Protocol):
-    """A motion: names of its joints, and its state at any time."""
-
-    @property
-    def joints(self) -> tuple[str, ...]:
-        """Names of the joints, in the order of the columns that ``evaluate`` returns."""
-
-    def evaluate(self, time: ArrayLike) -> Motion:
-        """The motion at these times (s)."""
 
 
 @dataclass(frozen=True, eq=False)

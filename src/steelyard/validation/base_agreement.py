@@ -69,18 +69,30 @@ class Agreement:
 
     @property
     def words(self) -> str:
-        """The verdict in one sentence."""
+        """The verdict, and the difference that decides it."""
         if self.n == 0:
             return "no base parameter has an interval in both results: nothing can be said"
         verdict = (
-            "agree within their intervals"
+            "the results agree: the differences of their base parameters are no larger than chance "
+            "explains"
             if self.holds
-            else "differ by more than their intervals allow"
+            else "the results differ by more than chance explains"
         )
         return (
-            f"the results {verdict}: the largest of {self.n} differences, of {self.of}, is "
-            f"{self.largest:.2g} joint half widths, and chance gives up to {self.allowed:.2g}; "
-            f"{len(self.outside)} are above 1, {self.expected:.1f} expected"
+            f"{verdict}. The largest of {self.n} differences, of {self.of}, is {self.largest:.2g} "
+            "times the ± of both intervals together; by chance the largest of so many can be "
+            f"{self.allowed:.2g} times it{self._outside_words}"
+        )
+
+    @property
+    def _outside_words(self) -> str:
+        """How many differ by more than their own intervals, which some do by chance."""
+        if not self.outside:
+            return ""
+        differ = "1 differs" if len(self.outside) == 1 else f"{len(self.outside)} differ"
+        return (
+            f". {differ} by more than that ±, which about {self.expected:.1f} of {self.n} do by "
+            "chance"
         )
 
 

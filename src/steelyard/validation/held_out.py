@@ -80,15 +80,22 @@ def validate_logs(
     logs: LogsLike,
     processing: Processing,
     used: Collection[str] = (),
+    *,
+    cutoff_is_automatic: bool = False,
 ) -> HeldOut:
     """Predict the torques of each log from base parameters beta (n_base,), and compare.
 
     used : content hashes of the logs that the estimate was made from: its ``log_hashes``.
+    cutoff_is_automatic : whether the cutoff was chosen on a log of the estimate; it is then
+        lowered for logs that are sampled too slowly for it.
 
     A log in which a joint never moves is accepted: its torque can be predicted.
     """
     keeping = replace(processing, still_joints="keep")
-    prepared = [prepare(log, model, keeping) for log in with_unique_names(logs)]
+    prepared = [
+        prepare(log, model, keeping, cutoff_of_another_log=cutoff_is_automatic)
+        for log in with_unique_names(logs)
+    ]
     if not prepared:
         raise LogError("there is no log to validate on; give at least one")
     predicted = [_predict(model, base, beta, run) for run in prepared]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from steelyard.errors import listed
 from steelyard.estimators.result_entries import stored_list, stored_object
 from steelyard.estimators.result_file import Result
+from steelyard.regression.equation import TORQUE
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord, content_hashes
 
@@ -47,13 +48,15 @@ HELD_OUT = (
 
 def error_pairs(a: Result, b: Result) -> tuple[tuple[ErrorPair, ...], bool | None]:
     """Errors of both, and whether the held-out logs are the same (None if one has none)."""
-    pairs = [ErrorPair("training", None, False, _training(a), _training(b))]
-    channels_a, channels_b = (_by_joint(result, "estimate", "channels") for result in (a, b))
-    pairs += [
-        ErrorPair("training", joint, False, error, channels_b[joint])
-        for joint, error in channels_a.items()
-        if joint in channels_b
-    ]
+    pairs = []
+    if _equation(a) == _equation(b):  # shares of torque and shares of energy cannot be compared
+        pairs.append(ErrorPair("training", None, False, _training(a), _training(b)))
+        channels_a, channels_b = (_by_joint(result, "estimate", "channels") for result in (a, b))
+        pairs += [
+            ErrorPair("training", joint, False, error, channels_b[joint])
+            for joint, error in channels_a.items()
+            if joint in channels_b
+        ]
     held_a, held_b = (_held_out_logs(result) for result in (a, b))
     for key, what in HELD_OUT:
         first, second = _held_out(a, key), _held_out(b, key)
@@ -126,11 +129,12 @@ def _data_settings(a: Result, b: Result) -> Iterator[Setting]:
 
 def _estimate_settings(a: Result, b: Result) -> Iterator[Setting]:
     yield "method", a.method, b.method
+    yield "model", _equation(a), _equation(b)
     for what, *keys in (
         ("prior", "record", "prior", "source"),
         ("prior's metric", "record", "prior", "metric"),
         ("weight of the prior", "record", "prior", "gamma"),
-        ("torque values", "estimate", "n_rows"),
+        ("rows", "estimate", "n_rows"),
         ("time blocks", "estimate", "n_blocks"),
         ("level of intervals", "estimate", "interval_level"),
         ("intervals by", "estimate", "interval_covariance"),
@@ -140,6 +144,15 @@ def _estimate_settings(a: Result, b: Result) -> Iterator[Setting]:
     # a computed number: methods with the same data differ in its last digits
     one, other = (_rounded(_entry(x, "estimate", "condition_scaled")) for x in (a, b))
     yield "condition number", one, other
+
+
+def _equation(result: Result) -> str:
+    """What was fitted; a result of torques does not state it."""
+    name = _entry(result, "record", "equation", "name")
+    if not isinstance(name, str):
+        return TORQUE.name
+    interval = _entry(result, "record", "equation", "interval_s")
+    return f"{name}, intervals of {_shown(interval)} s"
 
 
 def _rounded(value: object) -> object:

@@ -9,7 +9,7 @@ from steelyard.errors import ResultError
 from steelyard.estimators.result_file import Result
 from steelyard.logs.log import Log
 from steelyard.model.base_map import base_map
-from steelyard.robot.file_changes import change_findings
+from steelyard.robot.file_changes import brief_change_findings
 from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
 from steelyard.validation.held_out import HeldOut, validate_logs
@@ -37,5 +37,14 @@ def validate_result(
             f"the {len(result.names)} base parameters of the result are not the {base.rank} of "
             "this model; identify again with this version"
         )
-    found = validate_logs(model, base, result.beta, logs, processing, result.log_hashes)
-    return replace(found, findings=(*change_findings(model.robot), *found.findings))
+    as_used = result.runs and processing.cutoff_hz == result.processing_as_used.cutoff_hz
+    found = validate_logs(
+        model,
+        base,
+        result.beta,
+        logs,
+        processing,
+        result.log_hashes,
+        cutoff_is_automatic=bool(as_used) and result.cutoff_is_automatic,
+    )
+    return replace(found, findings=(*brief_change_findings(model.robot), *found.findings))

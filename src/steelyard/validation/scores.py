@@ -62,19 +62,22 @@ class Score:
     relative_error_unfiltered: float = math.nan
 
     @property
-    def words(self) -> str:
-        """The three errors in words, those that are known.
+    def errors(self) -> tuple[tuple[str, float], ...]:
+        """The errors that are known, each after the samples that it is of.
 
         Without a dead band, the first is of speeds above a tenth of the joint's (rms).
         """
         further = (
-            (self.relative_error_all, "on all samples"),
-            (self.relative_error_unfiltered, "on all with unfiltered torque"),
+            ("on all samples", self.relative_error_all),
+            ("on all with unfiltered torque", self.relative_error_unfiltered),
         )
-        known = [f"{error:.2%} {where}" for error, where in further if not math.isnan(error)]
-        if not known:
-            return f"{self.relative_error:.2%}"
-        return ", ".join([f"{self.relative_error:.2%} outside the dead band", *known])
+        known = tuple((where, error) for where, error in further if not math.isnan(error))
+        return (("outside the dead band" if known else "", self.relative_error), *known)
+
+    @property
+    def words(self) -> str:
+        """The errors in words."""
+        return ", ".join(f"{error:.2%} {where}".strip() for where, error in self.errors)
 
 
 @dataclass(frozen=True)
