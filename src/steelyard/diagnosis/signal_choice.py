@@ -37,8 +37,8 @@ from steelyard.estimators.prior_weight import SAME
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
-from steelyard.signals.cutoff import HIGHEST
 from steelyard.regression.equation import TORQUE, Equation
+from steelyard.signals.cutoff import HIGHEST
 from steelyard.signals.filters import settling_time_s
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.prepare import prepare

@@ -19,7 +19,7 @@ from steelyard.model.base_map import BaseMap
 from steelyard.model.kernels import fill_regressor
 from steelyard.model.model import Model
 from steelyard.model.torque_gradient import gradient_of_slots
-from steelyard.regression.compress import row_groups
+from steelyard.regression.torque_rows import row_groups
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
