@@ -23,7 +23,6 @@ from steelyard.excitation.search import Progress, SearchProblem, search
 from steelyard.excitation.sequence import SequenceTrajectory
 from steelyard.excitation.trajectory import Trajectory, motion_of
 from steelyard.excitation.verified import Verified, later, verified_together, verify_run
-from steelyard.model.base_map import base_map
 from steelyard.model.kernels import torque
 
 Array = NDArray[np.float64]
@@ -167,8 +166,11 @@ def search_problem(
         # the criteria count a thousand samples per period
         times = task.settings.period_s * task.settings.periods * task.settings.rate_hz / 1000.0
         prior = task.known[np.ix_(columns, columns)] * (scale[:, None] * scale) / times
+    # widths of friction have no effect on what is identifiable
     information, judge = (
-        Information(model, base_map(model), task.excited, noise, scale, prior)
+        Information(
+            model, replace(task.base, model_hash=model.hash), task.excited, noise, scale, prior
+        )
         for model in (smooth, task.model.with_widths({}))
     )
     clearance = 0.0 if task.collision is None else task.collision.clearance_m
