@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard import Robot
-from steelyard.excitation.collision_distances import CollisionModel
+from steelyard.excitation.collision.collision_distances import CollisionModel
 from steelyard.excitation.trajectory import Trajectory
 
 Array = NDArray[np.float64]

@@ -78,7 +78,7 @@ def built_in_arm_seconds() -> tuple[float, float]:
     """Seconds for 200 resamples of the built-in arm's constrained fit: all processors, one."""
     from steelyard.estimators.feasible import estimate_feasible
     from steelyard.estimators.parallel.threads import available_threads
-    from steelyard.excitation.fourier import multisine
+    from steelyard.excitation.motions.fourier import multisine
     from steelyard.identification.identify import identify
     from steelyard.model.model import Model
     from steelyard.simulation.builtin_arm import builtin_arm, builtin_truth

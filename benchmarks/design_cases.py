@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard import Model, Robot
-from steelyard.excitation.criteria import CRITERION_NAMES
 from steelyard.excitation.design import design_motion
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.designed import DesignedMotion
 from steelyard.excitation.limits import MotionLimits, motion_limits
+from steelyard.excitation.search.criteria import CRITERION_NAMES
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from steelyard import Model, torque
 from steelyard.excitation.designed import DesignedMotion
-from steelyard.excitation.torque_bounds import joint_columns
+from steelyard.excitation.torque.torque_bounds import joint_columns
 from steelyard.model.typical_sizes import known_parameters
 
 Array = NDArray[np.float64]

@@ -153,7 +153,7 @@ def collision_margins(count: int) -> Iterator[float]:
     )
 
     from steelyard.errors import SteelyardError
-    from steelyard.excitation.collision import collision_model
+    from steelyard.excitation.collision.collision import collision_model
     from steelyard.excitation.design import design_motion
     from steelyard.excitation.design_settings import DesignSettings
 

@@ -60,7 +60,7 @@ class Motions:
 
     def log(self, model: Model, theta: Array, seed: int, sensors: Sensors | None = None) -> Log:
         """The log of one of them; without sensors, without noise."""
-        from steelyard.excitation.fourier import multisine
+        from steelyard.excitation.motions.fourier import multisine
         from steelyard.simulation.simulate import Controller, simulate
 
         trajectory = multisine(

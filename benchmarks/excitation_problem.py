@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from steelyard import Robot
-    from steelyard.excitation.search import SearchProblem
+    from steelyard.excitation.search.search import SearchProblem
 
 Array = NDArray[np.float64]
 
@@ -62,14 +62,14 @@ def dh_wam() -> Robot:
 
 
 def search_problem(robot: Robot) -> SearchProblem:
-    """What `steelyard.excitation.search` is given: unit noise, unscaled columns."""
+    """What `steelyard.excitation.search.search` is given: unit noise, unscaled columns."""
     from steelyard import Model
-    from steelyard.excitation._objective import Safety
-    from steelyard.excitation.criteria import criterion_named
-    from steelyard.excitation.fourier_basis import FourierBasis
-    from steelyard.excitation.information import Information
     from steelyard.excitation.limits import MotionLimits
-    from steelyard.excitation.search import SearchProblem
+    from steelyard.excitation.search._objective import Safety
+    from steelyard.excitation.search.criteria import criterion_named
+    from steelyard.excitation.search.fourier_basis import FourierBasis
+    from steelyard.excitation.search.information import Information
+    from steelyard.excitation.search.search import SearchProblem
     from steelyard.model.base_map import base_map
 
     model = Model(robot)
@@ -110,7 +110,7 @@ def compile_kernels(problem: SearchProblem) -> None:
 
 def random_starts(problem: SearchProblem, seed: int, count: int) -> Array:
     """Starts (count, n_joints, n_coefficients); the first four are those of the search's seed."""
-    from steelyard.excitation.search import START_SHARES
+    from steelyard.excitation.search.search import START_SHARES
 
     starts = []
     for k in range(count):

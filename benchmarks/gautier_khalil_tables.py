@@ -9,14 +9,14 @@ import numpy as np
 from contender import say
 
 from steelyard.excitation.extremes import check_limits
-from steelyard.excitation.perturbation import measurement_error_bound, solution_sigma
-from steelyard.excitation.point_design import (
+from steelyard.excitation.points.perturbation import measurement_error_bound, solution_sigma
+from steelyard.excitation.points.point_design import (
     OPTIMISERS,
     PointDesign,
     PointSettings,
     design_points,
 )
-from steelyard.excitation.point_motion import design_point_motion
+from steelyard.excitation.points.point_motion import design_point_motion
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 

@@ -16,7 +16,7 @@ from project import ROOT
 
 import steelyard
 
-HEAVY = ("numba", "scipy", "matplotlib", "pinocchio", "mujoco", "jinja2", "rich")
+HEAVY = ("numba", "scipy", "coal", "matplotlib", "pinocchio", "mujoco", "jinja2", "rich")
 WHOLE_WAY = (
     "read_robot",
     "read_log",

@@ -17,7 +17,7 @@ from time import perf_counter
 import excitation_problem
 import numpy as np
 
-from steelyard.excitation._objective import Objective
+from steelyard.excitation.search._objective import Objective
 
 SAMPLES = (500, 1000, 2000, 4000)
 

@@ -15,7 +15,7 @@ import numpy as np
 from excitation_slsqp import descend, read_arrays
 
 from steelyard import Robot
-from steelyard.excitation.criteria import condition_number
+from steelyard.excitation.search.criteria import condition_number
 
 
 def main(urdf: str, path: str, seconds: str) -> None:

@@ -16,7 +16,7 @@ import excitation_problem
 from excitation_problem import dh_wam, independent_condition, limit_use, search_problem
 
 from steelyard import Robot
-from steelyard.excitation.search import Progress, search
+from steelyard.excitation.search.search import Progress, search
 
 
 def main(robot: str, seed: str, seconds: str, threads: str) -> None:

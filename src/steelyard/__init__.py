@@ -36,8 +36,21 @@ if TYPE_CHECKING:
     from steelyard.estimators.result_file import read_result as read_result
     from steelyard.estimators.result_file import result_document as result_document
     from steelyard.estimators.result_file import write_result as write_result
-    from steelyard.excitation.fourier import FourierTrajectory as FourierTrajectory
-    from steelyard.excitation.fourier import multisine as multisine
+    from steelyard.excitation.collision.clearance import prove_clearance as prove_clearance
+    from steelyard.excitation.collision.collision import Obstacle as Obstacle
+    from steelyard.excitation.collision.collision import collision_model as collision_model
+    from steelyard.excitation.design import design_motion as design_motion
+    from steelyard.excitation.design_settings import DesignSettings as DesignSettings
+    from steelyard.excitation.designed import DesignedMotion as DesignedMotion
+    from steelyard.excitation.files.motion_file import read_motion as read_motion
+    from steelyard.excitation.limits import MotionLimits as MotionLimits
+    from steelyard.excitation.limits import motion_limits as motion_limits
+    from steelyard.excitation.motions.fourier import FourierTrajectory as FourierTrajectory
+    from steelyard.excitation.motions.fourier import multisine as multisine
+    from steelyard.excitation.motions.periodic_run import periodic_run as periodic_run
+    from steelyard.excitation.motions.polynomial import PolynomialTrajectory as PolynomialTrajectory
+    from steelyard.excitation.predicted import predicted_precision as predicted_precision
+    from steelyard.excitation.torque.torque_bounds import torque_bounds as torque_bounds
     from steelyard.export.c_header import c_header as c_header
     from steelyard.export.identified_robot import IdentifiedRobot as IdentifiedRobot
     from steelyard.export.identified_robot import identified_robot as identified_robot
@@ -62,6 +75,7 @@ if TYPE_CHECKING:
     from steelyard.identification.outputs import document_of as document_of
     from steelyard.identification.outputs import report_of as report_of
     from steelyard.identification.outputs import write_outputs as write_outputs
+    from steelyard.identification.rehearse import rehearse as rehearse
     from steelyard.knowledge.constraints import Constraints as Constraints
     from steelyard.knowledge.constraints import MassSum as MassSum
     from steelyard.knowledge.constraints import Mirrored as Mirrored
@@ -87,6 +101,7 @@ if TYPE_CHECKING:
     from steelyard.model.base_map import BaseMap as BaseMap
     from steelyard.model.base_map import base_map as base_map
     from steelyard.model.body_differences import body_differences as body_differences
+    from steelyard.model.energy import energy_regressor as energy_regressor
     from steelyard.model.kernels import bias_torque as bias_torque
     from steelyard.model.kernels import mass_matrix as mass_matrix
     from steelyard.model.kernels import torque as torque
@@ -141,11 +156,13 @@ _HOME = {
     "Constraints": "knowledge.constraints",
     "Controller": "simulation.simulate",
     "Cylinder": "knowledge.regions",
+    "DesignSettings": "excitation.design_settings",
+    "DesignedMotion": "excitation.designed",
     "Ellipsoid": "knowledge.regions",
     "Estimate": "estimators.estimate",
     "ExtraColumns": "regression.extra_columns",
     "Finding": "findings",
-    "FourierTrajectory": "excitation.fourier",
+    "FourierTrajectory": "excitation.motions.fourier",
     "HeldOut": "validation.held_out",
     "Hull": "knowledge.regions",
     "Identification": "identification.found",
@@ -160,8 +177,11 @@ _HOME = {
     "Mirrored": "knowledge.constraints",
     "Model": "model.model",
     "Motion": "signals.motion",
+    "MotionLimits": "excitation.limits",
+    "Obstacle": "excitation.collision.collision",
     "Overlay": "knowledge.overlay.overlay",
     "Payload": "knowledge.payload",
+    "PolynomialTrajectory": "excitation.motions.polynomial",
     "Prepared": "signals.prepare",
     "Prior": "knowledge.prior",
     "Processing": "signals.processing",
@@ -186,29 +206,35 @@ _HOME = {
     "body_estimates": "estimators.bodies",
     "c_header": "export.c_header",
     "check_links": "robot.physical_links",
+    "collision_model": "excitation.collision.collision",
     "compare_results": "validation.result_comparison",
     "compress": "regression.compress",
     "compress_stream": "regression.compress",
     "correct_base": "certificates.base_feasibility",
     "coupled_terms": "model.terms",
     "default_terms": "model.terms",
+    "design_motion": "excitation.design",
     "document_of": "identification.outputs",
+    "energy_regressor": "model.energy",
+    "identified_mjcf": "export.mjcf",
     "identified_robot": "export.identified_robot",
     "identified_urdf": "export.identified_urdf",
-    "identified_mjcf": "export.mjcf",
     "identify": "identification.identify",
     "identify_gains": "identification.drive_gains",
     "joint_terms": "model.terms",
     "mass_matrix": "model.kernels",
     "merge": "regression.regression",
     "mjcf_text": "export.mjcf_text",
-    "multisine": "excitation.fourier",
+    "motion_limits": "excitation.limits",
+    "multisine": "excitation.motions.fourier",
     "nearest_physical": "robot.nearest_body",
     "nearest_urdf": "export.physical",
     "numpy_module": "export.numpy_module",
     "ols": "estimators.least_squares",
     "parameters_csv": "export.tables",
+    "periodic_run": "excitation.motions.periodic_run",
     "predict_base": "validation.scores",
+    "predicted_precision": "excitation.predicted",
     "prepare": "signals.prepare",
     "prior_from_file": "knowledge.prior",
     "prior_from_geometry": "knowledge.prior",
@@ -216,14 +242,17 @@ _HOME = {
     "prior_from_robot": "knowledge.prior",
     "prior_from_values": "knowledge.prior",
     "prove": "certificates.certificate",
+    "prove_clearance": "excitation.collision.clearance",
     "proven_correction": "certificates.base_correction",
     "read_certificate": "certificates.document",
     "read_dynamics": "robot.formats.dynamics",
     "read_log": "logs.reading",
+    "read_motion": "excitation.files.motion_file",
     "read_overlay": "knowledge.overlay.toml_file",
     "read_regression": "regression.factor_file",
     "read_result": "estimators.result_file",
     "read_robot": "knowledge.overlay.read_robot",
+    "rehearse": "identification.rehearse",
     "render_report": "report.page",
     "report_of": "identification.outputs",
     "result_document": "estimators.result_file",
@@ -233,6 +262,7 @@ _HOME = {
     "simulate": "simulation.simulate",
     "standard_csv": "export.tables",
     "torque": "model.kernels",
+    "torque_bounds": "excitation.torque.torque_bounds",
     "torque_regressor": "model.kernels",
     "urdf_text": "export.urdf_text",
     "validate": "validation.scores",

@@ -11,7 +11,7 @@ from project import BESIDE
 from steelyard.certificates.base_feasibility import base_feasibility, correct_base
 from steelyard.conic.settle import failing
 from steelyard.estimators.feasible import fit_feasible
-from steelyard.excitation.fourier import FourierTrajectory
+from steelyard.excitation.motions.fourier import FourierTrajectory
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Box, Constraints, MassSum
 from steelyard.model.base_map import base_map

@@ -14,9 +14,9 @@ from small_arm import URDF, arm_log, write_arm
 from steelyard.cli import main
 from steelyard.cli.motion_options import budget_seconds, per_joint, pose_from
 from steelyard.errors import SteelyardError
-from steelyard.excitation.fourier import multisine
-from steelyard.excitation.motion_file import read_motion
-from steelyard.excitation.motion_points import csv_text, motion_points
+from steelyard.excitation.files.motion_file import read_motion
+from steelyard.excitation.files.motion_points import csv_text, motion_points
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.identification.motion_outputs import CSV, JSON, NPZ, PAGE, ROS_JSON, ROS_YAML
 from steelyard.logs.reading import read_log
 from steelyard.logs.writer_csv import write_csv

@@ -11,8 +11,8 @@ import pytest
 from small_arm import write_arm
 
 from steelyard.cli import main
-from steelyard.excitation.fourier import multisine
-from steelyard.excitation.motion_points import csv_text, motion_points
+from steelyard.excitation.files.motion_points import csv_text, motion_points
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.robot.robot import Robot
 
 QUICK = ["--resamples", "20", "--rate-hz", "100", "--threads", "1"]

@@ -13,7 +13,7 @@ from small_arm import URDF, true_theta
 from steelyard.diagnosis.friction_width import SHARES
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
 from steelyard.errors import EstimationError
-from steelyard.excitation.fourier import multisine
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.identification.identify import identify
 from steelyard.logs.log import Log
 from steelyard.model.kernels import torque

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from solid_robots import link_poses
 
-from steelyard.excitation.body_poses import ancestors, body_poses, joints_between
+from steelyard.excitation.collision.body_poses import ancestors, body_poses, joints_between
 from steelyard.model.mechanism import mechanism_of
 from steelyard.robot.formats.dh import read_dh
 from steelyard.robot.robot import Robot

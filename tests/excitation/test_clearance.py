@@ -11,10 +11,14 @@ from robot_files import example_urdfs
 from solid_robots import oracle_distances, random_solid, random_solid_robot
 
 from steelyard.errors import CollisionError, SignalError
-from steelyard.excitation import clearance
-from steelyard.excitation.clearance import plane_distances, prove_clearance, refuse_collision
-from steelyard.excitation.collision import Obstacle, collision_model
-from steelyard.excitation.fourier import FourierTrajectory, multisine
+from steelyard.excitation.collision import clearance
+from steelyard.excitation.collision.clearance import (
+    plane_distances,
+    prove_clearance,
+    refuse_collision,
+)
+from steelyard.excitation.collision.collision import Obstacle, collision_model
+from steelyard.excitation.motions.fourier import FourierTrajectory, multisine
 from steelyard.robot.formats.urdf_shapes import Primitive
 from steelyard.robot.robot import Robot
 

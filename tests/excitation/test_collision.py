@@ -8,8 +8,8 @@ from ball_arm import CHAIN, joint, link, write
 from robot_files import example_urdfs
 
 from steelyard.errors import RobotError, SignalError
-from steelyard.excitation.collision import Obstacle, collision_model
-from steelyard.excitation.collision_pairs import neighbours, read_srdf
+from steelyard.excitation.collision.collision import Obstacle, collision_model
+from steelyard.excitation.collision.collision_pairs import neighbours, read_srdf
 from steelyard.excitation.limits import motion_limits
 from steelyard.robot.formats.urdf_shapes import Primitive, collision_shapes
 from steelyard.robot.robot import Robot

@@ -11,8 +11,8 @@ from robot_files import example_urdfs
 from solid_robots import oracle_distances, random_solid, random_solid_robot
 
 from steelyard.errors import SignalError
-from steelyard.excitation.collision import Obstacle, collision_model
-from steelyard.excitation.collision_distances import CollisionModel
+from steelyard.excitation.collision.collision import Obstacle, collision_model
+from steelyard.excitation.collision.collision_distances import CollisionModel
 from steelyard.robot.formats.urdf_shapes import Primitive
 from steelyard.robot.robot import Robot
 

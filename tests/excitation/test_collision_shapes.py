@@ -8,7 +8,7 @@ from robot_files import example_urdfs
 from stl_files import cube, write_stl
 
 from steelyard.errors import RobotError
-from steelyard.excitation.collision_shapes import (
+from steelyard.excitation.collision.collision_shapes import (
     Shape,
     half_space,
     hull,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from steelyard.errors import SignalError
-from steelyard.excitation import conditioning
+from steelyard.excitation.points import conditioning
 
 
 def matrices(count: int):

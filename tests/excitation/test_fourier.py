@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from steelyard.errors import RobotError, SignalError
-from steelyard.excitation.fourier import FourierTrajectory, multisine
+from steelyard.excitation.motions.fourier import FourierTrajectory, multisine
 from steelyard.robot.parts import Limits
 from steelyard.testing.random_robots import random_robot
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from steelyard.excitation.extremes import check_limits
-from steelyard.excitation.fourier_basis import FourierBasis
 from steelyard.excitation.limits import MotionLimits
+from steelyard.excitation.search.fourier_basis import FourierBasis
 
 
 def limits_of(n_joints: int, rng: np.random.Generator) -> MotionLimits:

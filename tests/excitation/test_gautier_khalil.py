@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from project import ROOT
 
-from steelyard.excitation.conditioning import condition_number
-from steelyard.excitation.perturbation import solution_sigma
-from steelyard.excitation.point_design import PointDesign, PointSettings, design_points
+from steelyard.excitation.points.conditioning import condition_number
+from steelyard.excitation.points.perturbation import solution_sigma
+from steelyard.excitation.points.point_design import PointDesign, PointSettings, design_points
 from steelyard.model.base_map import base_map
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from steelyard.excitation._interior import minimise
+from steelyard.excitation.search._interior import minimise
 
 
 @dataclass(frozen=True, eq=False)

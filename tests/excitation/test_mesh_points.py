@@ -10,7 +10,7 @@ from robot_files import example_urdfs
 from stl_files import cube, write_stl
 
 from steelyard.errors import MissingDependencyError, RobotError
-from steelyard.excitation.mesh_points import load_coal, mesh_points
+from steelyard.excitation.collision.mesh_points import load_coal, mesh_points
 
 
 def as_rows(points: np.ndarray) -> set[tuple[float, ...]]:

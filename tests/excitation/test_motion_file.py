@@ -13,12 +13,12 @@ from stand_in_motion import stand_in
 from steelyard._files.json_object import JsonObject
 from steelyard.errors import SignalError, SteelyardError
 from steelyard.excitation.extremes import QUANTITIES
-from steelyard.excitation.fourier import multisine
-from steelyard.excitation.motion_file import motion_document, motion_text, read_motion
-from steelyard.excitation.polynomial import quintic
-from steelyard.excitation.sequence import SequenceTrajectory
-from steelyard.excitation.slowed import SlowedTrajectory
-from steelyard.excitation.trajectory_json import read_trajectory, trajectory_data
+from steelyard.excitation.files.motion_file import motion_document, motion_text, read_motion
+from steelyard.excitation.files.trajectory_json import read_trajectory, trajectory_data
+from steelyard.excitation.motions.fourier import multisine
+from steelyard.excitation.motions.polynomial import quintic
+from steelyard.excitation.motions.sequence import SequenceTrajectory
+from steelyard.excitation.motions.slowed import SlowedTrajectory
 from steelyard.model.model import Model
 from steelyard.testing.random_robots import random_robot
 

@@ -12,12 +12,12 @@ import pytest
 from seeds import every
 
 from steelyard.errors import SignalError
-from steelyard.excitation.fourier import multisine
-from steelyard.excitation.joint_trajectory import joint_trajectory_json, joint_trajectory_yaml
+from steelyard.excitation.files.joint_trajectory import joint_trajectory_json, joint_trajectory_yaml
+from steelyard.excitation.files.motion_points import csv_text, motion_points, npz_bytes
 from steelyard.excitation.limits import MotionLimits, motion_limits
-from steelyard.excitation.motion_points import csv_text, motion_points, npz_bytes
-from steelyard.excitation.polynomial import PolynomialTrajectory
-from steelyard.excitation.sampled import trajectory_from_log
+from steelyard.excitation.motions.fourier import multisine
+from steelyard.excitation.motions.polynomial import PolynomialTrajectory
+from steelyard.excitation.motions.sampled import trajectory_from_log
 from steelyard.logs.reading import read_log
 from steelyard.testing.random_robots import random_robot
 
@@ -145,7 +145,7 @@ def test_points_beyond_a_limit_are_refused():
 def test_the_last_point_is_the_end_of_the_motion():
     """Where the duration is no multiple of the period, one more point is at rest at the end."""
     robot = random_robot(np.random.default_rng(0), 1)
-    from steelyard.excitation.polynomial import quintic
+    from steelyard.excitation.motions.polynomial import quintic
 
     move = quintic(robot.joint_names, 1.05, [[0.0]] * 3, [[1.0], [0.0], [0.0]])
     points = motion_points(move, robot, rate_hz=10.0)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from steelyard.errors import SignalError
-from steelyard.excitation._objective import Objective, Safety, price
-from steelyard.excitation.criteria import CRITERIA, condition_number, criterion_named
 from steelyard.excitation.extremes import check_limits
-from steelyard.excitation.fourier_basis import FourierBasis
-from steelyard.excitation.information import Information
 from steelyard.excitation.limits import MotionLimits
+from steelyard.excitation.search._objective import Objective, Safety, price
+from steelyard.excitation.search.criteria import CRITERIA, condition_number, criterion_named
+from steelyard.excitation.search.fourier_basis import FourierBasis
+from steelyard.excitation.search.information import Information
 from steelyard.model.base_map import base_map
 from steelyard.model.kernels import torque, torque_regressor
 from steelyard.model.model import Model

@@ -9,12 +9,12 @@ import pytest
 
 from steelyard.errors import SignalError
 from steelyard.excitation.extremes import check_limits
-from steelyard.excitation.fourier import FourierTrajectory, at_rest_initially
-from steelyard.excitation.leads import lead_in
 from steelyard.excitation.limits import MotionLimits
-from steelyard.excitation.periodic_run import periodic_run
-from steelyard.excitation.polynomial import quintic
-from steelyard.excitation.shortest_move import shortest_moves
+from steelyard.excitation.motions.fourier import FourierTrajectory, at_rest_initially
+from steelyard.excitation.motions.leads import lead_in
+from steelyard.excitation.motions.periodic_run import periodic_run
+from steelyard.excitation.motions.polynomial import quintic
+from steelyard.excitation.motions.shortest_move import shortest_moves
 
 
 def names(n_joints: int) -> tuple[str, ...]:

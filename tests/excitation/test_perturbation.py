@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from steelyard.errors import SignalError
-from steelyard.excitation.perturbation import (
+from steelyard.excitation.points.perturbation import (
     least_squares_error_bound,
     matrix_error_bound,
     measurement_error_bound,

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from steelyard.errors import ModelError, SignalError
-from steelyard.excitation import point_design
-from steelyard.excitation._point_problem import point_problem
-from steelyard.excitation._point_search import STAGES, Criterion, random_start, smooth_start
-from steelyard.excitation.conditioning import condition_number, smooth_condition_gradient
 from steelyard.excitation.limits import MotionLimits
-from steelyard.excitation.point_design import (
+from steelyard.excitation.points import point_design
+from steelyard.excitation.points._point_problem import point_problem
+from steelyard.excitation.points._point_search import STAGES, Criterion, random_start, smooth_start
+from steelyard.excitation.points.conditioning import condition_number, smooth_condition_gradient
+from steelyard.excitation.points.point_design import (
     MEASURES,
     OPTIMISERS,
     PointSettings,

@@ -10,13 +10,13 @@ import pytest
 from numpy.polynomial import Polynomial
 
 from steelyard.errors import SignalError
-from steelyard.excitation import point_design
-from steelyard.excitation._interval_time import shortest_move
-from steelyard.excitation._point_search import STAGES
 from steelyard.excitation.extremes import check_limits
 from steelyard.excitation.limits import MotionLimits
-from steelyard.excitation.point_design import PointSequence, PointSettings
-from steelyard.excitation.point_motion import (
+from steelyard.excitation.points import point_design
+from steelyard.excitation.points._interval_time import shortest_move
+from steelyard.excitation.points._point_search import STAGES
+from steelyard.excitation.points.point_design import PointSequence, PointSettings
+from steelyard.excitation.points.point_motion import (
     PointMotion,
     design_point_motion,
     motion_through,

@@ -10,9 +10,9 @@ import pytest
 from numpy.polynomial import Polynomial
 
 from steelyard.errors import SignalError
-from steelyard.excitation import _polynomial_bounds
-from steelyard.excitation._polynomial_bounds import largest_values
-from steelyard.excitation.polynomial import PolynomialTrajectory, quintic
+from steelyard.excitation.motions import _polynomial_bounds
+from steelyard.excitation.motions._polynomial_bounds import largest_values
+from steelyard.excitation.motions.polynomial import PolynomialTrajectory, quintic
 
 
 def random_pieces(rng: np.random.Generator, degree: int, n_pieces: int = 12, n_joints: int = 3):

@@ -12,8 +12,8 @@ from oracles import pinocchio_torque
 from steelyard.errors import ModelError, SignalError
 from steelyard.excitation.extremes import check_limits
 from steelyard.excitation.limits import motion_limits
-from steelyard.excitation.postures import choose_postures, posture_motion, rest_intervals
-from steelyard.excitation.via_points import random_via_points
+from steelyard.excitation.motions.postures import choose_postures, posture_motion, rest_intervals
+from steelyard.excitation.motions.via_points import random_via_points
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model
 from steelyard.testing.random_robots import random_robot

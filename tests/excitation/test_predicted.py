@@ -7,7 +7,6 @@ import pytest
 from seeds import every
 
 from steelyard.errors import ModelError, SignalError
-from steelyard.excitation.fourier import multisine
 from steelyard.excitation.limits import motion_limits
 from steelyard.excitation.motion_factors import (
     condition_numbers,
@@ -16,6 +15,7 @@ from steelyard.excitation.motion_factors import (
     motion_factors,
     standard_deviations,
 )
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.excitation.predicted import PredictedParameter, predicted_precision
 from steelyard.excitation.torque_noise import TorqueNoise, assumed_noise, given_noise
 from steelyard.model.base_map import base_map

@@ -7,9 +7,9 @@ import pytest
 from ball_arm import joint, link, write
 from solid_robots import random_solid_robot, write_solids
 
-from steelyard.excitation.body_poses import body_poses, joints_between
-from steelyard.excitation.collision import Obstacle, collision_model
-from steelyard.excitation.reach import reach_bounds
+from steelyard.excitation.collision.body_poses import body_poses, joints_between
+from steelyard.excitation.collision.collision import Obstacle, collision_model
+from steelyard.excitation.collision.reach import reach_bounds
 from steelyard.model.mechanism import PRISMATIC
 from steelyard.robot.formats.urdf_shapes import Primitive
 from steelyard.robot.parts import Joint, Limits, Link

@@ -7,8 +7,8 @@ import pytest
 from seeds import every
 
 from steelyard.errors import LogError, SignalError
-from steelyard.excitation.fourier import multisine
-from steelyard.excitation.sampled import SampledTrajectory, trajectory_from_log
+from steelyard.excitation.motions.fourier import multisine
+from steelyard.excitation.motions.sampled import SampledTrajectory, trajectory_from_log
 from steelyard.logs.log import Log
 from steelyard.testing.random_robots import random_robot
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from steelyard.errors import SignalError
-from steelyard.excitation.fourier import FourierTrajectory
+from steelyard.excitation.files.sent_limits import within_limits_when_sent
+from steelyard.excitation.files.sent_points import interpolated, sent_points, sent_proof
 from steelyard.excitation.limits import MotionLimits
-from steelyard.excitation.periodic_run import periodic_run
-from steelyard.excitation.sent_limits import within_limits_when_sent
-from steelyard.excitation.sent_points import interpolated, sent_points, sent_proof
-from steelyard.excitation.via_points import random_via_points, via_point_motion
+from steelyard.excitation.motions.fourier import FourierTrajectory
+from steelyard.excitation.motions.periodic_run import periodic_run
+from steelyard.excitation.motions.via_points import random_via_points, via_point_motion
 
 
 def some_limits(seed: int) -> MotionLimits:

@@ -8,10 +8,10 @@ from scipy.interpolate import BPoly
 
 from steelyard.errors import SignalError
 from steelyard.excitation.extremes import check_limits
-from steelyard.excitation.fourier import FourierTrajectory
+from steelyard.excitation.files.sent_points import SentPoints, interpolated, sent_points, sent_proof
 from steelyard.excitation.limits import MotionLimits
-from steelyard.excitation.periodic_run import periodic_run
-from steelyard.excitation.sent_points import SentPoints, interpolated, sent_points, sent_proof
+from steelyard.excitation.motions.fourier import FourierTrajectory
+from steelyard.excitation.motions.periodic_run import periodic_run
 
 WAYS = [
     ("linear", "positions"),

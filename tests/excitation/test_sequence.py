@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from steelyard.errors import SignalError
-from steelyard.excitation.fourier import FourierTrajectory
-from steelyard.excitation.polynomial import PolynomialTrajectory, quintic
-from steelyard.excitation.sequence import SequenceTrajectory
+from steelyard.excitation.motions.fourier import FourierTrajectory
+from steelyard.excitation.motions.polynomial import PolynomialTrajectory, quintic
+from steelyard.excitation.motions.sequence import SequenceTrajectory
 
 JOINTS = ("x", "y")
 

@@ -8,8 +8,8 @@ from seeds import every
 
 from steelyard.errors import SignalError
 from steelyard.excitation.extremes import QUANTITIES
-from steelyard.excitation.fourier import multisine
-from steelyard.excitation.slowed import SlowedTrajectory
+from steelyard.excitation.motions.fourier import multisine
+from steelyard.excitation.motions.slowed import SlowedTrajectory
 from steelyard.testing.random_robots import random_robot
 
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.interpolate import CubicSpline, make_interp_spline
 
 from steelyard.errors import SignalError
-from steelyard.excitation.sampled import SampledTrajectory
-from steelyard.excitation.spline import spline
+from steelyard.excitation.motions.sampled import SampledTrajectory
+from steelyard.excitation.motions.spline import spline
 
 JOINTS = ("x", "y", "z")
 

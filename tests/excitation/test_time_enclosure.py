@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from steelyard.excitation.time_enclosure import (
+from steelyard.excitation.torque.time_enclosure import (
     Enclosure,
     along,
     between,

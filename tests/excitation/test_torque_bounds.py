@@ -10,11 +10,11 @@ from oracles import pinocchio_torque
 from robot_files import example_urdfs
 
 from steelyard.errors import ModelError, SignalError
-from steelyard.excitation.enclosed_torque import EnclosedMotion, enclosed_torque
 from steelyard.excitation.extremes import Extremes
-from steelyard.excitation.fourier import FourierTrajectory, multisine
-from steelyard.excitation.time_enclosure import Enclosure
-from steelyard.excitation.torque_bounds import torque_bounds
+from steelyard.excitation.motions.fourier import FourierTrajectory, multisine
+from steelyard.excitation.torque.enclosed_torque import EnclosedMotion, enclosed_torque
+from steelyard.excitation.torque.time_enclosure import Enclosure
+from steelyard.excitation.torque.torque_bounds import torque_bounds
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 from steelyard.model.terms import coupled_terms, default_terms

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from steelyard.errors import SignalError
 from steelyard.excitation.extremes import check_limits
 from steelyard.excitation.limits import MotionLimits
-from steelyard.excitation.via_points import (
+from steelyard.excitation.motions.via_points import (
     jerk_limits,
     move_phases,
     random_via_points,

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from paper_robots import wam
 
-from steelyard.excitation._objective import Safety
-from steelyard.excitation.criteria import criterion_named
-from steelyard.excitation.fourier_basis import FourierBasis
-from steelyard.excitation.information import Information
 from steelyard.excitation.limits import MotionLimits
-from steelyard.excitation.search import STAGES, Found, SearchProblem, search
+from steelyard.excitation.search._objective import Safety
+from steelyard.excitation.search.criteria import criterion_named
+from steelyard.excitation.search.fourier_basis import FourierBasis
+from steelyard.excitation.search.information import Information
+from steelyard.excitation.search.search import STAGES, Found, SearchProblem, search
 from steelyard.model.base_map import base_map
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model
@@ -80,7 +80,7 @@ def test_one_round_is_better_than_the_published_motion(problem):
 
 def test_threads_do_not_change_a_motion_and_the_seed_does(problem, monkeypatch):
     """Coefficients are the same to the last bit with one thread and two; first stages only."""
-    monkeypatch.setattr("steelyard.excitation.search.STAGES", STAGES[:2])
+    monkeypatch.setattr("steelyard.excitation.search.search.STAGES", STAGES[:2])
     one, two, other = (
         one_round(problem, seed=seed, threads=threads) for seed, threads in ((3, 1), (3, 2), (4, 2))
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.excitation.fourier import multisine
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
 from steelyard.robot.robot import Robot

@@ -8,14 +8,14 @@ from functools import cache
 import numpy as np
 from paper_robots import puma_arm
 
-from steelyard.excitation.conditioning import condition_number
 from steelyard.excitation.limits import MotionLimits, motion_limits
-from steelyard.excitation.perturbation import (
+from steelyard.excitation.points.conditioning import condition_number
+from steelyard.excitation.points.perturbation import (
     least_squares_error_bound,
     matrix_error_bound,
     measurement_error_bound,
 )
-from steelyard.excitation.point_design import PointSequence, random_points
+from steelyard.excitation.points.point_design import PointSequence, random_points
 from steelyard.model.base_map import base_map
 from steelyard.model.energy import energy_regressor
 from steelyard.model.model import Model

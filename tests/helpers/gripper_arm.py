@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from small_arm import LINK, URDF, true_theta
 
-from steelyard.excitation.fourier import multisine
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
 from steelyard.robot.robot import Robot

@@ -17,7 +17,7 @@ import numpy as np
 from project import DOCS
 
 from steelyard.cli import main
-from steelyard.excitation.fourier import multisine
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.identification.identify import identify
 from steelyard.identification.outputs import write_outputs
 from steelyard.knowledge.payload import Payload

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.excitation.fourier import multisine
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.knowledge.payload import Payload
 from steelyard.logs.log import Log
 from steelyard.model.model import Model

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.excitation.fourier import multisine
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.logs.log import Log
 from steelyard.logs.writer_csv import write_csv
 from steelyard.model.model import Model

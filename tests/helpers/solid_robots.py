@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from oracles import numbers, pinocchio_model, pinocchio_q, rpy_of, urdf_text
 
-from steelyard.excitation.collision import CollisionModel
-from steelyard.excitation.collision_shapes import Shape
+from steelyard.excitation.collision.collision import CollisionModel
+from steelyard.excitation.collision.collision_shapes import Shape
 from steelyard.robot.formats.urdf_shapes import Primitive
 from steelyard.robot.robot import Robot
 from steelyard.testing.random_robots import random_pose, random_robot

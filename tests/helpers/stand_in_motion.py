@@ -6,11 +6,11 @@ import numpy as np
 
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.designed import DesignedMotion, measures_of
-from steelyard.excitation.fourier import multisine
 from steelyard.excitation.limits import motion_limits
 from steelyard.excitation.motion_factors import model_motion, motion_factors
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.excitation.predicted import factor_precision
-from steelyard.excitation.torque_bounds import TorqueBounds
+from steelyard.excitation.torque.torque_bounds import TorqueBounds
 from steelyard.excitation.torque_noise import assumed_noise
 from steelyard.findings import Finding
 from steelyard.model.kernels import torque

@@ -14,7 +14,7 @@ from prior_problems import scattered
 from robot_files import example_urdfs
 
 from steelyard.errors import EstimationError, ModelError
-from steelyard.excitation.fourier import multisine
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.export.identified_robot import identified_robot
 from steelyard.identification.identify import Identification, identify
 from steelyard.identification.outputs import document_of

@@ -16,7 +16,7 @@ from small_arm import URDF, arm_log, write_arm, write_run
 from steelyard.cli import main
 from steelyard.errors import RegressionError
 from steelyard.estimators.result_file import read_result, read_schema
-from steelyard.excitation.fourier import multisine
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.identification.identify import identify
 from steelyard.model.base_map import base_map
 from steelyard.model.model import Model

@@ -20,7 +20,7 @@ from steelyard.errors import (
     SteelyardError,
 )
 from steelyard.estimators.least_squares import ols, wls
-from steelyard.excitation.fourier import multisine
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.identification.identify import Identification, identify
 from steelyard.knowledge.overlay.apply import apply_overlay
 from steelyard.knowledge.overlay.model import model_of

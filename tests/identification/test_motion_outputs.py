@@ -9,8 +9,8 @@ import pytest
 from stand_in_motion import stand_in
 
 from steelyard.errors import ResultError, SignalError
-from steelyard.excitation.motion_points import motion_points
-from steelyard.excitation.sent_points import interpolated
+from steelyard.excitation.files.motion_points import motion_points
+from steelyard.excitation.files.sent_points import interpolated
 from steelyard.identification.motion_outputs import (
     CSV,
     JSON,

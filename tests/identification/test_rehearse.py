@@ -13,8 +13,8 @@ from small_arm import write_arm
 
 from steelyard._files.json_data import finite
 from steelyard.errors import EstimationError, SimulationError
-from steelyard.excitation.fourier import FourierTrajectory, multisine
 from steelyard.excitation.limits import motion_limits
+from steelyard.excitation.motions.fourier import FourierTrajectory, multisine
 from steelyard.excitation.torque_noise import assumed_noise
 from steelyard.identification.rehearse import (
     Recovery,

@@ -8,7 +8,7 @@ from small_arm import URDF, true_theta
 
 from steelyard.errors import SignalError
 from steelyard.estimators.result_file import read_result, write_result
-from steelyard.excitation.fourier import multisine
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.identification.identify import Identification, identify
 from steelyard.identification.outputs import document_of
 from steelyard.logs.log import Log

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from stand_in_motion import stand_in
 
-from steelyard.excitation.clearance import ClearanceProof
+from steelyard.excitation.collision.clearance import ClearanceProof
 from steelyard.excitation.extremes import Extremes
-from steelyard.excitation.polynomial import quintic
-from steelyard.excitation.sequence import SequenceTrajectory
+from steelyard.excitation.motions.polynomial import quintic
+from steelyard.excitation.motions.sequence import SequenceTrajectory
 from steelyard.model.model import Model
 from steelyard.report import motion_page
 from steelyard.report.motion_page import (

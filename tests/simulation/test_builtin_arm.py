@@ -11,7 +11,7 @@ from seeds import every
 
 from steelyard.errors import ModelError
 from steelyard.estimators.least_squares import wls
-from steelyard.excitation.fourier import multisine
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.model.base_map import base_map
 from steelyard.model.kernels import body_parameters, mass_matrix
 from steelyard.model.model import Model

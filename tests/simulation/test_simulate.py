@@ -14,7 +14,7 @@ from oracles import (
 )
 
 from steelyard.errors import ModelError, SimulationError
-from steelyard.excitation.fourier import FourierTrajectory, multisine
+from steelyard.excitation.motions.fourier import FourierTrajectory, multisine
 from steelyard.model import kernels
 from steelyard.model.model import Model
 from steelyard.model.random_states import random_states

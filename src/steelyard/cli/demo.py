@@ -55,8 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.errors import RobotError
     from steelyard.excitation.design import design_motion
     from steelyard.excitation.design_settings import DesignSettings
-    from steelyard.excitation.fourier import multisine
     from steelyard.excitation.limits import motion_limits
+    from steelyard.excitation.motions.fourier import multisine
     from steelyard.identification.identify import identify
     from steelyard.identification.outputs import (
         document_of,

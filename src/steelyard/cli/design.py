@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Design, score if asked, print, and write files if asked."""
     from steelyard.cli import motion_tables
-    from steelyard.excitation.motion_file import motion_document
+    from steelyard.excitation.files.motion_file import motion_document
     from steelyard.identification.motion_outputs import motion_files, write_motion
 
     output = Output(arguments.json)

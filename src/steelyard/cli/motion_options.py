@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import RobotError, SignalError, did_you_mean, listed, shown
 
 if TYPE_CHECKING:
-    from steelyard.excitation.collision_distances import CollisionModel
+    from steelyard.excitation.collision.collision_distances import CollisionModel
     from steelyard.excitation.design_settings import DesignSettings
     from steelyard.excitation.limits import MotionLimits, PerJoint
     from steelyard.excitation.torque_noise import TorqueNoise
@@ -28,8 +28,8 @@ CLEARANCE_M = 0.01
 
 def add_motion_arguments(parser: argparse.ArgumentParser, *, budget: str) -> None:
     """Options of the design; ``budget`` is the default of --budget."""
-    from steelyard.excitation.criteria import CRITERIA, DEFAULT_CRITERION
     from steelyard.excitation.design_settings import BASES
+    from steelyard.excitation.search.criteria import CRITERIA, DEFAULT_CRITERION
     from steelyard.model.term_kinds import SIDES
 
     search = parser.add_argument_group("the search")
@@ -283,7 +283,7 @@ def collision_from(
         reason = _why_unchecked(arguments.robot, find_spec("coal") is not None)
         if reason is not None:
             return None, (_unchecked(reason),)
-    from steelyard.excitation.collision import collision_model
+    from steelyard.excitation.collision.collision import collision_model
 
     model = collision_model(
         arguments.robot,
@@ -329,7 +329,7 @@ def _obstacle(text: str, number: int) -> Any:
     """An obstacle from a text such as box:0.5,0,0.2:0.3,0.3,0.4."""
     import numpy as np
 
-    from steelyard.excitation.collision import Obstacle
+    from steelyard.excitation.collision.collision import Obstacle
     from steelyard.robot.formats.urdf_shapes import Primitive
 
     kind, _, rest = text.partition(":")

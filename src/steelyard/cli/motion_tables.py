@@ -128,7 +128,7 @@ def score_document(score: ScoredMotion) -> dict[str, Any]:
     """The score as plain data."""
     from dataclasses import asdict
 
-    from steelyard.excitation.motion_file import predicted_data
+    from steelyard.excitation.files.motion_file import predicted_data
 
     return {
         "name": score.name,

@@ -81,8 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def given_motion(arguments: argparse.Namespace, limits: MotionLimits) -> Trajectory:
     """The motion of a file."""
-    from steelyard.excitation.motion_file import read_motion
-    from steelyard.excitation.sampled import trajectory_from_log
+    from steelyard.excitation.files.motion_file import read_motion
+    from steelyard.excitation.motions.sampled import trajectory_from_log
     from steelyard.logs.reading import read_log
 
     if arguments.motion.lower().endswith(".json"):

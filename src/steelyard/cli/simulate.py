@@ -134,8 +134,8 @@ def motion_of(
     model: Model, motion: Log | None, arguments: argparse.Namespace
 ) -> tuple[Trajectory, float, tuple[Finding, ...]]:
     """The motion of the log, or a sum of sines; its duration (s); findings about the log."""
-    from steelyard.excitation.fourier import multisine
-    from steelyard.excitation.sampled import trajectory_from_log
+    from steelyard.excitation.motions.fourier import multisine
+    from steelyard.excitation.motions.sampled import trajectory_from_log
     from steelyard.signals.numbered_joints import name_numbered_joints
 
     given = arguments.duration_s

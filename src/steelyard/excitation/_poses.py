@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import CollisionError, SignalError
-from steelyard.excitation.clearance import refuse_collision
+from steelyard.excitation.collision.clearance import refuse_collision
 from steelyard.excitation.design_task import DesignTask
 from steelyard.model.kernels import torque
 

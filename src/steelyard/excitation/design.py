@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.excitation.collision_distances import CollisionModel
+from steelyard.excitation.collision.collision_distances import CollisionModel
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.design_task import DesignTask
 from steelyard.excitation.designed import DesignedMotion, measures_of
@@ -24,7 +24,7 @@ from steelyard.excitation.polynomial_designs import (
 )
 from steelyard.excitation.predicted import predicted_precision
 from steelyard.excitation.proven_core import DesignedCore
-from steelyard.excitation.search import Progress
+from steelyard.excitation.search.search import Progress
 from steelyard.excitation.torque_noise import TorqueNoise
 from steelyard.findings import Finding
 from steelyard.model.model import Model

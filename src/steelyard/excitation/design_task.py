@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import ModelError, SignalError, did_you_mean, listed, shown
-from steelyard.excitation.collision_distances import CollisionModel
-from steelyard.excitation.criteria import Criterion, criterion_named
+from steelyard.excitation.collision.collision_distances import CollisionModel
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.limits import MotionLimits
+from steelyard.excitation.search.criteria import Criterion, criterion_named
 from steelyard.excitation.torque_noise import TorqueNoise, assumed_noise
 from steelyard.model.base_map import BaseMap, base_map, independent_columns, unit_columns
 from steelyard.model.kernels import torque_regressor

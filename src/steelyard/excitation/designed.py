@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.excitation.clearance import ClearanceProof
+from steelyard.excitation.collision.clearance import ClearanceProof
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.extremes import Extremes, LimitCheck, check_limits
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.motion_factors import MotionFactors, condition_numbers, log_determinant
 from steelyard.excitation.predicted import PredictedPrecision
-from steelyard.excitation.torque_bounds import TorqueBounds
+from steelyard.excitation.torque.torque_bounds import TorqueBounds
 from steelyard.excitation.trajectory import Trajectory
 from steelyard.findings import Finding
 

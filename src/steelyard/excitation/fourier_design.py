@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import CollisionError, SignalError
-from steelyard.excitation._objective import Safety
 from steelyard.excitation._poses import allowed_poses
 from steelyard.excitation.design_task import DesignTask
-from steelyard.excitation.fourier import FourierTrajectory
-from steelyard.excitation.fourier_basis import FourierBasis
-from steelyard.excitation.information import Information
-from steelyard.excitation.periodic_run import periodic_runs
+from steelyard.excitation.motions.fourier import FourierTrajectory
+from steelyard.excitation.motions.periodic_run import periodic_runs
+from steelyard.excitation.motions.sequence import SequenceTrajectory
 from steelyard.excitation.proven_core import DesignedCore, missed
-from steelyard.excitation.search import Progress, SearchProblem, search
-from steelyard.excitation.sequence import SequenceTrajectory
+from steelyard.excitation.search._objective import Safety
+from steelyard.excitation.search.fourier_basis import FourierBasis
+from steelyard.excitation.search.information import Information
+from steelyard.excitation.search.search import Progress, SearchProblem, search
 from steelyard.excitation.trajectory import Trajectory, motion_of
 from steelyard.excitation.verified import Verified, later, verified_together, verify_run
 from steelyard.model.kernels import torque

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from steelyard.errors import CollisionError, SignalError
 from steelyard.excitation._poses import allowed_poses
 from steelyard.excitation.design_task import DesignTask
-from steelyard.excitation.information import Information
 from steelyard.excitation.limits import MotionLimits
-from steelyard.excitation.point_design import PointSettings
-from steelyard.excitation.point_motion import design_point_motion
-from steelyard.excitation.polynomial import PolynomialTrajectory
-from steelyard.excitation.postures import choose_postures, posture_motion
+from steelyard.excitation.motions.polynomial import PolynomialTrajectory
+from steelyard.excitation.motions.postures import choose_postures, posture_motion
+from steelyard.excitation.motions.via_points import via_point_motion
+from steelyard.excitation.points.point_design import PointSettings
+from steelyard.excitation.points.point_motion import design_point_motion
 from steelyard.excitation.proven_core import DesignedCore, missed
-from steelyard.excitation.search import REPORT_SAMPLES, Progress
+from steelyard.excitation.search.information import Information
+from steelyard.excitation.search.search import REPORT_SAMPLES, Progress
 from steelyard.excitation.trajectory import motion_of
 from steelyard.excitation.verified import verify_run
-from steelyard.excitation.via_points import via_point_motion
 
 Array = NDArray[np.float64]
 Report = Callable[[Progress], None] | None

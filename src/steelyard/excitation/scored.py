@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.errors import SignalError, listed
 from steelyard.excitation.designed import Measure, measures_of
 from steelyard.excitation.motion_factors import motion_factors
+from steelyard.excitation.motions.sampled import trajectory_from_log
 from steelyard.excitation.predicted import PredictedPrecision, factor_precision
-from steelyard.excitation.sampled import trajectory_from_log
 from steelyard.excitation.torque_noise import TorqueNoise
 from steelyard.logs.log import Log
 from steelyard.model.model import Model

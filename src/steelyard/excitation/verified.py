@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.excitation.clearance import ClearanceProof, prove_clearance
+from steelyard.excitation.collision.clearance import ClearanceProof, prove_clearance
 from steelyard.excitation.design_task import DesignTask
 from steelyard.excitation.extremes import Extremes, LimitCheck, check_limits
-from steelyard.excitation.torque_bounds import TorqueBounds, torque_bounds
+from steelyard.excitation.torque.torque_bounds import TorqueBounds, torque_bounds
 from steelyard.excitation.trajectory import Trajectory
 
 TORQUE_RESOLUTION_S = 0.005

@@ -14,11 +14,16 @@ from steelyard._files.access import made_folder, text_bytes, write_files
 from steelyard.errors import ResultError, SignalError, listed, shown_path
 from steelyard.excitation.designed import DesignedMotion
 from steelyard.excitation.extremes import LimitCheck
-from steelyard.excitation.joint_trajectory import joint_trajectory_json, joint_trajectory_yaml
-from steelyard.excitation.motion_file import motion_document, motion_text
-from steelyard.excitation.motion_points import MotionPoints, csv_text, motion_points, npz_bytes
-from steelyard.excitation.sent_points import Interpolation, Known, SentProof, sent_proof
-from steelyard.excitation.slowed import CAREFUL_SPEEDS, SlowedTrajectory
+from steelyard.excitation.files.joint_trajectory import joint_trajectory_json, joint_trajectory_yaml
+from steelyard.excitation.files.motion_file import motion_document, motion_text
+from steelyard.excitation.files.motion_points import (
+    MotionPoints,
+    csv_text,
+    motion_points,
+    npz_bytes,
+)
+from steelyard.excitation.files.sent_points import Interpolation, Known, SentProof, sent_proof
+from steelyard.excitation.motions.slowed import CAREFUL_SPEEDS, SlowedTrajectory
 from steelyard.findings import Finding
 from steelyard.model.model import Model
 from steelyard.report.motion_page import MotionPage, WrittenFile, render_motion_page

@@ -17,8 +17,8 @@ from steelyard.errors import EstimationError, did_you_mean, listed, shown
 from steelyard.estimators.bodies import body_estimates, term_estimates
 from steelyard.estimators.estimate import StandardEstimate
 from steelyard.estimators.prior_weight import GammaRule
-from steelyard.excitation.fourier import multisine
 from steelyard.excitation.limits import MotionLimits
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.excitation.torque_noise import NOISE_SHARE, TorqueNoise, assumed_noise
 from steelyard.excitation.trajectory import Trajectory
 from steelyard.identification.found import Identification

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from steelyard.excitation.designed import DesignedMotion
 from steelyard.excitation.extremes import Quantity
 from steelyard.excitation.motion_factors import model_motion
+from steelyard.excitation.motions.sequence import SequenceTrajectory
 from steelyard.excitation.predicted import RULE, VERDICT_WORDS, PredictedParameter
-from steelyard.excitation.sequence import SequenceTrajectory
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 from steelyard.report._environment import template_environment

@@ -1,0 +1,1 @@
+"""Solids, their distances, and the proof that a motion keeps them."""

@@ -1,0 +1,1 @@
+"""Optimum points of the energy model and motions through them (Gautier and Khalil 1992)."""

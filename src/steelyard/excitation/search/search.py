@@ -1,0 +1,316 @@
+"""The search for an exciting sum of sines: rounds of descents from many starts.
+
+A round is four descents, in parallel. In the first round they begin at random motions; later, half
+of them begin near the best motion so far. Each descent goes from a smooth to a sharp version of the
+criterion and from a strong to a weak barrier. Which motion is best after a number of rounds depends
+on the seed alone, not on the speed of the machine or the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import SignalError
+from steelyard.excitation.search._interior import minimise
+from steelyard.excitation.search._objective import Objective, Safety
+from steelyard.excitation.search.criteria import Criterion
+from steelyard.excitation.search.fourier_basis import FourierBasis
+from steelyard.excitation.search.information import Information
+
+Array = NDArray[np.float64]
+
+DESCENTS_PER_ROUND = 4
+PATIENCE = 6
+"""Rounds without a gain of half a per cent after which the search ends."""
+GAIN = 0.005
+PERTURBATION = 0.25
+START_SHARES = (0.7, 0.4, 0.2, 0.05)
+STARTS_TRIED = 40
+REPORT_SAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One part of a descent.
+
+    sharpness : which of the criterion's stages, as a share of their number. weight : of the
+    barriers. samples : per harmonic and period. iterations : at most.
+    """
+
+    sharpness: float
+    weight: float
+    samples: int
+    iterations: int
+
+
+STAGES = (
+    Stage(0.0, 3e-4, 20, 20),
+    Stage(0.0, 1e-4, 20, 20),
+    Stage(0.5, 3e-5, 20, 30),
+    Stage(0.5, 1e-5, 40, 30),
+    Stage(1.0, 3e-6, 40, 30),
+    Stage(1.0, 1e-6, 40, 60),
+)
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class SearchProblem:
+    """What is searched.
+
+    information : with friction that is smooth at zero speed, for gradients. judge : the same with
+        friction as it is, by which motions are compared.
+    centres : poses (n_joints,) about which random motions are tried, in this order.
+    """
+
+    basis: FourierBasis
+    information: Information
+    judge: Information
+    criterion: Criterion
+    safety: Safety
+    centres: tuple[Array, ...]
+
+    def measure(self, x: Array) -> float:
+        """The criterion of a motion (natural log), friction as it is, 1000 samples per period."""
+        objective = Objective(self.basis, self.judge, self.criterion.evaluate, REPORT_SAMPLES, 0.0)
+        states = self.basis.states(x, objective.shapes)
+        return self.criterion.exact(self.judge.matrix(self.judge.table(*states)))
+
+
+Ending = Literal["budget", "rounds", "no more gain"]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best motion of a search.
+
+    x : coefficients. value : of the criterion. start_value : of the best random start.
+    rounds : that are complete. whole : False where the budget ended before the first round did, so
+        that the motion depends on the speed of the machine.
+    """
+
+    x: Array
+    value: float
+    start_value: float
+    rounds: int
+    whole: bool
+    ending: Ending
+    seconds: float
+    evaluations: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known after a descent: seconds since the beginning, and the best value so far."""
+
+    seconds: float
+    value: float
+    round: int
+
+
+def search(
+    problem: SearchProblem,
+    *,
+    seed: int,
+    budget_s: float,
+    rounds: int | None = None,
+    threads: int | None = None,
+    first: Array | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Found:
+    """Search until the budget (s) ends, the rounds are done or there is no more gain.
+
+    first : coefficients from which the first descent begins, instead of a random motion.
+    """
+    from threadpoolctl import threadpool_limits
+
+    began = time.perf_counter()
+    deadline = began + budget_s
+    counted = Counter(deadline)
+    workers = os.cpu_count() or 1 if threads is None else threads
+    best, best_value, start_value = None, np.inf, np.inf
+    done, unchanged = 0, 0
+    ending: Ending = "rounds"
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+        while rounds is None or done < rounds:
+            starts = _starts(problem, seed, done, best, first)
+            jobs = [pool.submit(_descend, problem, x, counted) for x in starts]
+            results = []
+            for job in jobs:
+                results.append(job.result())
+                if progress is not None:
+                    value = min(best_value, *(r.value for r in results))
+                    progress(Progress(time.perf_counter() - began, value, done + 1))
+            cut = counted.over and not all(result.finished for result in results)
+            if cut and done > 0:
+                ending = "budget"
+                break
+            if done == 0:
+                start_value = min(problem.measure(x) for x in starts)
+            before = best_value
+            for result in results:
+                if result.value < best_value:
+                    best, best_value = result.x, result.value
+            unchanged = unchanged + 1 if best_value > before - GAIN else 0
+            if cut:
+                ending = "budget"
+                break
+            done += 1
+            if counted.over or unchanged >= PATIENCE:
+                ending = "budget" if counted.over else "no more gain"
+                break
+    if best is None or not np.isfinite(best_value):
+        raise SignalError(
+            "no motion was found that determines the parameters: the time budget of "
+            f"{budget_s:g} s is too short, or the limits leave too little room; give more time, "
+            "with --budget, or wider limits"
+        )
+    if done == 0 and best_value > start_value - GAIN:
+        raise SignalError(
+            f"the time budget of {budget_s:g} s is too short: it ended before any motion was "
+            "better than a random one; give more time, with --budget"
+        )
+    return Found(
+        best,
+        best_value,
+        start_value,
+        done,
+        done > 0,
+        ending,
+        time.perf_counter() - began,
+        counted.evaluations,
+    )
+
+
+class Counter:
+    """Counts evaluations of all descents, and says whether time is over."""
+
+    def __init__(self, deadline: float) -> None:
+        self.deadline = deadline
+        self.evaluations = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is over."""
+        return time.perf_counter() > self.deadline
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """The end of one descent."""
+
+    x: Array
+    value: float
+    finished: bool
+
+
+def _descend(problem: SearchProblem, x: Array, counted: Counter) -> Descent:
+    """All stages from x; stopped early, the best motion so far."""
+    n = x.size
+    curvature = 0.1 * np.eye(n)
+    finished = True
+    for stage in STAGES:
+        which = round(stage.sharpness * (len(problem.criterion.stages) - 1))
+        objective = Objective(
+            problem.basis,
+            problem.information,
+            problem.criterion.stages[which],
+            max(100, stage.samples * problem.basis.n_harmonics),
+            stage.weight,
+            problem.safety,
+        )
+
+        def counting(y: Array, objective: Objective = objective):  # type: ignore[no-untyped-def]
+            counted.evaluations += 1
+            return objective(y)
+
+        # other samples may show a torque beyond its limit
+        x = _smaller(objective, x)
+        state = minimise(
+            counting,
+            problem.basis.rows,
+            x,
+            curvature,
+            weight=stage.weight,
+            iterations=stage.iterations,
+            tolerance=TOLERANCE,
+            stop=lambda: counted.over,
+        )
+        x, curvature = state.x, state.curvature
+        if not state.finished:
+            finished = False
+            break
+    # a start that is not inside stays where it is
+    return Descent(x, problem.measure(x) if _allowed(problem, x) else np.inf, finished)
+
+
+def _starts(
+    problem: SearchProblem, seed: int, done: int, best: Array | None, first: Array | None
+) -> list[Array]:
+    """Starts of one round."""
+    starts = []
+    for k in range(DESCENTS_PER_ROUND):
+        rng = np.random.default_rng((seed, done, k))
+        if done == 0 and k == 0 and first is not None:
+            starts.append(_smaller(_barriers(problem), problem.basis.inside(first, 0.97)))
+        elif best is not None and k % 2 == 0:
+            starts.append(_near(problem, best, rng))
+        else:
+            starts.append(_random(problem, rng))
+    return starts
+
+
+def _smaller(objective: Objective, x: Array) -> Array:
+    """The same motion about the same centre, smaller until the objective is finite."""
+    for _ in range(60):
+        if np.isfinite(objective(x).value):
+            break
+        x = np.hstack([x[:, :1], 0.98 * x[:, 1:]])
+    return x
+
+
+def _near(problem: SearchProblem, best: Array, rng: np.random.Generator) -> Array:
+    """A motion near the best one that is inside all limits."""
+    size = PERTURBATION
+    for _ in range(8):
+        x = problem.basis.inside(best + size * rng.normal(size=best.shape), 0.97)
+        if _allowed(problem, x):
+            return x
+        size *= 0.5
+    return best
+
+
+def _random(problem: SearchProblem, rng: np.random.Generator) -> Array:
+    """A random motion inside all limits, as large as can be found."""
+    for share in START_SHARES:
+        for _ in range(STARTS_TRIED // len(START_SHARES)):
+            centre = problem.centres[int(rng.integers(len(problem.centres)))]
+            x = problem.basis.random_start(rng, centre, share)
+            if _allowed(problem, x):
+                return x
+    # small motions about the first pose, which is known to be allowed
+    return problem.basis.random_start(rng, problem.centres[0], 0.01)
+
+
+def _allowed(problem: SearchProblem, x: Array) -> bool:
+    """Whether torques and distances of a motion are within their limits."""
+    if not np.isfinite(problem.safety.torque).any() and problem.safety.collision is None:
+        return True
+    return bool(np.isfinite(_barriers(problem)(x).value))
+
+
+def _barriers(problem: SearchProblem) -> Objective:
+    """The prices of torques and distances alone."""
+    return Objective(problem.basis, problem.information, _nothing, 100, 1.0, problem.safety)
+
+
+def _nothing(M: Array) -> tuple[float, Array]:
+    return 0.0, np.zeros_like(M)

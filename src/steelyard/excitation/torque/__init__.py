@@ -1,0 +1,1 @@
+"""Torques of a motion, bounded at every time."""
