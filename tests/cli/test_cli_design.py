@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 from small_arm import URDF, arm_log, write_arm
@@ -15,7 +16,7 @@ from steelyard.cli import main
 from steelyard.cli.motion_options import budget_seconds, per_joint, pose_from
 from steelyard.errors import SteelyardError
 from steelyard.excitation.fourier import multisine
-from steelyard.excitation.motion_file import read_motion
+from steelyard.excitation.motion_file import read_motion, read_motion_schema
 from steelyard.excitation.motion_points import csv_text, motion_points
 from steelyard.identification.motion_outputs import CSV, JSON, NPZ, PAGE, ROS_JSON, ROS_YAML
 from steelyard.logs.reading import read_log
@@ -155,14 +156,14 @@ def test_a_motion_is_scored_beside_the_design_and_alone(designed, arm, tmp_path)
     np.testing.assert_allclose(both[0], both[1], rtol=0.15)
 
 
-def test_one_file_is_written_by_its_ending_and_joints_stand_still(arm, tmp_path):
+def test_one_file_is_written_by_its_ending_and_joints_stand_still(arm, designed, tmp_path):
     """-o motion.csv writes one file; a joint with --still does not move; the design is compared
     with --like.
     """
     path = tmp_path / "motion.csv"
     code, out, err = run(
         "design", arm, "-o", path, *SMALL, "--still", "elbow=0.4", "--no-collision", "--rate-hz",
-        "40", "--interpolation", "linear", "--torque", "80",
+        "40", "--interpolation", "linear", "--torque", "80", "--like", designed[0] / CSV,
     )  # fmt: skip
     assert (code, err) == (0, "")
     assert [one.name for one in tmp_path.iterdir()] == ["motion.csv"]
@@ -170,6 +171,7 @@ def test_one_file_is_written_by_its_ending_and_joints_stand_still(arm, tmp_path)
     np.testing.assert_allclose(log.signal("elbow", "position"), 0.4, atol=1e-12)
     assert np.ptp(log.signal("shoulder", "position")) > 0.5
     assert "--no-collision was given" in out
+    assert "The design beside motion" in out
     assert "position and velocity proven within limits, acceleration not" in out
     assert f"wrote {path}" in out
 
@@ -247,6 +249,13 @@ REFUSED = [
     (["--like", "none.csv"], "none.csv"),
     (["--criterion", "z-optimal"], "invalid choice: 'z-optimal'"),
 ]
+
+
+def test_the_document_follows_the_published_schema(designed):
+    """What is printed, and what is written."""
+    validator = jsonschema.Draft202012Validator(read_motion_schema())
+    validator.validate(designed[1])
+    validator.validate(json.loads((designed[0] / JSON).read_text()))
 
 
 @pytest.mark.parametrize(("options", "message"), REFUSED)
