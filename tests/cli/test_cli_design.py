@@ -189,7 +189,7 @@ def test_distances_are_kept_and_proven(tmp_path):
     robot = write_arm(tmp_path, WITH_BALLS)
     code, out, err = run(
         "design", robot, "-o", tmp_path / "motion.json", "--json", *SMALL, "--ground", "-0.05",
-        "--clearance", "0.03", "--obstacle", "sphere:0,0.9,0.3:0.2",
+        "--clearance", "0.03", "--obstacle", "sphere:0.3,0,0.35:0.1",
     )  # fmt: skip
     assert (code, err) == (0, "")
     document = json.loads(out)
@@ -207,7 +207,7 @@ def test_distances_are_kept_and_proven(tmp_path):
         upper = shoulder.pose(float(one))
         for centre in (upper @ ball, upper @ elbow.pose(float(two)) @ ball):
             heights.append(centre[2] - 0.04 + 0.05)
-            away.append(np.linalg.norm(centre[:3] - [0.0, 0.9, 0.3]) - 0.04 - 0.2)
+            away.append(np.linalg.norm(centre[:3] - [0.3, 0.0, 0.35]) - 0.04 - 0.1)
     assert min(heights) >= 0.03
     assert min(away) >= 0.03
     code, _, err = run(
