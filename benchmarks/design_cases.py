@@ -35,6 +35,8 @@ ROBOTS = (
 FIRST_JOINTS_OF = {"baxter": "left_"}
 """How the names of the joints begin that move; the others are locked."""
 LEFT_OUT = {"baxter": "gripper"}
+SPEED_LIMITS = {"hextilt_flying_arm_5": 3.0}
+"""rad/s, where the file has 10,000."""
 ON_THE_GROUND = ("panda", "ur5_robot", "ur10_robot", "xarm7", "kinova", "z1", "so101")
 """Robots whose root link stands on a floor."""
 BUDGET_S = 60.0
@@ -81,6 +83,11 @@ def model_of(name: str) -> Model:
     return Model(robot)
 
 
+def stated_limits(name: str) -> MotionLimits:
+    """The limits of a robot's file."""
+    return motion_limits(model_of(name).robot, velocity=SPEED_LIMITS.get(name))
+
+
 def random_limits(rng: np.random.Generator, stated: MotionLimits) -> MotionLimits:
     """Parts of the stated limits; jerk and torque limits in half of the cases."""
     n = len(stated.joints)
@@ -105,7 +112,7 @@ def random_case(number: int) -> Case:
     """A task: robot by turns, everything else at random."""
     rng = np.random.default_rng((11, number))
     name = ROBOTS[number % len(ROBOTS)]
-    limits = random_limits(rng, motion_limits(model_of(name).robot))
+    limits = random_limits(rng, stated_limits(name))
 
     def pose() -> Array:
         return limits.middle + 0.9 * rng.uniform(-1.0, 1.0, len(limits.joints)) * limits.half_range

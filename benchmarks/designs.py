@@ -143,7 +143,14 @@ def collision_figures(count: int) -> dict[str, float | None]:
 def collision_margins(count: int) -> Iterator[float]:
     """Smallest distance above the clearance (m) of one design for each robot with solids."""
     from collision_recheck import smallest_distance
-    from design_cases import BUDGET_S, ON_THE_GROUND, ROBOTS, example_files, model_of
+    from design_cases import (
+        BUDGET_S,
+        ON_THE_GROUND,
+        ROBOTS,
+        example_files,
+        model_of,
+        stated_limits,
+    )
 
     from steelyard.errors import SteelyardError
     from steelyard.excitation.collision import collision_model
@@ -167,7 +174,7 @@ def collision_margins(count: int) -> Iterator[float]:
             settings = DesignSettings(
                 period_s=10.0, harmonics=3, rounds=1, seed=number, budget_s=BUDGET_S
             )
-            motion = design_motion(model, None, settings, collision=collision)
+            motion = design_motion(model, stated_limits(name), settings, collision=collision)
         except SteelyardError as refusal:
             say(f"collision, {name}: refused: {refusal}")
             continue

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from design_cases import ROBOTS, example_files, model_of, random_limits
+from design_cases import ROBOTS, example_files, model_of, random_limits, stated_limits
 
 from steelyard import Model, Robot
 from steelyard.excitation.design import design_motion
@@ -138,7 +138,7 @@ def impossible_designs(count: int) -> list[Impossible]:
         rng = np.random.default_rng((13, number))
         name = ROBOTS[(number // 3) % len(ROBOTS)]
         model = model_of(name)
-        limits = random_limits(rng, motion_limits(model.robot))
+        limits = random_limits(rng, stated_limits(name))
         drawn = Drawn(rng, model, limits, int(rng.integers(len(limits.joints))))
         found = kinds(drawn)
         kind = list(found)[number % len(found)]
