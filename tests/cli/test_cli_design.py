@@ -49,7 +49,8 @@ def designed(arm, tmp_path_factory) -> tuple[Path, dict]:
         "design", arm, "-o", folder, "--json", *SMALL, "--share", "0.8", "--velocity", "2.5",
         "--velocity", "elbow=1.5", "--acceleration", "8", "--jerk", "100", "--range",
         "shoulder=-1:1.5", "--start", "shoulder=0.2,elbow=-0.3", "--rate-hz", "50", "--periods",
-        "2", "--torque-noise", "0.2", "--torque-noise", "elbow=0.1",
+        "2", "--torque-noise", "0.2", "--torque-noise", "elbow=0.1", "--torque-noise-bandwidth-hz",
+        "40",
     )  # fmt: skip
     assert (code, err) == (0, "")
     return folder, json.loads(out)
@@ -93,6 +94,7 @@ def test_the_motion_keeps_the_limits_that_were_given(designed):
     assert document["limits"]["lower"]["shoulder"] == -1.0
     assert document["settings"]["periods"] == 2
     assert document["predicted"]["noise"]["rms"] == {"shoulder": 0.2, "elbow": 0.1}
+    assert document["predicted"]["noise"]["bandwidth_hz"] == 40.0
 
 
 def test_the_points_begin_at_the_start_pose_and_are_those_of_the_coefficients(designed):
@@ -240,6 +242,7 @@ REFUSED = [
     (["--still", "elbwo"], "did you mean 'elbow'"),
     (["--share", "1.2"], "share of the limits is 1.2"),
     (["--torque-noise", "0"], "torque noise of joint 'shoulder' is 0"),
+    (["--torque-noise-bandwidth-hz", "0"], "bandwidth of the torque noise is 0.0 Hz"),
     (["--no-collision", "--ground", "0"], "--no-collision and --ground are given"),
     (["--obstacle", "cube:0,0,0:1"], "--obstacle is 'cube:0,0,0:1'"),
     (["--obstacle", "sphere:0,0,1:-1"], "sizes positive"),
