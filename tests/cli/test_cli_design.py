@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 from small_arm import URDF, arm_log, write_arm
@@ -14,7 +15,7 @@ from small_arm import URDF, arm_log, write_arm
 from steelyard.cli import main
 from steelyard.cli.motion_options import budget_seconds, per_joint, pose_from
 from steelyard.errors import SteelyardError
-from steelyard.excitation.files.motion_file import read_motion
+from steelyard.excitation.files.motion_file import read_motion, read_motion_schema
 from steelyard.excitation.files.motion_points import csv_text, motion_points
 from steelyard.excitation.motions.fourier import multisine
 from steelyard.identification.motion_outputs import CSV, JSON, NPZ, PAGE, ROS_JSON, ROS_YAML
@@ -48,7 +49,8 @@ def designed(arm, tmp_path_factory) -> tuple[Path, dict]:
         "design", arm, "-o", folder, "--json", *SMALL, "--share", "0.8", "--velocity", "2.5",
         "--velocity", "elbow=1.5", "--acceleration", "8", "--jerk", "100", "--range",
         "shoulder=-1:1.5", "--start", "shoulder=0.2,elbow=-0.3", "--rate-hz", "50", "--periods",
-        "2", "--torque-noise", "0.2", "--torque-noise", "elbow=0.1",
+        "2", "--torque-noise", "0.2", "--torque-noise", "elbow=0.1", "--torque-noise-bandwidth-hz",
+        "40",
     )  # fmt: skip
     assert (code, err) == (0, "")
     return folder, json.loads(out)
@@ -92,6 +94,7 @@ def test_the_motion_keeps_the_limits_that_were_given(designed):
     assert document["limits"]["lower"]["shoulder"] == -1.0
     assert document["settings"]["periods"] == 2
     assert document["predicted"]["noise"]["rms"] == {"shoulder": 0.2, "elbow": 0.1}
+    assert document["predicted"]["noise"]["bandwidth_hz"] == 40.0
 
 
 def test_the_points_begin_at_the_start_pose_and_are_those_of_the_coefficients(designed):
@@ -155,14 +158,14 @@ def test_a_motion_is_scored_beside_the_design_and_alone(designed, arm, tmp_path)
     np.testing.assert_allclose(both[0], both[1], rtol=0.15)
 
 
-def test_one_file_is_written_by_its_ending_and_joints_stand_still(arm, tmp_path):
+def test_one_file_is_written_by_its_ending_and_joints_stand_still(arm, designed, tmp_path):
     """-o motion.csv writes one file; a joint with --still does not move; the design is compared
     with --like.
     """
     path = tmp_path / "motion.csv"
     code, out, err = run(
         "design", arm, "-o", path, *SMALL, "--still", "elbow=0.4", "--no-collision", "--rate-hz",
-        "40", "--interpolation", "linear", "--torque", "80",
+        "40", "--interpolation", "linear", "--torque", "80", "--like", designed[0] / CSV,
     )  # fmt: skip
     assert (code, err) == (0, "")
     assert [one.name for one in tmp_path.iterdir()] == ["motion.csv"]
@@ -170,6 +173,7 @@ def test_one_file_is_written_by_its_ending_and_joints_stand_still(arm, tmp_path)
     np.testing.assert_allclose(log.signal("elbow", "position"), 0.4, atol=1e-12)
     assert np.ptp(log.signal("shoulder", "position")) > 0.5
     assert "--no-collision was given" in out
+    assert "The design beside motion" in out
     assert "position and velocity proven within limits, acceleration not" in out
     assert f"wrote {path}" in out
 
@@ -187,7 +191,7 @@ def test_distances_are_kept_and_proven(tmp_path):
     robot = write_arm(tmp_path, WITH_BALLS)
     code, out, err = run(
         "design", robot, "-o", tmp_path / "motion.json", "--json", *SMALL, "--ground", "-0.05",
-        "--clearance", "0.03", "--obstacle", "sphere:0,0.9,0.3:0.2",
+        "--clearance", "0.03", "--obstacle", "sphere:0.3,0,0.35:0.1",
     )  # fmt: skip
     assert (code, err) == (0, "")
     document = json.loads(out)
@@ -205,7 +209,7 @@ def test_distances_are_kept_and_proven(tmp_path):
         upper = shoulder.pose(float(one))
         for centre in (upper @ ball, upper @ elbow.pose(float(two)) @ ball):
             heights.append(centre[2] - 0.04 + 0.05)
-            away.append(np.linalg.norm(centre[:3] - [0.0, 0.9, 0.3]) - 0.04 - 0.2)
+            away.append(np.linalg.norm(centre[:3] - [0.3, 0.0, 0.35]) - 0.04 - 0.1)
     assert min(heights) >= 0.03
     assert min(away) >= 0.03
     code, _, err = run(
@@ -238,6 +242,7 @@ REFUSED = [
     (["--still", "elbwo"], "did you mean 'elbow'"),
     (["--share", "1.2"], "share of the limits is 1.2"),
     (["--torque-noise", "0"], "torque noise of joint 'shoulder' is 0"),
+    (["--torque-noise-bandwidth-hz", "0"], "bandwidth of the torque noise is 0.0 Hz"),
     (["--no-collision", "--ground", "0"], "--no-collision and --ground are given"),
     (["--obstacle", "cube:0,0,0:1"], "--obstacle is 'cube:0,0,0:1'"),
     (["--obstacle", "sphere:0,0,1:-1"], "sizes positive"),
@@ -247,6 +252,13 @@ REFUSED = [
     (["--like", "none.csv"], "none.csv"),
     (["--criterion", "z-optimal"], "invalid choice: 'z-optimal'"),
 ]
+
+
+def test_the_document_follows_the_published_schema(designed):
+    """What is printed, and what is written."""
+    validator = jsonschema.Draft202012Validator(read_motion_schema())
+    validator.validate(designed[1])
+    validator.validate(json.loads((designed[0] / JSON).read_text()))
 
 
 @pytest.mark.parametrize(("options", "message"), REFUSED)

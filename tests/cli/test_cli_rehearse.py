@@ -15,7 +15,7 @@ from steelyard.excitation.files.motion_points import csv_text, motion_points
 from steelyard.excitation.motions.fourier import multisine
 from steelyard.robot.robot import Robot
 
-QUICK = ["--resamples", "20", "--rate-hz", "100", "--threads", "1"]
+QUICK = ["--controller", "ideal", "--resamples", "20", "--rate-hz", "100", "--threads", "1"]
 
 
 def run(*argv: object) -> tuple[int, str, str]:

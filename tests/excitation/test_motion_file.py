@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 
+import jsonschema
 import numpy as np
 import pytest
 from seeds import every
@@ -13,8 +14,13 @@ from stand_in_motion import stand_in
 from steelyard._files.json_object import JsonObject
 from steelyard.errors import SignalError, SteelyardError
 from steelyard.excitation.extremes import QUANTITIES
-from steelyard.excitation.files.motion_file import motion_document, motion_text, read_motion
-from steelyard.excitation.files.trajectory_json import read_trajectory, trajectory_data
+from steelyard.excitation.files.motion_file import (
+    motion_document,
+    motion_text,
+    read_motion,
+    read_motion_schema,
+)
+from steelyard.excitation.files.trajectory_json import KINDS, read_trajectory, trajectory_data
 from steelyard.excitation.motions.fourier import multisine
 from steelyard.excitation.motions.polynomial import quintic
 from steelyard.excitation.motions.sequence import SequenceTrajectory
@@ -85,6 +91,20 @@ def test_a_motion_file_states_what_is_proven_and_the_reader_proves_it_again(tmp_
         "roughly",
         "not",
     }
+
+
+def test_motion_files_follow_the_published_schema(document):
+    """The schema accepts every kind of trajectory, and refuses one that the reader refuses."""
+    validator = jsonschema.Draft202012Validator(read_motion_schema())
+    validator.validate(document)
+    sines = multisine(random_robot(np.random.default_rng(0), 2))
+    move = quintic(sines.joints, 1.3, np.zeros((3, 2)), np.ones((3, 2)))
+    both = SequenceTrajectory((move, sines), (1.3, 7.0))
+    for one in (move, both, SlowedTrajectory(both, 0.3)):
+        validator.validate(edit(document, "trajectory", fields_of(one)))
+    assert {kind.name for kind in KINDS} == {"fourier", "polynomial", "sequence", "slowed"}
+    for path, value, _ in WRONG[:1] + WRONG[6:9]:
+        assert not validator.is_valid(edit(document, path, value))
 
 
 def test_a_changed_coefficient_is_found_out(tmp_path, document):

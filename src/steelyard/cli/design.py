@@ -163,6 +163,7 @@ def what_is_known(arguments: argparse.Namespace, log: Log | None = None) -> Know
     limits.scaled(arguments.share)  # refuses a wrong share before any work
     if noise is None:
         noise = assumed_noise(model, known_parameters(model), limits)
+    noise = replace(noise, bandwidth_hz=arguments.torque_noise_bandwidth_hz)
     return Known(
         model, limits, arguments.share, noise, theta, information, reference, tuple(findings)
     )

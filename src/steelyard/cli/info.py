@@ -14,7 +14,7 @@ NAME = "info"
 HELP = "show versions, and test the installation"
 
 NEEDED = ("numpy", "scipy", "numba", "clarabel", "threadpoolctl", "rich", "matplotlib", "jinja2")
-OPTIONAL = {"mujoco": "reads MJCF files", "pin": "Pinocchio, not needed by any command"}
+OPTIONAL = {"mujoco": "reads MJCF files", "pin": "checks collisions of designed motions"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

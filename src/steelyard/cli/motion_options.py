@@ -61,6 +61,8 @@ def add_motion_arguments(parser: argparse.ArgumentParser, *, budget: str) -> Non
     add("--torque-noise", action="append", default=[], metavar="VALUE|JOINT=VALUE",
         help="noise of the measured torque, rms, N m (N); may be repeated (default: 1 %% of each "
         "joint's torque range)")  # fmt: skip
+    add("--torque-noise-bandwidth-hz", type=float, metavar="F",
+        help="low-pass cutoff of that noise (default: white noise)")  # fmt: skip
     limits = parser.add_argument_group(
         "limits",
         "Those of the robot file and its overlay, unless given here; each may be repeated.",

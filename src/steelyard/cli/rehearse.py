@@ -35,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="largest error of what is needed, relative to its size (default: 0.1)")  # fmt: skip
     add("--resamples", type=int, default=100, metavar="N",
         help="fits for the intervals, as for identify (default: 100)")  # fmt: skip
+    add("--controller", choices=("computed_torque", "pd", "ideal"), default="computed_torque",
+        help="ideal: the virtual robot follows exactly (default: computed_torque)")  # fmt: skip
     add_motion_arguments(parser, budget="10s")
     add_column_arguments(parser)
     parser.set_defaults(after=None)
@@ -45,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.cli.identify import checked_resamples
     from steelyard.cli.results import show_findings
     from steelyard.identification.rehearse import needed_names, rehearse
+    from steelyard.simulation.simulate import Controller
 
     settings = settings_from(arguments)
     known = what_is_known(arguments)
@@ -66,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
             tolerance=arguments.tolerance,
             noise=known.noise,
             rate_hz=arguments.rate_hz,
+            controller=Controller(kind=arguments.controller),
             seed=arguments.seed,
             n_resamples=checked_resamples(arguments.resamples),
             ranges=False,

@@ -45,6 +45,7 @@ def scored_log(
     *,
     reference: ArrayLike | None = None,
     known: ArrayLike | None = None,
+    processing: Processing | None = None,
 ) -> ScoredMotion:
     """Score the motion of a log.
 
@@ -52,10 +53,12 @@ def scored_log(
     identification. A file without torques is a plan: its motion is the spline of fifth degree
     through its positions. For noise, reference and known see
     `steelyard.excitation.predicted.predicted_precision`.
+
+    processing : of a recording; its dead band is not used.
     """
     named, _ = name_numbered_joints(log, model.robot)
     recorded = all((joint, "torque") in named.signals for joint in model.channels)
-    motion = _recorded(model, log) if recorded else _planned(model, named)
+    motion = _recorded(model, log, processing) if recorded else _planned(model, named)
     step_s = float(np.median(np.diff(motion.time)))
     log_rate_hz = 1.0 / float(np.median(np.diff(log.time)))
     # a sample that is left after decimation stands for several of the log
@@ -75,9 +78,9 @@ def scored_log(
     )
 
 
-def _recorded(model: Model, log: Log) -> Motion:
-    prepared = prepare(log, model, Processing(still_joints="keep", dead_band=0.0))
-    return prepared.motion
+def _recorded(model: Model, log: Log, processing: Processing | None) -> Motion:
+    chosen = replace(processing or Processing(), still_joints="keep", dead_band=0.0)
+    return prepare(log, model, chosen).motion
 
 
 def _planned(model: Model, log: Log) -> Motion:

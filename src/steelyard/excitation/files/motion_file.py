@@ -1,6 +1,7 @@
 """A designed motion as a JSON file: coefficients, limits, and what is proven.
 
-The schema is named ``steelyard.motion/1``. The reader trusts no statement about bounds: it proves
+The schema is named ``steelyard.motion/1``, and is ``excitation/motion-1.schema.json`` in the
+package. The reader trusts no statement about bounds: it proves
 them again from the coefficients.
 """
 
@@ -107,6 +108,15 @@ def motion_document(designed: DesignedMotion, robot: Robot) -> dict[str, Any]:
 def motion_text(document: Mapping[str, Any]) -> str:
     """The text of a motion file."""
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_motion_schema() -> dict[str, Any]:
+    """The published JSON schema of motion files."""
+    from importlib.resources import files
+
+    text = files("steelyard").joinpath("excitation/motion-1.schema.json").read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
 
 
 def limits_data(limits: MotionLimits) -> dict[str, Any]:
