@@ -10,6 +10,7 @@ from robot_files import example_urdfs
 from steelyard.errors import RobotError, SignalError
 from steelyard.excitation.collision import Obstacle, collision_model
 from steelyard.excitation.collision_pairs import neighbours, read_srdf
+from steelyard.excitation.limits import motion_limits
 from steelyard.robot.formats.urdf_shapes import Primitive, collision_shapes
 from steelyard.robot.robot import Robot
 
@@ -119,6 +120,28 @@ def test_pairs_closer_than_the_clearance(tmp_path):
     model = collision_model(path, robot, clearance_m=0.01)
     assert pair not in names(model)
     assert [finding.code for finding in model.findings] == ["collision_pairs_always_close"]
+
+
+def test_limits_say_which_positions_are_tried(tmp_path):
+    """A pair that is close only within the limits of the motion is found with these limits; a
+    robot whose file states no range has one to try.
+    """
+    parts = [
+        *CHAIN,
+        link("plate", 0.06, (0.05, 0, 0.72)),
+        joint("p", "base", "plate", kind="fixed"),
+    ]
+    text = [part.replace('lower="-2" upper="2"', 'lower="0" upper="0"') for part in parts]
+    path = write(tmp_path, text)
+    robot = Robot.from_urdf(path)
+    pair = frozenset(("two", "plate"))
+    everywhere = collision_model(path, robot)
+    assert "collision_pairs_always_close" not in [f.code for f in everywhere.findings]
+    near = motion_limits(robot, lower=-0.1, upper=0.1, velocity=1.0)
+    model = collision_model(path, robot, limits=near)
+    assert pair not in names(model)
+    assert "two and plate" in model.findings[0].words
+    assert model.findings[0].code == "collision_pairs_always_close"
 
 
 def test_heights_that_no_joint_changes(tmp_path):

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import struct
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from robot_files import example_urdfs
+from stl_files import cube, write_stl
 
-from steelyard.errors import MissingDependencyError, RobotError
+from steelyard.errors import RobotError
 from steelyard.excitation.collision_shapes import (
     Shape,
     half_space,
     hull,
-    load_coal,
     mesh_hull,
     mesh_path,
     solid,
@@ -26,22 +22,6 @@ from steelyard.robot.formats.urdf_shapes import MeshReference, Primitive, collis
 def reference(file: str, scale=(1.0, 1.0, 1.0)) -> MeshReference:
     """A mesh without an offset."""
     return MeshReference(file, np.array(scale), np.eye(4), 7)
-
-
-def write_stl(path: Path, triangles: np.ndarray) -> Path:
-    """A binary STL file of triangles (n, 3, 3)."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    data = b"\0" * 80 + struct.pack("<I", len(triangles))
-    for triangle in triangles:
-        data += struct.pack("<12fH", 0, 0, 0, *triangle.ravel(), 0)
-    path.write_bytes(data)
-    return path
-
-
-def cube(edge: float) -> np.ndarray:
-    """Triangles whose corners are those of a cube about the origin."""
-    corners = edge * (np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, -1).T - 0.5)
-    return corners[[[0, 1, 2], [1, 2, 3], [4, 5, 6], [5, 6, 7]]]
 
 
 def samples(shape: Shape, rng: np.random.Generator) -> np.ndarray:
@@ -126,6 +106,25 @@ def test_hulls_of_real_meshes_contain_them():
         np.testing.assert_allclose((n @ vertices.T).max(axis=1), most, rtol=0, atol=1e-9)
 
 
+def test_hulls_with_many_corners_on_a_face():
+    """A drum with 400 corners on each end has no corner with too many edges, and keeps its size;
+    a cone with 400 corners is refused with the link named.
+    """
+    pytest.importorskip("coal")
+    angle = 2 * np.pi * np.arange(400) / 400
+    rim = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(400)])
+    drum = hull("drum", np.vstack([rim, rim + np.array([0, 0, 0.5])]), np.eye(4))
+    assert np.bincount(drum.triangles.ravel()).max() < 50
+    rng = np.random.default_rng(3)
+    n = rng.normal(size=(200, 3))
+    most = np.hypot(n[:, 0], n[:, 1]) + 0.25 * np.abs(n[:, 2])
+    found = np.einsum("ni,ni->n", n, drum.farthest(n))
+    np.testing.assert_allclose(found, most, rtol=1e-4)
+    assert drum.geometry.num_points == len(drum.points)
+    with pytest.raises(RobotError, match="link 'cone': the hull of its mesh has a corner with 400"):
+        hull("cone", np.vstack([rim, np.array([[0, 0, 1]])]), np.eye(4))
+
+
 def test_flat_meshes_get_a_thin_hull():
     """A plate without thickness becomes a solid that contains it, 0.2 mm thick."""
     corners = cube(0.2).reshape(-1, 3) * [1, 1, 0]
@@ -195,10 +194,3 @@ def test_missing_and_broken_meshes_are_named(tmp_path):
     (tmp_path / "a.stl").write_bytes(b"solid nothing")
     with pytest.raises(RobotError, match=r"link 'upper': mesh .*a\.stl' (cannot be read|has no)"):
         mesh_hull("upper", reference("a.stl"), urdf, [])
-
-
-def test_missing_library_is_named(monkeypatch):
-    """Without coal the error names the extra."""
-    monkeypatch.setitem(sys.modules, "coal", None)
-    with pytest.raises(MissingDependencyError, match=r"steelyard\[collision\]"):
-        load_coal()

@@ -135,6 +135,22 @@ def test_every_criterion_can_be_optimised(criterion):
     assert motion.value < motion.start_value - 0.1
 
 
+@pytest.mark.parametrize("basis", ["via", "postures", "points"])
+def test_every_basis_gives_a_proven_motion(basis):
+    model = arm(5, 2)
+    settings = replace(QUICK, basis=basis, period_s=20.0, budget_s=1.0)
+    motion = design_motion(model, some_limits(model, 500.0), settings)
+    assert motion.holds
+    assert (motion.torque.bound <= 500.0).all()
+    run, limits = motion.trajectory, motion.limits
+    time = np.arange(0.0, run.duration_s, 1e-3)
+    assert (np.abs(run.derivative(time, 1)) <= limits.velocity).all()
+    assert (np.abs(run.derivative(time, 2)) <= limits.acceleration).all()
+    assert motion.value <= motion.start_value
+    with pytest.raises(SteelyardError, match=r"'joint_\d' needs \S+ of torque to hold"):
+        design_motion(model, some_limits(model, 1e-3), settings)
+
+
 def test_the_run_checks_are_those_of_the_limits(designed):
     _, motion = designed
     checks = check_limits(motion.extremes, motion.limits)

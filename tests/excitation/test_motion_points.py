@@ -93,11 +93,11 @@ def test_small_numbers_of_the_message_are_no_text():
     """YAML 1.1 reads 1e-05 as text; the message has plain decimals."""
     robot = random_robot(np.random.default_rng(0), 1)
     tiny = PolynomialTrajectory(
-        robot.joint_names, np.array([0.0, 1.0]), np.array([[[0.0, 0.0, 0.0, 2.3e-5]]])
+        robot.joint_names, np.array([0.0, 1.0]), np.array([[[0.0, 0.0, 0.0, 2e-5]]])
     )
     message = yaml.safe_load(joint_trajectory_yaml(motion_points(tiny, robot, rate_hz=10.0)))
-    assert message["points"][-1]["positions"] == [2.3e-5]
-    assert message["points"][1]["positions"] == [2.3e-8]
+    assert message["points"][-1]["positions"] == [2e-5]
+    assert message["points"][1]["positions"] == [2e-8]
 
 
 @every("seed", range(20))

@@ -131,6 +131,15 @@ def test_bound_without_residual_is_the_square_one():
         assert bound <= measurement_error_bound(W, W @ X, dY) * (1 + 1e-12)
 
 
+def test_large_errors_of_the_matrix_are_bounded():
+    """An error of W that nearly makes it singular moves X far beyond cond(W) |dW| / |W|."""
+    W, dW = np.diag([1.0, 0.1]), np.diag([0.0, -0.09])
+    X = np.ones(2)
+    error = np.linalg.norm(solved(W + dW, W @ X) - X) / np.linalg.norm(X)
+    assert error == pytest.approx(9.0 / np.sqrt(2.0))
+    assert error <= least_squares_error_bound(W, W @ X, dW) == pytest.approx(9.0)
+
+
 def test_no_bound_where_columns_may_become_dependent():
     """An error of W as large as its smallest singular value leaves no bound."""
     W = np.diag([1.0, 0.1])

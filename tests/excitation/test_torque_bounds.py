@@ -123,6 +123,28 @@ def test_seven_joint_arm_without_halving():
     assert (fine.bound / dense).max() < 1.01
 
 
+def test_limit_that_samples_keep_is_decided():
+    """A limit just above the largest torque is proven, although the usual bound is beyond it."""
+    rng = np.random.default_rng(9)
+    robot = random_robot(rng, 4)
+    model = Model(robot, ())
+    theta = model.prior_theta()
+    motion = multisine(robot, period_s=2.0, n_harmonics=3)
+    usual = torque_bounds(model, theta, motion)
+    states = motion.evaluate(np.arange(0.0, 2.0, 1e-4))
+    largest = np.abs(torque(model, theta, states.q, states.v, states.a)).max(axis=0)
+    limit = 1.001 * largest
+    assert (usual.bound > limit).any()
+    found = torque_bounds(model, theta, motion, limit=limit)
+    assert (largest <= found.bound).all()
+    assert (found.bound <= limit).all()
+    # a limit that a sample breaks needs no further work
+    broken = torque_bounds(model, theta, motion, limit=0.9 * usual.sampled)
+    assert broken.n_intervals == usual.n_intervals
+    with pytest.raises(SignalError, match=r"limit has shape \(2,\) for 4 joints"):
+        torque_bounds(model, theta, motion, limit=[1.0, 2.0])
+
+
 def test_axes_away_from_link_origins():
     """Link frames after their joints (standard Denavit-Hartenberg) are bounded as tightly."""
     rows = [

@@ -153,7 +153,7 @@ def test_results_of_two_equations_are_compared(written, tmp_path):
         *(read_result(path) for path in (torque["result"], written["out"] / "result.json"))
     )
     settings = {pair.what: (pair.a, pair.b) for pair in compared.settings}
-    assert settings["model"] == ("torque", "energy, intervals of 0.05 s")
+    assert settings["model"] == ("torque", "energy over intervals of 0.05 s")
     assert all(pair.held_out for pair in compared.errors)
 
 

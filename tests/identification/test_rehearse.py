@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from given_signals import GIVEN
 from seeds import every
 from small_arm import write_arm
 
@@ -29,7 +30,15 @@ from steelyard.robot.robot import Robot
 from steelyard.simulation.likely_truth import likely_truth
 from steelyard.testing.random_robots import random_robot
 
-QUICK = {"n_resamples": 20, "ranges": False, "rate_hz": 200.0, "threads": 1}
+QUICK = {
+    "processing": GIVEN,
+    "friction_width": 0.0,
+    "gamma": 100.0,
+    "n_resamples": 20,
+    "ranges": False,
+    "rate_hz": 200.0,
+    "threads": 1,
+}
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 
@@ -337,6 +338,28 @@ def test_a_file_keeps_the_equation(tmp_path):
     for other in made[1:]:
         with pytest.raises(RegressionError, match=r"energy over intervals of 0\.1 s, and "):
             merge([made[0], other])
+
+
+def test_a_file_with_an_unknown_equation_is_refused(tmp_path):
+    """Wrong names and entries are named with the file."""
+    case = chain_experiment(0, n_samples=300)
+    regression = compress(case.model, case.motion, case.measured(np.zeros(1)), equation=ENERGY)
+    path = tmp_path / "energy.npz"
+    for wrong, words in (
+        ({"name": "momentum", "interval_s": 0.1}, "there is no equation 'momentum'"),
+        ({"name": "energy", "interval_s": -1.0}, "interval_s is -1.0"),
+        ({"name": "energy"}, "is not a regression file"),
+        ("energy", "is not a regression file"),
+    ):
+        write_regression(path, regression)
+        with np.load(path) as archive:
+            arrays = dict(archive)
+        header = json.loads(arrays["header"].tobytes())
+        header["equation"] = wrong
+        arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+        np.savez(path, **arrays)
+        with pytest.raises(RegressionError, match=rf"energy\.npz.*{words}"):
+            read_regression(path)
 
 
 def test_time_blocks_hold_several_rows():

@@ -16,6 +16,7 @@ from steelyard.excitation.extremes import Extremes
 from steelyard.excitation.polynomial import quintic
 from steelyard.excitation.sequence import SequenceTrajectory
 from steelyard.model.model import Model
+from steelyard.report import motion_page
 from steelyard.report.motion_page import (
     LimitCell,
     MotionPage,
@@ -68,8 +69,8 @@ def parsed(page: str) -> Tags:
 
 @pytest.fixture(scope="module")
 def content() -> MotionPage:
-    """A page of a robot with two joints."""
-    model = Model(random_robot(np.random.default_rng(3), 2))
+    """A page of a robot with one joint: figures take time."""
+    model = Model(random_robot(np.random.default_rng(3), 1))
     files = (WrittenFile("motion.csv", "points"), WrittenFile("motion_at_10.csv", "points", 0.1))
     return MotionPage(model, stand_in(model), model.prior_theta(), files=files)
 
@@ -122,7 +123,13 @@ def test_a_limit_that_is_nearly_reached_is_not_rounded_to_all_of_it():
     assert limit_cell(np.inf, 2.0, "rad/s³").text == "not proven of 2 rad/s³"
 
 
-def test_a_motion_beyond_its_limits_says_so(content):
+@pytest.fixture
+def no_figures(monkeypatch):
+    """Pages without figures, which take time, where they are not the subject."""
+    monkeypatch.setattr(motion_page, "joint_figures", lambda page: [])
+
+
+def test_a_motion_beyond_its_limits_says_so(content, no_figures):
     """The page does not call a motion safe that is not."""
     designed = content.designed
     found = designed.extremes
@@ -146,7 +153,7 @@ def proof(smallest_m: float) -> ClearanceProof:
     return ClearanceProof(smallest_m, pair, 3.0, 0.02, pair, 3.0, 0.01, 0.02, 0.001, 500, 12)
 
 
-def test_the_clearance_is_shown_as_proven_or_not(content):
+def test_the_clearance_is_shown_as_proven_or_not(content, no_figures):
     """Both verdicts are stated, with what was examined."""
     for smallest, title in ((0.012, "no collision"), (0.008, "clearance NOT proven")):
         designed = replace(content.designed, clearance=proof(smallest))

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from steelyard._files.access import read_capped, write_text
 from steelyard._files.frozen_mapping import frozen_mapping
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, finite
-from steelyard.errors import ResultError
+from steelyard.errors import RegressionError, ResultError
 from steelyard.estimators.estimate import Estimate
 from steelyard.model.attached_links import RULES, AttachedRule
 from steelyard.model.model import Model
 from steelyard.model.term_kinds import TERM_NAMES
 from steelyard.model.terms import Term
+from steelyard.regression.equation import TORQUE, Equation
 from steelyard.robot.parts import TurnedJoint
 from steelyard.robot.right_angles import turn_joints
 from steelyard.robot.robot import Robot
@@ -49,6 +50,7 @@ class Result:
     source, source_sha256 : path and SHA-256 of the robot file; None where the result has none.
     attached : rule by which bodies of several links are spread over them; see
         :mod:`steelyard.model.attached_links`.
+    equation : what was fitted.
     """
 
     method: str
@@ -64,6 +66,7 @@ class Result:
     source: str | None = None
     source_sha256: str | None = None
     attached: AttachedRule = "keep"
+    equation: Equation = TORQUE
 
     @property
     def log_hashes(self) -> frozenset[str]:
@@ -321,11 +324,22 @@ def _parse(document: dict[str, Any], path: str) -> Result:
         source=_text_or_none(robot.get("source")),
         source_sha256=_text_or_none(robot.get("sha256")),
         attached=_attached(document["standard"]),
+        equation=_equation(document["record"].get("equation")),
     )
 
 
 def _text_or_none(value: Any) -> str | None:
     return None if value is None else str(value)
+
+
+def _equation(record: Mapping[str, Any] | None) -> Equation:
+    """What was fitted; a result of torques does not state it."""
+    if record is None:
+        return TORQUE
+    try:
+        return Equation(record["name"], record["interval_s"])
+    except RegressionError as failure:
+        raise ValueError(str(failure)) from None
 
 
 def _attached(standard: Mapping[str, Any] | None) -> AttachedRule:

@@ -23,8 +23,10 @@ Array = NDArray[np.float64]
 
 GRID = np.linspace(0.0, 1.0, 65)
 """Shares of a duration at which positions are looked at; the choice needs no exact extremes."""
-INNER_SHARE = 0.7
-"""Joints without effect stay in this share of their ranges, which leaves room to turn round."""
+ROOM = 2.0
+"""Joints without effect stay this many stopping distances away from their limits."""
+ROUGHLY = 1e-3
+"""Relative precision of durations that only serve a choice."""
 SECONDS_PER_RANGE = 100.0
 """Longer moves (s) that are accepted to avoid an overshoot of half a range."""
 
@@ -72,8 +74,9 @@ def easy_positions(
     out = q.copy()
     if not idle.any():
         return out
-    low = limits.middle - INNER_SHARE * limits.half_range
-    high = limits.middle + INNER_SHARE * limits.half_range
+    stopping = 0.5 * limits.velocity**2 / limits.acceleration
+    inner = np.maximum(limits.half_range - ROOM * stopping, 0.0)
+    low, high = limits.middle - inner, limits.middle + inner
     for k in range(1, len(q) - 1):
         move = _move(out[k - 1], out[k], v[k - 1], v[k], rates, idle)
         duration = 0.0 if move is None else move.duration_s
@@ -85,7 +88,7 @@ def easy_positions(
 def _move(
     qa: Array, qb: Array, va: Array, vb: Array, rates: Array, idle: NDArray[np.bool_]
 ) -> Move | None:
-    return shortest_move(qb - qa, va, vb, rates, carried=idle)
+    return shortest_move(qb - qa, va, vb, rates, carried=idle, close=ROUGHLY)
 
 
 def _cost(

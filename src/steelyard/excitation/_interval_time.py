@@ -32,7 +32,7 @@ CLOSE = 1e-13
 """Relative width at which a bisection ends."""
 SMALLEST_CELL = 1e-7
 """Intervals of durations narrower than this, relative to the duration, may be missed."""
-CELLS = 24
+CELLS = 100
 """Parts into which an interval of w is divided at a time."""
 
 # Ascending powers of s of the speed: by va, by vb, and by the distance times w.
@@ -56,20 +56,21 @@ def shortest_move(
     end: Array,
     limits: Array,
     carried: NDArray[np.bool_] | None = None,
+    close: float = CLOSE,
 ) -> Move | None:
     """The shortest move of all joints together; None where start and end are the same, at rest.
 
     distance, start, end : (n_joints,) rad or m, and speeds per s. limits : (3, n_joints) of speed,
     acceleration and jerk; those of speed, which start and end must keep, and of acceleration are
     finite. carried : (n_joints,) joints that go as far as the mean of both speeds takes them,
-    whatever their distance.
+    whatever their distance. close : relative precision of the duration, which is never too short.
     """
     fixed = np.outer(start, BY_START) + np.outer(end, BY_END)
     per_w = np.outer(distance, BY_DISTANCE)
     if carried is not None:
         fixed[carried] += np.outer(0.5 * (start + end), BY_DISTANCE)[carried]
         per_w[carried] = 0.0
-    moves = _Moves(fixed, per_w, limits)
+    moves = _Moves(fixed, per_w, limits, close)
     fastest = moves.fastest()
     if fastest is None:
         return None
@@ -82,12 +83,15 @@ def shortest_move(
 @dataclass(frozen=True, eq=False)
 class _Moves:
     """Moves of all durations. fixed, per_w : (n_joints, 5) ascending powers of s of the part of the
-    speed that does not depend on w, and of the part that is multiplied by w. limits : (3, n_joints)
+    speed that does not depend on w, and of the part that is multiplied by w. limits : (3,
+    n_joints).
+    close : relative precision of w.
     """
 
     fixed: Array
     per_w: Array
     limits: Array
+    close: float
 
     @cached_property
     def parts(self) -> tuple[Array, Array]:
@@ -126,7 +130,7 @@ class _Moves:
         if self.excess(np.array([w]))[0, 0].max() <= MET:
             return w
         # speeds that keep their limits at one w do so at all smaller ones
-        while outside - inside > CLOSE * outside:
+        while outside - inside > self.close * outside:
             grid = np.linspace(inside, outside, CELLS + 1)
             last = int(np.sum(self.excess(grid[1:-1])[:, 0].max(axis=1) <= MET))
             inside, outside = float(grid[last]), float(grid[last + 1])
@@ -140,7 +144,7 @@ class _Moves:
         parts, found = [(0.0, fastest)], 0.0
         while parts:
             low, high = parts.pop()
-            narrow = CLOSE if low == found else SMALLEST_CELL
+            narrow = self.close if low == found else max(self.close, SMALLEST_CELL)
             if high <= found or high - low <= narrow * high:
                 continue
             grid = np.linspace(low, high, CELLS + 1)

@@ -41,9 +41,9 @@ class Stage:
 STAGES = (
     Stage(1.0, 0.45, ((4.0, 50), (12.0, 70))),
     Stage(1.0 / 3.0, 0.7, ((24.0, 120), (48.0, 120))),
-    Stage(0.1, 1.0, ((100.0, 300), (300.0, 400), (1000.0, 300))),
+    Stage(0.1, 1.0, ((96.0, 500), (400.0, 700))),
 )
-LBFGS_MEMORY = 20
+LBFGS_MEMORY = 60
 TAKING_TURNS = 0.9
 """Probability that a joint is slow and fast in turn."""
 SLOW, FAST = 0.2, (0.5, 1.2)

@@ -29,6 +29,7 @@ from steelyard.excitation.collision_pairs import (
     without_touching,
 )
 from steelyard.excitation.collision_shapes import Shape, half_space, mesh_hull, solid
+from steelyard.excitation.limits import MotionLimits
 from steelyard.findings import Finding
 from steelyard.model.mechanism import Mechanism, mechanism_of
 from steelyard.robot.formats.urdf_shapes import MeshReference, Primitive, collision_shapes
@@ -57,6 +58,7 @@ def collision_model(
     clearance_m: float = 0.01,
     package_folders: Sequence[str | Path] = (),
     ignore: Sequence[tuple[str, str]] = (),
+    limits: MotionLimits | None = None,
 ) -> CollisionModel:
     """The solids of a robot, and which of them must keep a distance.
 
@@ -68,6 +70,7 @@ def collision_model(
     checked.
     ground : height (m) of a floor, z of the root link, that the moving links must stay above.
     obstacles : solids that the moving links must stay away from. ignore : further pairs of links.
+    limits : ranges of the random positions; without, those of the robot's file.
     """
     if robot.floating_base:
         raise RobotError(
@@ -116,7 +119,7 @@ def collision_model(
         _unknown_links(robot, by_srdf),
     )
     if srdf is None:
-        model = without_touching(model, robot)
+        model = without_touching(model, robot, limits)
     return without_constant_heights(model)
 
 

@@ -7,7 +7,6 @@ when distances are first computed; the distance to the ground is that of the low
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import SignalError, listed
 from steelyard.excitation.body_poses import BodyPoses, body_poses, joints_between
-from steelyard.excitation.collision_shapes import Shape, load_coal
+from steelyard.excitation.collision_shapes import Shape
+from steelyard.excitation.mesh_points import load_coal
 from steelyard.findings import Finding
 from steelyard.model.mechanism import PRISMATIC, Mechanism
 
@@ -177,10 +177,10 @@ class CollisionModel:
         points: bool,
     ) -> None:
         """Write what coal finds for pair k into these rows."""
-        coal, geometries = self._geometries
+        coal = load_coal()
         request, result = coal.DistanceRequest(), coal.DistanceResult()
         request.gjk_tolerance = GJK_TOLERANCE
-        first, second = geometries[pair.first], geometries[pair.second]
+        first, second = self.shapes[pair.first].geometry, self.shapes[pair.second].geometry
         for s in rows.tolist():
             result.clear()
             found.distance[s, k] = coal.distance(
@@ -208,15 +208,6 @@ class CollisionModel:
         point = p + np.einsum("nij,nj->ni", R, lowest)
         distance = np.einsum("ni,ni->n", up, point - positions[pair.first])
         return distance, point - distance[:, None] * up, point, up
-
-    @cached_property
-    def _geometries(self) -> tuple[Any, list[Any]]:
-        coal = load_coal()
-        return coal, [_coal_geometry(coal, shape) for shape in self.shapes]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the objects of coal, which are made again where they are needed."""
-        return {name: value for name, value in self.__dict__.items() if name != "_geometries"}
 
     def _point_speed(
         self, poses: BodyPoses, body: int, rows: NDArray[np.int64], points: Array
@@ -259,21 +250,3 @@ class ClosestPoints:
     first: Array
     second: Array
     normal: Array
-
-
-def _coal_geometry(coal: Any, shape: Shape) -> Any:
-    half = 0.5 * shape.size
-    if shape.kind == "box":
-        return coal.Box(*shape.size)
-    if shape.kind == "sphere":
-        return coal.Sphere(half[0])
-    if shape.kind == "cylinder":
-        return coal.Cylinder(half[0], shape.size[2])
-    if shape.kind == "half_space":
-        return coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
-    points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
-    for point in shape.points:
-        points.append(point)
-    for triangle in shape.triangles.tolist():
-        triangles.append(coal.Triangle(*triangle))
-    return coal.Convex(points, triangles)

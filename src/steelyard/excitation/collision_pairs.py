@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from steelyard._files.xml import attribute, parse_xml, read_file
 from steelyard.errors import RobotError, listed, shown_path
 from steelyard.excitation.collision_distances import CollisionModel, ShapePair
-from steelyard.excitation.fourier import joint_bounds
+from steelyard.excitation.fourier import UNKNOWN_HALF_RANGE
+from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.reach import reach_bounds
 from steelyard.findings import Finding
 from steelyard.robot.robot import Robot
@@ -86,24 +87,25 @@ def neighbours(robot: Robot, with_shapes: set[str]) -> set[tuple[str, str]]:
     return found
 
 
-def without_touching(model: CollisionModel, robot: Robot) -> CollisionModel:
+def without_touching(
+    model: CollisionModel, robot: Robot, limits: MotionLimits | None
+) -> CollisionModel:
     """The model without pairs of links that always are too close, or touch at the neutral position.
 
     Too close: below the clearance at every one of `RANDOM_POSITIONS` positions within the limits.
     The neutral position is zero, or the limit closest to it.
     """
-    bounds = np.array([joint_bounds(robot, joint)[:2] for joint in robot.free_joints])
-    middle, half = bounds.reshape(-1, 2).T
-    draws = np.random.default_rng(0).uniform(-1.0, 1.0, (RANDOM_POSITIONS, len(middle)))
+    lower, upper = _ranges(robot, limits)
+    draws = np.random.default_rng(0).uniform(lower, upper, (RANDOM_POSITIONS, len(lower)))
     self_pairs = [k for k, pair in enumerate(model.pairs) if _is_of_links(robot, pair)]
     near = list(self_pairs)
-    for q in middle + half * draws:
+    for q in draws:
         if not near:
             break
         part = replace(model, pairs=tuple(model.pairs[k] for k in near))
         distance = part.distances(q[None], within_m=model.clearance_m)[0]
         near = [k for k, d in zip(near, distance, strict=True) if d < model.clearance_m]
-    neutral = np.clip(np.zeros(len(middle)), middle - half, middle + half)
+    neutral = np.clip(np.zeros(len(lower)), lower, upper)
     at_neutral = model.distances(neutral[None], within_m=0.0)[0]
     touching = [k for k in self_pairs if at_neutral[k] <= 0.0 and k not in near]
     notes = []
@@ -121,6 +123,22 @@ def without_touching(model: CollisionModel, robot: Robot) -> CollisionModel:
         )
         notes.append(Finding("warning", "collision_pairs_touch_at_neutral", words))
     return _without(model, {*near, *touching}, notes)
+
+
+def _ranges(robot: Robot, limits: MotionLimits | None) -> tuple[Array, Array]:
+    """Ranges (n_joints,) of positions, from the limits or, without, from the robot's file."""
+    if limits is not None:
+        columns = [limits.joints.index(joint) for joint in robot.joint_names]
+        return limits.lower[columns], limits.upper[columns]
+    ranges = []
+    for joint in robot.free_joints:
+        lower, upper = joint.limits.lower, joint.limits.upper
+        if lower is None or upper is None or not lower < upper:
+            half = UNKNOWN_HALF_RANGE["slides" if joint.kind == "prismatic" else "turns"]
+            lower, upper = -half, half
+        ranges.append((lower, upper))
+    found = np.array(ranges, dtype=float).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
 
 
 def without_constant_heights(model: CollisionModel) -> CollisionModel:

@@ -17,27 +17,19 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import (
-    MissingDependencyError,
-    RobotError,
-    listed,
-    one_line,
-    shown,
-    shown_path,
-    size_words,
-)
+from steelyard.errors import RobotError, listed, shown, shown_path
+from steelyard.excitation.mesh_points import MESH_FORMATS, load_coal, mesh_points
 from steelyard.robot.formats.urdf_shapes import MeshReference, Primitive
 
 Array = NDArray[np.float64]
 ShapeKind = Literal["box", "cylinder", "sphere", "hull", "half_space"]
 
-MESH_FORMATS = (".stl", ".obj", ".dae", ".ply")
-MOST_BYTES = 256 * 2**20
-"""Largest mesh file that is opened."""
 RIM = 24
 """Corners of the polygon around a cylinder, where points must contain it."""
 FLAT_M = 1e-4
 """Half the thickness (m) that a flat mesh is given, so that it has a hull."""
+MOST_NEIGHBOURS = 255
+"""Edges that coal allows at a corner of a hull."""
 REMEDY = "name its folder with --packages FOLDER, or leave collisions out with --no-collision"
 
 
@@ -112,6 +104,28 @@ class Shape:
             return np.asarray(self.points[(directions @ self.points.T).argmax(axis=1)])
         return np.zeros_like(directions)
 
+    @cached_property
+    def geometry(self) -> Any:
+        """The solid as coal takes it; a half space needs none."""
+        coal = load_coal()
+        half = 0.5 * self.size
+        if self.kind == "box":
+            return coal.Box(*self.size)
+        if self.kind == "sphere":
+            return coal.Sphere(half[0])
+        if self.kind == "cylinder":
+            return coal.Cylinder(half[0], self.size[2])
+        points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+        for point in self.points:
+            points.append(point)
+        for triangle in self.triangles.tolist():
+            triangles.append(coal.Triangle(*triangle))
+        return coal.Convex(points, triangles)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the object of coal, which is made again where it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "geometry"}
+
 
 def _unit(vectors: Array) -> Array:
     size = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -136,10 +150,7 @@ _NO_CORNERS = (np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64))
 def mesh_hull(owner: str, mesh: MeshReference, urdf: Path, packages: Sequence[Path]) -> Shape:
     """The convex hull of a mesh that a URDF names; see `mesh_path` for which files are opened."""
     path = mesh_path(owner, mesh, urdf, packages)
-    vertices = mesh_vertices(path, owner) * mesh.scale
-    if not np.isfinite(vertices).all():
-        raise RobotError(f"link {shown(owner)}: mesh {shown_path(path)} has points without values")
-    return hull(owner, vertices, mesh.pose)
+    return hull(owner, mesh_points(path, owner) * mesh.scale, mesh.pose)
 
 
 def hull(owner: str, vertices: Array, pose: Array) -> Shape:
@@ -153,6 +164,16 @@ def hull(owner: str, vertices: Array, pose: Array) -> Shape:
         signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
         vertices = (vertices[:, None] + FLAT_M * signs).reshape(-1, 3)
         found = ConvexHull(vertices)
+    if _most_neighbours(found.simplices) > MOST_NEIGHBOURS:
+        # a flat face was cut into triangles that share a corner: moving points by about 1e-12 of
+        # the size cuts it otherwise
+        found = ConvexHull(vertices, qhull_options="QJ")
+        most = _most_neighbours(found.simplices)
+        if most > MOST_NEIGHBOURS:
+            raise RobotError(
+                f"link {shown(owner)}: the hull of its mesh has a corner with {most} edges, and "
+                f"coal takes {MOST_NEIGHBOURS}; use a mesh with fewer points"
+            )
     number = np.full(len(vertices), -1)
     number[found.vertices] = np.arange(len(found.vertices))
     points = vertices[found.vertices]
@@ -165,6 +186,11 @@ def hull(owner: str, vertices: Array, pose: Array) -> Shape:
     moved = pose.copy()
     moved[:3, 3] += pose[:3, :3] @ middle
     return Shape(owner, "hull", moved, np.zeros(3), points - middle, triangles)
+
+
+def _most_neighbours(triangles: NDArray[np.int64]) -> int:
+    """The largest number of edges at a corner; a closed surface has one triangle for each."""
+    return int(np.bincount(triangles.ravel()).max())
 
 
 def mesh_path(owner: str, mesh: MeshReference, urdf: Path, packages: Sequence[Path]) -> Path:
@@ -211,31 +237,3 @@ def mesh_path(owner: str, mesh: MeshReference, urdf: Path, packages: Sequence[Pa
     raise RobotError(
         f"{link}: its mesh {shown_path(mesh.file)} does not exist; searched in {searched}; {REMEDY}"
     )
-
-
-def mesh_vertices(path: Path, owner: str) -> Array:
-    """The vertices (n, 3) of a mesh file, as written there."""
-    coal = load_coal()
-    if path.stat().st_size > MOST_BYTES:
-        raise RobotError(
-            f"link {shown(owner)}: mesh {shown_path(path)} is larger than "
-            f"{size_words(MOST_BYTES)}, the limit"
-        )
-    try:
-        vertices = np.array(coal.MeshLoader().load(str(path), np.ones(3)).vertices())
-    except (RuntimeError, ValueError, MemoryError) as error:
-        raise RobotError(
-            f"link {shown(owner)}: mesh {shown_path(path)} cannot be read: {one_line(error)}"
-        ) from None
-    if vertices.ndim != 2 or len(vertices) == 0:
-        raise RobotError(f"link {shown(owner)}: mesh {shown_path(path)} has no points")
-    return vertices.astype(float)
-
-
-def load_coal() -> Any:
-    """The library that finds closest points, loaded when it is needed."""
-    try:
-        import coal
-    except ImportError:
-        raise MissingDependencyError("coal", "collision", "checking collisions") from None
-    return coal

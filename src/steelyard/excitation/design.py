@@ -10,15 +10,20 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.errors import SignalError
 from steelyard.excitation.collision_distances import CollisionModel
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.design_task import DesignTask
 from steelyard.excitation.designed import DesignedMotion, measures_of
-from steelyard.excitation.fourier_design import DesignedCore, design_fourier
+from steelyard.excitation.fourier_design import design_fourier
 from steelyard.excitation.limits import MotionLimits, motion_limits
 from steelyard.excitation.motion_factors import model_motion, motion_factors
+from steelyard.excitation.polynomial_designs import (
+    design_points_motion,
+    design_postures,
+    design_via_points,
+)
 from steelyard.excitation.predicted import predicted_precision
+from steelyard.excitation.proven_core import DesignedCore
 from steelyard.excitation.search import Progress
 from steelyard.excitation.torque_noise import TorqueNoise
 from steelyard.findings import Finding
@@ -27,7 +32,12 @@ from steelyard.model.model import Model
 Array = NDArray[np.float64]
 Design = Callable[[DesignTask, Callable[[Progress], None] | None], DesignedCore]
 
-DESIGNS: Mapping[str, Design] = {"fourier": design_fourier}
+DESIGNS: Mapping[str, Design] = {
+    "fourier": design_fourier,
+    "points": design_points_motion,
+    "via": design_via_points,
+    "postures": design_postures,
+}
 """How each basis is designed."""
 
 
@@ -63,8 +73,6 @@ def design_motion(
         collision=collision,
         known=None if known is None else np.asarray(known, dtype=float),
     )
-    if settings.basis not in DESIGNS:
-        raise SignalError(f"motions of basis '{settings.basis}' cannot be designed yet")
     found = DESIGNS[settings.basis](task, progress)
     factors = motion_factors(
         model, model_motion(model, found.core, rate_hz=settings.samples / found.core.duration_s)
@@ -75,7 +83,7 @@ def design_motion(
         periods=settings.periods,
         limits=task.limits,
         extremes=found.verified.extremes,
-        criterion=settings.criterion,
+        criterion=found.criterion,
         value=found.value,
         start_value=found.start_value,
         measures=measures_of(factors),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -18,11 +18,11 @@ from steelyard.excitation.fourier import FourierTrajectory
 from steelyard.excitation.fourier_basis import FourierBasis
 from steelyard.excitation.information import Information
 from steelyard.excitation.periodic_run import periodic_runs
+from steelyard.excitation.proven_core import DesignedCore, missed
 from steelyard.excitation.search import Progress, SearchProblem, search
 from steelyard.excitation.sequence import SequenceTrajectory
 from steelyard.excitation.trajectory import Trajectory, motion_of
 from steelyard.excitation.verified import Verified, later, verified_together, verify_run
-from steelyard.model.base_map import base_map
 from steelyard.model.kernels import torque
 
 Array = NDArray[np.float64]
@@ -37,26 +37,6 @@ LEADS_TRIED = 6
 LEAD_SAMPLES = 100
 FIRST_SHARE = 0.75
 """Share of the time budget for the first search, if there may be others."""
-
-
-@dataclass(frozen=True, eq=False)
-class DesignedCore:
-    """A motion, made ready to run and proven.
-
-    core : what was optimised. run : from rest to rest. attempts : searches until all was proven.
-    whole : False where the budget ended so soon that the result depends on the machine's speed.
-    """
-
-    core: Trajectory
-    run: Trajectory
-    verified: Verified
-    value: float
-    start_value: float
-    rounds: int
-    attempts: int
-    whole: bool
-    seconds: float
-    evaluations: int
 
 
 def design_fourier(
@@ -107,6 +87,7 @@ def design_fourier(
             core=core,
             run=run,
             verified=verified,
+            criterion=settings.criterion,
             value=problem.measure(x),
             start_value=found.start_value,
             rounds=found.rounds,
@@ -185,8 +166,11 @@ def search_problem(
         # the criteria count a thousand samples per period
         times = task.settings.period_s * task.settings.periods * task.settings.rate_hz / 1000.0
         prior = task.known[np.ix_(columns, columns)] * (scale[:, None] * scale) / times
+    # widths of friction have no effect on what is identifiable
     information, judge = (
-        Information(model, base_map(model), task.excited, noise, scale, prior)
+        Information(
+            model, replace(task.base, model_hash=model.hash), task.excited, noise, scale, prior
+        )
         for model in (smooth, task.model.with_widths({}))
     )
     clearance = 0.0 if task.collision is None else task.collision.clearance_m
@@ -199,24 +183,3 @@ def tightened(problem: SearchProblem, verified: Verified) -> SearchProblem:
     torque = 0.98 / verified.torque_use if verified.torque_use > 1.0 else 1.0
     clearance = verified.missing_m + 0.002 if verified.missing_m > 0.0 else 0.0
     return replace(problem, safety=problem.safety.tighter(torque, clearance))
-
-
-def missed(verified: Verified) -> str:
-    """What a proof missed, in words."""
-    words = [
-        f"{check.quantity} of joint '{check.joint}' may be {check.bound:.6g}, its limit is "
-        f"{check.limit:.6g}"
-        for check in verified.broken
-    ]
-    if verified.torque_use > 1.0:
-        words.append(
-            f"the torque of joint '{verified.worst_joint}' may be {verified.torque_use:.1%} of "
-            "its limit"
-        )
-    if verified.missing_m > 0.0 and verified.clearance is not None:
-        first, second = verified.clearance.pair or ("two links", "others")
-        words.append(
-            f"{first} and {second} may be {verified.clearance.smallest_m:.3g} m apart at "
-            f"{verified.clearance.time_s:.3g} s; {verified.clearance.clearance_m:g} m are asked for"
-        )
-    return "; ".join(words)

@@ -161,9 +161,5 @@ def _inside(
             f"{limit:.9g} by {beyond[row, j]:.3g}"
         )
     rounded = np.round(values, DECIMALS)
-    inward_low = np.ceil(lower / unit) * unit
-    inward_high = np.floor(upper / unit) * unit
-    out = np.where(rounded > upper, inward_high, np.where(rounded < lower, inward_low, rounded))
-    # a product with 1e-9 can be one rounding error beyond: one digit further in is not
-    out = np.where(np.round(out, DECIMALS) > upper, inward_high - unit, out)
-    return np.where(np.round(out, DECIMALS) < lower, inward_low + unit, out)
+    rounded = np.where(rounded > upper, np.round(rounded - unit, DECIMALS), rounded)
+    return np.where(rounded < lower, np.round(rounded + unit, DECIMALS), rounded)

@@ -34,8 +34,11 @@ Array = NDArray[np.float64]
 
 ROUNDING = 1e-9
 """Limits are met up to this share, which leaves room for rounding in the proof of the bounds."""
-MORE_THAN_NEEDED = 1.05
-"""Ranges shrink by this factor times the overshoot."""
+NEXT_BUDGET = 0.25
+"""Share of the budget for each search after the first, which starts from good points."""
+LEAST_SHRINKING = 0.02
+"""Ranges shrink by the overshoot and this share of the range: new points in the smaller range may
+overshoot a little again."""
 SPEED_PER_RANGE = 0.25
 """Speed limits of points shrink by this share of what ranges of position do: speeds matter more
 for the condition number than positions."""
@@ -162,19 +165,23 @@ def design_point_motion(
     Points are passed in the directions, and joints without effect on the matrix are put to the
     positions, that make the motion easy. Where it still leaves a range of positions, the points
     are searched for again, from where they were, in a range that is smaller by the overshoot and
-    with lower speeds. rest : (n_joints,) where the motion starts and ends; rounds : searches at
-    most. Other arguments are those of `design_points`.
+    with lower speeds. The budget is that of the first search; each of the others has a quarter of
+    it. rest : (n_joints,) where the motion starts and ends; rounds : searches at most. Other
+    arguments are those of `design_points`.
     """
     at_rest = _rest(limits, rest)
     share = np.ones((2, len(limits.joints)))
     start = None
     done: list[ShrinkRound] = []
+    searches: list[PointDesign] = []
     while len(done) < rounds:
         ranges = _shrunk(limits, share)
         design = design_points(
             model,
             ranges,
-            settings,
+            settings
+            if start is None
+            else replace(settings, budget_s=NEXT_BUDGET * settings.budget_s),
             start=start,
             row_weights=row_weights,
             column_scale=column_scale,
@@ -185,9 +192,10 @@ def design_point_motion(
         )
         outside = overshoots(motion.extremes, limits)
         done.append(ShrinkRound(share[0], share[1], design.condition, outside))
+        searches.append(design)
         if not outside.any():
-            return PointMotionDesign(design, motion, limits, tuple(done))
-        less = MORE_THAN_NEEDED * outside / limits.half_range
+            return PointMotionDesign(_of_all(searches), motion, limits, tuple(done))
+        less = np.where(outside > 0.0, outside / limits.half_range + LEAST_SHRINKING, 0.0)
         share = np.maximum(share - np.stack([less, SPEED_PER_RANGE * less]), SMALLEST_SHARE)
         start = _moved(design.points, ranges, _shrunk(limits, share))
     worst = int(done[-1].overshoot.argmax())
@@ -196,6 +204,17 @@ def design_point_motion(
         f"{len(done)} searches, the last in {100.0 * done[-1].position_share[worst]:.3g} % of its "
         "range; allow more rounds or larger accelerations, or a rest position farther from the "
         "limits"
+    )
+
+
+def _of_all(searches: list[PointDesign]) -> PointDesign:
+    """The last design, with the first start and what all searches have spent."""
+    return replace(
+        searches[-1],
+        start_value=searches[0].start_value,
+        evaluations=sum(design.evaluations for design in searches),
+        seconds=sum(design.seconds for design in searches),
+        cut_short=any(design.cut_short for design in searches),
     )
 
 

@@ -62,12 +62,14 @@ def torque_bounds(
     *,
     resolution_s: float = 0.005,
     tightness: float = TIGHTNESS,
+    limit: ArrayLike | None = None,
 ) -> TorqueBounds:
     """Bounds on the torques of a motion of a robot with a fixed base.
 
     theta : (n_columns,) parameters, terms included. resolution_s : length (s) of the intervals to
     start from. tightness : an interval is halved, up to seven times, while its bound is above the
-    largest sampled torque of a joint by more than this share.
+    largest sampled torque of a joint by more than this share. limit : (n_joints,) N m or N; an
+    interval whose bound is beyond a limit that the samples keep is halved too.
 
     Friction that jumps at zero speed is its whole jump where the speed may be zero: a joint at
     rest may be held by any friction up to the Coulomb friction.
@@ -80,6 +82,9 @@ def torque_bounds(
         )
     if not (np.isfinite(resolution_s) and resolution_s > 0.0):
         raise SignalError(f"resolution_s is {resolution_s}; it must be positive")
+    allowed = np.full(model.nv, np.inf) if limit is None else np.asarray(limit, dtype=float)
+    if allowed.shape != (model.nv,):
+        raise SignalError(f"limit has shape {allowed.shape} for {model.nv} joints")
     columns = joint_columns(trajectory, model.channels)
     extremes = trajectory.extremes()
     if not np.isfinite(extremes.acceleration).all():
@@ -99,6 +104,7 @@ def torque_bounds(
         examined += len(centre)
         sampled = np.maximum(sampled, at_centre.max(axis=0))
         enough = (1.0 + tightness) * sampled + NEGLIGIBLE * sampled.max()
+        enough = np.where(sampled <= allowed, np.minimum(enough, allowed), enough)
         # halving does not help where a joint at rest is held by friction of either sign
         helps = before - most >= LEAST_GAIN * (before - enough)
         again = ((most > enough) & helps).any(axis=1) & (depth < MOST_HALVINGS)

@@ -47,7 +47,13 @@ def verify_run(task: DesignTask, run: Trajectory) -> Verified:
     broken = tuple(check for check in check_limits(extremes, task.limits) if not check.holds)
     torque, use, worst = None, 0.0, None
     if np.isfinite(task.limits.torque).any():
-        torque = torque_bounds(task.model, task.reference, run, resolution_s=TORQUE_RESOLUTION_S)
+        torque = torque_bounds(
+            task.model,
+            task.reference,
+            run,
+            resolution_s=TORQUE_RESOLUTION_S,
+            limit=task.limits.torque,
+        )
         shares = torque.bound / task.limits.torque
         worst = torque.joints[int(np.argmax(shares))]
         use = float(shares.max())

@@ -6,9 +6,9 @@ the motion; its log is identified like a real one; and the result is compared wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.errors import EstimationError, did_you_mean, listed, shown
 from steelyard.estimators.bodies import body_estimates, term_estimates
 from steelyard.estimators.estimate import StandardEstimate
+from steelyard.estimators.prior_weight import GammaRule
 from steelyard.excitation.fourier import multisine
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.torque_noise import NOISE_SHARE, TorqueNoise, assumed_noise
@@ -173,6 +174,8 @@ def rehearse(
     seed: int = 0,
     level: float = 0.95,
     processing: Processing | None = None,
+    friction_width: float | Mapping[str, float] | Literal["auto"] = "auto",
+    gamma: float | GammaRule = "leave-blocks-out",
     n_resamples: int = 200,
     ranges: bool = True,
     threads: int | None = None,
@@ -187,7 +190,7 @@ def rehearse(
         real ones do, see `steelyard.simulation.likely_truth`.
     noise : of the torque; by default 1 % of each joint's torque range. rate_hz : of the log.
     held_out : another motion, on which the estimate is tested; by default a sum of sines.
-    level, processing, n_resamples, ranges : see :func:`steelyard.identify`.
+    level, processing, friction_width, gamma, n_resamples, ranges : see :func:`steelyard.identify`.
     """
     if not tolerance > 0.0:
         raise EstimationError(f"tolerance is {tolerance}; it must be positive")
@@ -229,6 +232,8 @@ def rehearse(
         keep_angles=True,
         level=level,
         processing=processing,
+        friction_width=friction_width,
+        gamma=gamma,
         n_resamples=n_resamples,
         ranges=ranges,
         # the virtual robot differs from its file in whole bodies, attached links included

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from steelyard._files.npz import Archive, open_npz
 from steelyard.errors import RegressionError
 from steelyard.model.base_map import BaseMap
 from steelyard.model.model import Column, Model
-from steelyard.regression.equation import Equation
+from steelyard.regression.equation import TORQUE, Equation
 from steelyard.regression.regression import Regression, RowGroup
 from steelyard.signals.run_record import RunRecord, runs_as_json, runs_from_json
 
@@ -86,7 +87,7 @@ def _parse(archive: Archive) -> Regression:
         base = BaseMap(columns, independent, K, sequence, str(header["model_hash"]))
         block_s = float(header["block_s"])
         extra = tuple(str(name) for name in header.get("extra", ()))  # older files have none
-        equation = Equation(**header.get("equation", {}))  # older files have torques
+        equation = _equation_of(header.get("equation"), where)
         runs = _runs_of(header["record"], f"{where}: its record")
     except (KeyError, TypeError, ValueError, RecursionError) as failure:
         reason = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
@@ -94,6 +95,16 @@ def _parse(archive: Archive) -> Regression:
     regression = Regression(base, groups, block_s, keys, factors, counts, runs, extra, equation)
     _check(regression, where)
     return regression
+
+
+def _equation_of(given: Mapping[str, Any] | None, where: str) -> Equation:
+    """What the rows state; files of earlier versions have torques."""
+    if given is None:
+        return TORQUE
+    try:
+        return Equation(given["name"], given["interval_s"])
+    except RegressionError as failure:
+        raise RegressionError(f"{where}: {failure}") from None
 
 
 def _runs_of(record: object, where: str) -> tuple[RunRecord, ...]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields
 from steelyard.errors import listed
 from steelyard.estimators.result_entries import stored_list, stored_object
 from steelyard.estimators.result_file import Result
-from steelyard.regression.equation import TORQUE
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord, content_hashes
 
@@ -49,7 +48,7 @@ HELD_OUT = (
 def error_pairs(a: Result, b: Result) -> tuple[tuple[ErrorPair, ...], bool | None]:
     """Errors of both, and whether the held-out logs are the same (None if one has none)."""
     pairs = []
-    if _equation(a) == _equation(b):  # shares of torque and shares of energy cannot be compared
+    if a.equation == b.equation:  # shares of torque and shares of energy cannot be compared
         pairs.append(ErrorPair("training", None, False, _training(a), _training(b)))
         channels_a, channels_b = (_by_joint(result, "estimate", "channels") for result in (a, b))
         pairs += [
@@ -129,7 +128,7 @@ def _data_settings(a: Result, b: Result) -> Iterator[Setting]:
 
 def _estimate_settings(a: Result, b: Result) -> Iterator[Setting]:
     yield "method", a.method, b.method
-    yield "model", _equation(a), _equation(b)
+    yield "model", a.equation.words, b.equation.words
     for what, *keys in (
         ("prior", "record", "prior", "source"),
         ("prior's metric", "record", "prior", "metric"),
@@ -144,15 +143,6 @@ def _estimate_settings(a: Result, b: Result) -> Iterator[Setting]:
     # a computed number: methods with the same data differ in its last digits
     one, other = (_rounded(_entry(x, "estimate", "condition_scaled")) for x in (a, b))
     yield "condition number", one, other
-
-
-def _equation(result: Result) -> str:
-    """What was fitted; a result of torques does not state it."""
-    name = _entry(result, "record", "equation", "name")
-    if not isinstance(name, str):
-        return TORQUE.name
-    interval = _entry(result, "record", "equation", "interval_s")
-    return f"{name}, intervals of {_shown(interval)} s"
 
 
 def _rounded(value: object) -> object:

@@ -1,0 +1,223 @@
+"""Exciting motions made of polynomials: optimum points, via points and static postures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import CollisionError, SignalError
+from steelyard.excitation._poses import allowed_poses
+from steelyard.excitation.design_task import DesignTask
+from steelyard.excitation.information import Information
+from steelyard.excitation.limits import MotionLimits
+from steelyard.excitation.point_design import PointSettings
+from steelyard.excitation.point_motion import design_point_motion
+from steelyard.excitation.polynomial import PolynomialTrajectory
+from steelyard.excitation.postures import choose_postures, posture_motion
+from steelyard.excitation.proven_core import DesignedCore, missed
+from steelyard.excitation.search import REPORT_SAMPLES, Progress
+from steelyard.excitation.trajectory import motion_of
+from steelyard.excitation.verified import verify_run
+from steelyard.excitation.via_points import via_point_motion
+
+Array = NDArray[np.float64]
+Report = Callable[[Progress], None] | None
+
+SPEEDS = (1.0, 0.7, 0.5, 0.35, 0.25)
+"""Shares of the limits of speed and acceleration that are tried until torques are proven."""
+ROWS_PER_PARAMETER = 2
+"""Energy differences per base parameter: more gain little (Gautier and Khalil 1992)."""
+REST_S = 2.0
+SECONDS_PER_VIA_POINT = 1.8
+MOST_CHANGES = 4000
+ENERGY = "condition of energy differences"
+GRAVITY = "condition of gravity columns"
+
+
+def design_points_motion(task: DesignTask, progress: Report = None) -> DesignedCore:
+    """Optimum points of the energy model, joined by fifth-order polynomials."""
+    _refuse_still(task, "points")
+    began = time.perf_counter()
+    allowed_poses(task)  # an error where no pose can be held
+    refusal = ""
+    rest = task.limits.middle if task.start is None else task.start
+    for attempt, share in enumerate(SPEEDS, start=1):
+        settings = PointSettings(
+            n_rows=ROWS_PER_PARAMETER * task.base.rank,
+            budget_s=task.settings.budget_s / 2.0,
+            seed=task.settings.seed,
+        )
+        found = design_point_motion(task.model, _slower(task.limits, share), settings, rest=rest)
+        value, start = float(np.log(found.design.value)), float(np.log(found.design.start_value))
+        if progress is not None:
+            progress(Progress(time.perf_counter() - began, value, attempt))
+        proven = _proven(
+            task, found.motion.trajectory, value, start, len(found.rounds), attempt, began
+        )
+        if not isinstance(proven, str):
+            return replace(proven, criterion=ENERGY, whole=not found.design.cut_short)
+        refusal = proven
+    raise SignalError(f"no motion through points is proven within the limits: {refusal}")
+
+
+def design_via_points(task: DesignTask, progress: Report = None) -> DesignedCore:
+    """Via points that excite the parameters, with trapezoidal acceleration between them.
+
+    Points are changed one by one, and a change is kept if the criterion gains.
+    """
+    began = time.perf_counter()
+    poses = allowed_poses(task)
+    n_points = max(4, round(task.settings.period_s / SECONDS_PER_VIA_POINT))
+    rng = np.random.default_rng((task.settings.seed, 2))
+    refusal = ""
+    for attempt, share in enumerate(SPEEDS, start=1):
+        limits = _slower(task.limits, share)
+        deadline = time.perf_counter() + task.settings.budget_s / (attempt + 1)
+        best = np.array([poses[k] for k in rng.integers(len(poses), size=n_points)])
+        value = start = _criterion(task, via_point_motion(best, limits))
+        most = MOST_CHANGES if task.settings.rounds is None else 50 * task.settings.rounds
+        changes = 0
+        while changes < most and time.perf_counter() < deadline:
+            changes += 1
+            points = _changed_point(task, best, rng)
+            own = _criterion(task, via_point_motion(points, limits))
+            if own < value:
+                best, value = points, own
+                if progress is not None:
+                    progress(Progress(time.perf_counter() - began, value, attempt))
+        run = via_point_motion(_with_ends(task, best), limits)
+        proven = _proven(task, run, value, start, changes, attempt, began)
+        if not isinstance(proven, str):
+            return replace(proven, whole=changes >= most)
+        refusal = proven
+    raise SignalError(f"no motion through via points is proven within the limits: {refusal}")
+
+
+def design_postures(task: DesignTask, progress: Report = None) -> DesignedCore:
+    """Static postures at which gravity determines its parameters, and moves between them.
+
+    The value is the log of the condition number of the columns that gravity shows.
+    """
+    began = time.perf_counter()
+    poses = np.array(allowed_poses(task))
+    rng = np.random.default_rng((task.settings.seed, 3))
+    spread = rng.uniform(task.limits.lower, task.limits.upper, size=(400, len(task.limits.joints)))
+    candidates = np.vstack([poses, _kept(task, spread)])
+    n_postures = max(5, round(task.settings.period_s / (REST_S + 1.0)))
+    chosen = choose_postures(
+        task.model,
+        task.limits,
+        n_postures,
+        candidates=candidates,
+        noise=task.torque_noise.rms,
+        seed=task.settings.seed,
+    )
+    value = float(np.log(chosen.condition))
+    refusal = ""
+    for attempt, share in enumerate(SPEEDS, start=1):
+        run = posture_motion(
+            chosen.q, _slower(task.limits, share), rest_s=REST_S, start=task.start, end=task.end
+        )
+        if progress is not None:
+            progress(Progress(time.perf_counter() - began, value, attempt))
+        proven = _proven(task, run, value, value, 1, attempt, began)
+        if not isinstance(proven, str):
+            return replace(proven, criterion=GRAVITY)
+        refusal = proven
+    raise SignalError(f"no motion between postures is proven within the limits: {refusal}")
+
+
+def _proven(
+    task: DesignTask,
+    run: PolynomialTrajectory,
+    value: float,
+    start_value: float,
+    rounds: int,
+    attempt: int,
+    began: float,
+) -> DesignedCore | str:
+    """The motion with its proofs, or what is missing."""
+    try:
+        verified = verify_run(task, run)
+    except CollisionError as error:
+        return str(error)
+    if not verified.holds:
+        return missed(verified)
+    seconds = time.perf_counter() - began
+    return DesignedCore(
+        core=run,
+        run=run,
+        verified=verified,
+        criterion=task.settings.criterion,
+        value=value,
+        start_value=start_value,
+        rounds=rounds,
+        attempts=attempt,
+        whole=True,
+        seconds=seconds,
+        evaluations=rounds,
+    )
+
+
+def _changed_point(task: DesignTask, points: Array, rng: np.random.Generator) -> Array:
+    """The via points with one of them changed; distances are kept there."""
+    limits = task.limits
+    k = int(rng.integers(len(points)))
+    changed = points.copy()
+    if rng.random() < 0.5:
+        changed[k] += 0.2 * limits.half_range * rng.normal(size=len(limits.joints))
+        changed[k] = np.clip(changed[k], limits.lower, limits.upper)
+    else:
+        changed[k] = rng.uniform(limits.lower, limits.upper)
+    kept = _kept(task, changed[k : k + 1])
+    return changed if len(kept) else points
+
+
+def _kept(task: DesignTask, poses: Array) -> Array:
+    """Poses that keep their distances."""
+    for joint, position in task.still.items():
+        poses[:, task.limits.joints.index(joint)] = position
+    if task.collision is None:
+        return poses
+    clearance = task.collision.clearance_m
+    distances = task.collision.distances(poses, within_m=clearance)
+    return np.asarray(poses[distances.min(axis=1, initial=np.inf) > clearance])
+
+
+def _criterion(task: DesignTask, motion: PolynomialTrajectory) -> float:
+    """The criterion of a motion, with as many samples as those of other designs."""
+    columns = list(task.excited)
+    noise = task.torque_noise.per_sample(task.settings.rate_hz)
+    model = task.model.with_widths({})
+    information = Information(model, task.base, task.excited, noise, task.scale[columns])
+    n_samples = 400
+    states = motion_of(motion, np.linspace(0.0, motion.duration_s, n_samples), "via")
+    table = information.table(states.q, states.v, states.a)
+    return task.criterion.exact(information.matrix(table, REPORT_SAMPLES / n_samples))
+
+
+def _with_ends(task: DesignTask, points: Array) -> Array:
+    ends = (
+        [task.start] if task.start is not None else [],
+        [task.end] if task.end is not None else [],
+    )
+    return np.vstack([*ends[0], points, *ends[1]])
+
+
+def _slower(limits: MotionLimits, share: float) -> MotionLimits:
+    return replace(
+        limits, velocity=share * limits.velocity, acceleration=share * limits.acceleration
+    )
+
+
+def _refuse_still(task: DesignTask, basis: str) -> None:
+    if task.still:
+        names = ", ".join(f"'{name}'" for name in task.still)
+        raise SignalError(
+            f"{names} cannot stand still in a motion of basis '{basis}'; lock the joint instead, "
+            "with --lock, or use the basis 'fourier'"
+        )
