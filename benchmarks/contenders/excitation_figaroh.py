@@ -4,8 +4,8 @@ FIGAROH minimises with IPOPT through cyipopt, which has no wheels; without it, i
 minimised here with SciPy's SLSQP. The objective is what ``BaseOptimalTrajectory`` computes:
 ``build_regressor_basic``, ``build_regressor_reduced``, ``build_baseRegressor`` and
 ``numpy.linalg.cond``, with the forward differences of its ``BaseTrajectoryIPOPTProblem.gradient``.
-The base columns are those of the other contenders: FIGAROH's own choice of columns is another one,
-with a larger condition number along the same motion.
+The base columns are those of the other contenders, so that all minimise the same number; FIGAROH's
+own choice of columns is another one.
 Usage: FILE.urdf ARRAYS.npz SECONDS
 """
 
