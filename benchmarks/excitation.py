@@ -118,7 +118,7 @@ def gautier_khalil_figures() -> dict[str, float | None]:
     from gautier_khalil import BUDGET_S
     from gautier_khalil_tables import limits, model
 
-    from steelyard.excitation.point_design import PointSettings, design_points
+    from steelyard.excitation.points.point_design import PointSettings, design_points
 
     say("the robot of Gautier and Khalil")
     # compiling is not part of the search
