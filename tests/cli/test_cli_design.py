@@ -224,7 +224,7 @@ NO_SPEED = URDF.replace(' velocity="3"', "")
 NO_RANGE = URDF.replace(' lower="-2.5" upper="2.5"', "")
 
 REFUSED = [
-    (["--budget", "0.0001s"], "the time budget of"),
+    (["--budget", "0.0001s"], "the time budget is too short"),
     (["--budget", "soon"], "--budget is 'soon'; it must be a time such as 30s"),
     (["--budget", "0"], "must be positive"),
     (["--start", "shoulder=9,elbow=0"], "the start pose has joint 'shoulder' at 9, outside"),

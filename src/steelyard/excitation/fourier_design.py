@@ -114,8 +114,9 @@ def _proven_run(
             lead_share=share,
         )
         for run in islice(runs, LEADS_TRIED):
-            if not _leads_within_samples(task, run, core):
-                refusal = "torques are above their limits on the way from or to rest"
+            beyond = _torque_beyond(task, run, core)
+            if beyond is not None:
+                refusal = beyond
                 continue
             parts = _verified_parts(task, run, core, alone)
             if not isinstance(parts, str):
@@ -124,15 +125,21 @@ def _proven_run(
     return refusal
 
 
-def _leads_within_samples(task: DesignTask, run: SequenceTrajectory, core: Trajectory) -> bool:
-    """Whether torques of the leads are within limits at samples, which is quick to find."""
+def _torque_beyond(task: DesignTask, run: SequenceTrajectory, core: Trajectory) -> str | None:
+    """A torque of the leads that is beyond its limit at a sample, which is quick to find."""
     for part in run.parts:
-        if part is not core and np.isfinite(task.limits.torque).any():
-            motion = motion_of(part, np.linspace(0.0, part.duration_s, LEAD_SAMPLES), "lead")
-            tau = torque(task.model, task.reference, motion.q, motion.v, motion.a)
-            if (np.abs(tau) > task.limits.torque).any():
-                return False
-    return True
+        if part is core or not np.isfinite(task.limits.torque).any():
+            continue
+        motion = motion_of(part, np.linspace(0.0, part.duration_s, LEAD_SAMPLES), "lead")
+        tau = torque(task.model, task.reference, motion.q, motion.v, motion.a)
+        use = np.abs(tau).max(axis=0) / task.limits.torque
+        if use.max() > 1.0:
+            joint = task.limits.joints[int(np.argmax(use))]
+            return (
+                f"joint '{joint}' needs {use.max():.1%} of its torque limit on the way from or to "
+                "rest; allow more torque, or lower its acceleration limit"
+            )
+    return None
 
 
 def _verified_parts(

@@ -119,7 +119,7 @@ def collision_model(
         _unknown_links(robot, by_srdf),
     )
     if srdf is None:
-        model = without_touching(model, robot, limits)
+        model = without_touching(model, robot, limits, n_links)
     return without_constant_heights(model)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard._files.xml import attribute, parse_xml, read_file
 from steelyard.errors import RobotError, listed, shown_path
-from steelyard.excitation.collision.collision_distances import CollisionModel, ShapePair
+from steelyard.excitation.collision.collision_distances import CollisionModel
 from steelyard.excitation.collision.reach import reach_bounds
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.motions.fourier import UNKNOWN_HALF_RANGE
@@ -88,16 +88,17 @@ def neighbours(robot: Robot, with_shapes: set[str]) -> set[tuple[str, str]]:
 
 
 def without_touching(
-    model: CollisionModel, robot: Robot, limits: MotionLimits | None
+    model: CollisionModel, robot: Robot, limits: MotionLimits | None, n_links: int
 ) -> CollisionModel:
     """The model without pairs of links that always are too close, or touch at the neutral position.
 
+    n_links : solids of links, which come before those of the surroundings.
     Too close: below the clearance at every one of `RANDOM_POSITIONS` positions within the limits.
     The neutral position is zero, or the limit closest to it.
     """
     lower, upper = _ranges(robot, limits)
     draws = np.random.default_rng(0).uniform(lower, upper, (RANDOM_POSITIONS, len(lower)))
-    self_pairs = [k for k, pair in enumerate(model.pairs) if _is_of_links(robot, pair)]
+    self_pairs = [k for k, pair in enumerate(model.pairs) if max(pair.first, pair.second) < n_links]
     near = list(self_pairs)
     for q in draws:
         if not near:
@@ -157,11 +158,6 @@ def without_constant_heights(model: CollisionModel) -> CollisionModel:
         f"{listed(dict.fromkeys(model.pairs[k].names[1] for k in low))}"
     )
     return _without(model, set(low), [Finding("info", "collision_heights_constant", words)])
-
-
-def _is_of_links(robot: Robot, pair: ShapePair) -> bool:
-    links = {link.name for link in robot.links}
-    return pair.names[0] in links and pair.names[1] in links
 
 
 def _without(model: CollisionModel, left_out: set[int], notes: Sequence[Finding]) -> CollisionModel:

@@ -1,6 +1,6 @@
 """A designed motion as a JSON file: coefficients, limits, and what is proven.
 
-The schema is named ``steelyard.motion/1``, and is ``excitation/motion-1.schema.json`` in the
+The schema is named ``steelyard.motion/1``, and is ``excitation/files/motion-1.schema.json`` in the
 package. The reader trusts no statement about bounds: it proves
 them again from the coefficients.
 """
@@ -114,7 +114,7 @@ def read_motion_schema() -> dict[str, Any]:
     """The published JSON schema of motion files."""
     from importlib.resources import files
 
-    text = files("steelyard").joinpath("excitation/motion-1.schema.json").read_text("utf-8")
+    text = files("steelyard").joinpath("excitation/files/motion-1.schema.json").read_text("utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 

@@ -169,13 +169,13 @@ def search(
                 break
     if best is None or not np.isfinite(best_value):
         raise SignalError(
-            "no motion was found that determines the parameters: the time budget of "
-            f"{budget_s:g} s is too short, or the limits leave too little room; give more time, "
-            "with --budget, or wider limits"
+            "no motion was found that determines the parameters: the time budget is too short "
+            f"(the search had {budget_s:g} s of it), or the limits leave too little room; give "
+            "more time, with --budget, or wider limits"
         )
     if done == 0 and best_value > start_value - GAIN:
         raise SignalError(
-            f"the time budget of {budget_s:g} s is too short: it ended before any motion was "
+            f"the time budget is too short: {budget_s:g} s of search ended before any motion was "
             "better than a random one; give more time, with --budget"
         )
     return Found(
