@@ -41,6 +41,16 @@ def test_neighbours_are_left_out(tmp_path):
     assert model.findings == ()
 
 
+def test_a_link_may_be_named_ground(tmp_path):
+    """The floor is told from a link by what it is, not by its name."""
+    path = write(tmp_path)
+    path.write_text(path.read_text().replace('"base"', '"ground"'))
+    robot = Robot.from_urdf(path)
+    model = collision_model(path, robot, ground=-0.5)
+    floor = [pair for pair in model.pairs if not model.shapes[pair.first].is_bounded]
+    assert sorted(pair.names[1] for pair in floor) == ["one", "tool", "two"]
+
+
 def test_locked_joints_join_links(tmp_path):
     """Links on both sides of a locked joint are one body, at the position it is locked at."""
     path = write(tmp_path)

@@ -80,11 +80,15 @@ def collision_model(
         raise SignalError(f"clearance_m is {clearance_m}; it must be 0 or more")
     shapes = _link_shapes(Path(urdf), robot, [Path(folder) for folder in package_folders])
     n_links = len(shapes)
+    # pairs are known by names: the floor must not have that of a link
+    floor = GROUND
+    while any(floor == link.name for link in robot.links):
+        floor = f"the {floor}"
     if ground is not None:
         if not np.isfinite(ground):
             raise SignalError(f"ground is {ground}; it must be a height in m")
-        shapes.append(half_space(GROUND, ground))
-    taken = {GROUND, *(link.name for link in robot.links)}
+        shapes.append(half_space(floor, ground))
+    taken = {floor, *(link.name for link in robot.links)}
     for obstacle in obstacles:
         if obstacle.name in taken:
             raise RobotError(
