@@ -9,10 +9,13 @@ import pytest
 from oracles import pinocchio_torque
 
 from steelyard.errors import SteelyardError
-from steelyard.excitation.design import design_motion
+from steelyard.excitation.design import design_motion, one_way_joints
 from steelyard.excitation.design_settings import DesignSettings
+from steelyard.excitation.design_task import DesignTask
 from steelyard.excitation.extremes import check_limits
 from steelyard.excitation.limits import MotionLimits, motion_limits
+from steelyard.excitation.motions.via_points import via_point_motion
+from steelyard.excitation.proven_core import DesignedCore
 from steelyard.excitation.trajectory import motion_of
 from steelyard.model.model import Model
 from steelyard.robot.parts import Limits
@@ -149,6 +152,20 @@ def test_every_basis_gives_a_proven_motion(basis):
     assert motion.value <= motion.start_value
     with pytest.raises(SteelyardError, match=r"'joint_\d' needs \S+ of torque to hold"):
         design_motion(model, some_limits(model, 1e-3), settings)
+
+
+def test_joints_that_turn_one_way_are_named():
+    """A motion through two points moves each joint once, one way."""
+    model = arm(5, 2)
+    limits = some_limits(model)
+    task = DesignTask(model, limits, QUICK)
+    there = via_point_motion([[-1.0, 0.5], [1.0, -0.5]], limits)
+    back = via_point_motion([[-1.0, 0.5], [1.0, -0.5], [-1.0, -1.0]], limits)
+    core = DesignedCore(there, there, None, "d-optimal", 0.0, 0.0, 1, 1, True, 1.0, 1)
+    assert one_way_joints(task, core) == model.channels
+    assert one_way_joints(task, replace(core, run=back)) == (model.channels[1],)
+    still = replace(task, still={model.channels[1]: 0.5})
+    assert one_way_joints(still, replace(core, run=back)) == ()
 
 
 def test_the_run_checks_are_those_of_the_limits(designed):

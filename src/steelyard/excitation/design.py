@@ -127,5 +127,23 @@ def design_findings(task: DesignTask, found: DesignedCore) -> tuple[Finding, ...
                 "motion depends on the speed of this machine; give more time, with --budget",
             )
         )
+    for joint in one_way_joints(task, found):
+        findings.append(
+            Finding(
+                "warning",
+                "joint-does-not-reverse",
+                f"joint '{joint}' turns one way only: its Coulomb friction and its offset cannot "
+                "be told apart; use another seed or basis",
+            )
+        )
     notes = () if task.collision is None else task.collision.findings
     return (*findings, *notes)
+
+
+def one_way_joints(task: DesignTask, found: DesignedCore) -> tuple[str, ...]:
+    """Joints that move, but never one way and the other at a tenth of their largest speed."""
+    speed = found.run.derivative(np.linspace(0.0, found.run.duration_s, 2000), 1)
+    level = 0.1 * np.abs(speed).max(axis=0)
+    both = (speed > level).any(axis=0) & (speed < -level).any(axis=0)
+    names = zip(found.run.joints, both, strict=True)
+    return tuple(name for name, reverses in names if not reverses and name not in task.still)

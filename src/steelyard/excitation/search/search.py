@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import SignalError
 from steelyard.excitation.search._interior import minimise
-from steelyard.excitation.search._objective import Objective, Safety
+from steelyard.excitation.search._objective import MotionPoint, Objective, Safety
 from steelyard.excitation.search.criteria import Criterion
 from steelyard.excitation.search.fourier_basis import FourierBasis
 from steelyard.excitation.search.information import Information
@@ -133,8 +133,8 @@ def search(
     from threadpoolctl import threadpool_limits
 
     began = time.perf_counter()
-    deadline = began + budget_s
-    counted = Counter(deadline)
+    deadline = Deadline(began + budget_s)
+    evaluations = 0
     workers = os.cpu_count() or 1 if threads is None else threads
     best, best_value, start_value = None, np.inf, np.inf
     done, unchanged = 0, 0
@@ -142,14 +142,15 @@ def search(
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
         while rounds is None or done < rounds:
             starts = _starts(problem, seed, done, best, first)
-            jobs = [pool.submit(_descend, problem, x, counted) for x in starts]
+            jobs = [pool.submit(_descend, problem, x, deadline) for x in starts]
             results = []
             for job in jobs:
                 results.append(job.result())
                 if progress is not None:
                     value = min(best_value, *(r.value for r in results))
                     progress(Progress(time.perf_counter() - began, value, done + 1))
-            cut = counted.over and not all(result.finished for result in results)
+            evaluations += sum(result.evaluations for result in results)
+            cut = deadline.over and not all(result.finished for result in results)
             if cut and done > 0:
                 ending = "budget"
                 break
@@ -164,8 +165,8 @@ def search(
                 ending = "budget"
                 break
             done += 1
-            if counted.over or unchanged >= PATIENCE:
-                ending = "budget" if counted.over else "no more gain"
+            if deadline.over or unchanged >= PATIENCE:
+                ending = "budget" if deadline.over else "no more gain"
                 break
     if best is None or not np.isfinite(best_value):
         raise SignalError(
@@ -186,37 +187,38 @@ def search(
         done > 0,
         ending,
         time.perf_counter() - began,
-        counted.evaluations,
+        evaluations,
     )
 
 
-class Counter:
-    """Counts evaluations of all descents, and says whether time is over."""
+@dataclass(frozen=True)
+class Deadline:
+    """When a search has to end, in the time of ``time.perf_counter``."""
 
-    def __init__(self, deadline: float) -> None:
-        self.deadline = deadline
-        self.evaluations = 0
+    at: float
 
     @property
     def over(self) -> bool:
         """Whether the time is over."""
-        return time.perf_counter() > self.deadline
+        return time.perf_counter() > self.at
 
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """The end of one descent."""
+    """The end of one descent, and how often the objective was evaluated."""
 
     x: Array
     value: float
     finished: bool
+    evaluations: int
 
 
-def _descend(problem: SearchProblem, x: Array, counted: Counter) -> Descent:
+def _descend(problem: SearchProblem, x: Array, deadline: Deadline) -> Descent:
     """All stages from x; stopped early, the best motion so far."""
     n = x.size
     curvature = 0.1 * np.eye(n)
     finished = True
+    evaluations = 0
     for stage in STAGES:
         which = round(stage.sharpness * (len(problem.criterion.stages) - 1))
         objective = Objective(
@@ -228,8 +230,9 @@ def _descend(problem: SearchProblem, x: Array, counted: Counter) -> Descent:
             problem.safety,
         )
 
-        def counting(y: Array, objective: Objective = objective):  # type: ignore[no-untyped-def]
-            counted.evaluations += 1
+        def counting(y: Array, objective: Objective = objective) -> MotionPoint:
+            nonlocal evaluations
+            evaluations += 1
             return objective(y)
 
         # other samples may show a torque beyond its limit
@@ -242,14 +245,15 @@ def _descend(problem: SearchProblem, x: Array, counted: Counter) -> Descent:
             weight=stage.weight,
             iterations=stage.iterations,
             tolerance=TOLERANCE,
-            stop=lambda: counted.over,
+            stop=lambda: deadline.over,
         )
         x, curvature = state.x, state.curvature
         if not state.finished:
             finished = False
             break
     # a start that is not inside stays where it is
-    return Descent(x, problem.measure(x) if _allowed(problem, x) else np.inf, finished)
+    value = problem.measure(x) if _allowed(problem, x) else np.inf
+    return Descent(x, value, finished, evaluations)
 
 
 def _starts(
