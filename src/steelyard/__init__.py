@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from steelyard.identification.identify import identify as identify
     from steelyard.identification.identify import with_certificate as with_certificate
     from steelyard.identification.identify import with_validation as with_validation
+    from steelyard.identification.motion_outputs import motion_files as motion_files
+    from steelyard.identification.motion_outputs import write_motion as write_motion
     from steelyard.identification.outputs import document_of as document_of
     from steelyard.identification.outputs import report_of as report_of
     from steelyard.identification.outputs import write_outputs as write_outputs
@@ -225,6 +227,7 @@ _HOME = {
     "mass_matrix": "model.kernels",
     "merge": "regression.regression",
     "mjcf_text": "export.mjcf_text",
+    "motion_files": "identification.motion_outputs",
     "motion_limits": "excitation.limits",
     "multisine": "excitation.motions.fourier",
     "nearest_physical": "robot.nearest_body",
@@ -275,6 +278,7 @@ _HOME = {
     "write_certificate": "certificates.writing",
     "write_csv": "logs.writer_csv",
     "write_inertials": "export.urdf",
+    "write_motion": "identification.motion_outputs",
     "write_nearest_urdf": "export.physical",
     "write_outputs": "identification.outputs",
     "write_regression": "regression.factor_file",

@@ -97,7 +97,7 @@ def test_pairs_that_always_touch_are_left_out(tmp_path):
     model = collision_model(path, robot)
     words = {finding.code: (finding.level, finding.words) for finding in model.findings}
     level, always = words["collision_pairs_always_close"]
-    assert level == "info"
+    assert level == "warning"
     assert "one and fin" in always
     assert "fin and plate" in always
     level, neutral = words["collision_pairs_touch_at_neutral"]

@@ -153,7 +153,7 @@ WRONG = [
     ("limits.velocity", {"joint_1": 1.0}, "one number for each of joint_1, joint_2"),
     ("limits.jerk", {"elbow": 1.0}, "one number for each of joint_1, joint_2"),
     ("limits.lower", {"joint_1": 9.0, "joint_2": 0.0}, "cannot move"),
-    ("limits.upper", {"joint_1": None, "joint_2": 0.0}, "range from"),
+    ("limits.upper", {"joint_1": None, "joint_2": 0.0}, "one number for each"),
 ]  # fmt: skip
 
 

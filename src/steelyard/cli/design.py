@@ -105,7 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
 class Known:
     """What the options say about the robot before a motion is designed.
 
-    theta : (n_columns,) of an earlier result, or None. parameters : theta, or the file's.
+    theta : (n_columns,) of an earlier result, or of the file with its friction; None where there
+    is no file. parameters : theta, or the file's.
     reference : where they are from. information : (n_base, n_base) of earlier runs, or None.
     limits : of the robot; share of them that a motion may use.
     """
@@ -131,11 +132,13 @@ def what_is_known(arguments: argparse.Namespace, log: Log | None = None) -> Know
     """Model, limits, noise and earlier knowledge, as the options state them."""
     from steelyard.estimators.result_file import read_result
     from steelyard.excitation.earlier_result import earlier_knowledge
+    from steelyard.excitation.stated_parameters import stated_parameters
     from steelyard.excitation.torque_noise import assumed_noise
     from steelyard.findings import Finding
     from steelyard.knowledge.overlay.model import model_of
     from steelyard.knowledge.overlay.terms import terms_to_identify
     from steelyard.model.typical_sizes import known_parameters
+    from steelyard.robot.formats.dynamics import read_dynamics
 
     theta = information = None
     noise: TorqueNoise | None
@@ -159,6 +162,8 @@ def what_is_known(arguments: argparse.Namespace, log: Log | None = None) -> Know
             robot, terms=terms_to_identify(robot, overlay, torque=arguments.torque_side)
         )
         noise = noise_from(arguments, model)
+    if theta is None and model.robot.source is not None:
+        theta = stated_parameters(model, read_dynamics(arguments.robot))
     limits = limits_from(arguments, model.robot)
     limits.scaled(arguments.share)  # refuses a wrong share before any work
     if noise is None:

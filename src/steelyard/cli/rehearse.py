@@ -61,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
             trajectory, findings = designed.trajectory, designed.findings
         else:
             trajectory = given_motion(arguments, known.limits)
+            refuse_beyond_limits(trajectory, known.limits, arguments.motion)
         found = rehearse(
             known.model,
             trajectory,
@@ -98,6 +99,24 @@ def given_motion(arguments: argparse.Namespace, limits: MotionLimits) -> Traject
             )
         return found.trajectory
     return trajectory_from_log(read_log(arguments.motion, columns=columns_from(arguments)))
+
+
+def refuse_beyond_limits(trajectory: Trajectory, limits: MotionLimits, name: str) -> None:
+    """An error where a motion is beyond a limit of the robot at any time."""
+    from steelyard.excitation.extremes import check_limits
+
+    if sorted(trajectory.joints) != sorted(limits.joints):
+        return  # the simulation names what is missing
+    for check in check_limits(trajectory.extremes(), limits.of_joints(trajectory.joints)):
+        # the jerk of a motion through recorded positions says nothing about the robot, and an
+        # acceleration limit that was assumed is no limit of its own
+        assumed = check.quantity == "acceleration" and check.joint in limits.assumed
+        if not check.holds and check.quantity != "jerk" and not assumed:
+            raise SignalError(
+                f"the motion of '{name}' is beyond a limit: {check.quantity} of joint "
+                f"'{check.joint}' may be {check.bound:.4g}, its limit is {check.limit:.4g}; give "
+                "another motion, or other limits (--range, --velocity, --acceleration)"
+            )
 
 
 def show_rehearsal(output: Output, found: Rehearsal) -> None:

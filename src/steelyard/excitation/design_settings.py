@@ -10,6 +10,7 @@ import numpy as np
 from steelyard.errors import SignalError, listed, shown
 
 Basis = Literal["fourier", "points", "via", "postures"]
+MOST_POINTS = 5_000_000
 BASES: tuple[Basis, ...] = get_args(Basis)
 
 
@@ -46,6 +47,18 @@ class DesignSettings:
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0.0):
                 raise SignalError(f"{name} is {value}; it must be positive")
+        for name, most in (("period_s", 3600.0), ("harmonics", 100), ("rate_hz", 1e6)):
+            if getattr(self, name) > most:
+                raise SignalError(
+                    f"{name} is {getattr(self, name):g}; at most {most:g} is possible"
+                )
+        points = self.period_s * max(1, self.periods) * self.rate_hz
+        if points > MOST_POINTS:
+            raise SignalError(
+                f"a motion of {self.periods} periods of {self.period_s:g} s has {points:.3g} "
+                f"points at {self.rate_hz:g} Hz; at most {MOST_POINTS:,} are possible: choose "
+                "fewer or shorter periods, or a lower rate"
+            )
         for name in ("periods", "harmonics", "samples"):
             value = getattr(self, name)
             if value < 1:

@@ -124,13 +124,17 @@ def motion_limits(
     assumed = []
     rows = []
     for joint in robot.free_joints:
-        stated = _stated(robot, joint)
+        own, followers = _stated(joint), _of_followers(robot, joint)
         values = {
-            name: _chosen(value, joint.name, stated.get(name)) for name, value in given.items()
+            name: _chosen(value, joint.name, own.get(name), name) for name, value in given.items()
         }
         if joint.kind == "continuous":
             values["lower"] = -FULL_TURN if values["lower"] is None else values["lower"]
             values["upper"] = FULL_TURN if values["upper"] is None else values["upper"]
+        for name, limit in followers.items():
+            value = values[name]
+            tighter = max if name == "lower" else min
+            values[name] = limit if value is None else tighter(value, limit)
         for name in ("lower", "upper", "velocity"):
             if values[name] is None:
                 raise RobotError(
@@ -165,35 +169,50 @@ def _check_names(robot: Robot, given: Mapping[str, PerJoint | None]) -> None:
             for joint in value:
                 if joint not in robot.joint_names:
                     raise RobotError(
-                        f"{name} names {shown(joint)}{did_you_mean(joint, robot.joint_names)}; "
+                        f"{_OPTIONS.get(name, f'--{name}')} names {shown(joint)}"
+                        f"{did_you_mean(joint, robot.joint_names)}; "
                         f"the joints are {listed(robot.joint_names)}"
                     )
 
 
-def _chosen(value: PerJoint | None, joint: str, stated: float | None) -> float | None:
+def _chosen(value: PerJoint | None, joint: str, stated: float | None, name: str) -> float | None:
     if isinstance(value, Mapping):
         value = value.get(joint)
-    return stated if value is None else float(value)
+    if value is None:
+        return stated
+    endless = name in ("jerk", "torque") and value == np.inf
+    if not (np.isfinite(value) or endless):
+        raise SignalError(
+            f"joint '{joint}': {_OPTIONS.get(name, f'--{name}')} gives {value}; it must be a "
+            "finite number"
+        )
+    return float(value)
 
 
-def _stated(robot: Robot, joint: Joint) -> dict[str, float]:
-    """What the file states, with the limits of joints that mimic this one, in its coordinate."""
+def _stated(joint: Joint) -> dict[str, float]:
+    """What the file states of a joint; a limit of zero stands for one that nobody filled in."""
+    limits = joint.limits
+    found = {"lower": limits.lower, "upper": limits.upper}
+    found |= {"velocity": limits.velocity or None, "acceleration": limits.acceleration or None}
+    found["torque"] = limits.effort or None
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _of_followers(robot: Robot, joint: Joint) -> dict[str, float]:
+    """Limits of the joints that mimic this one, in its coordinate."""
     found: dict[str, list[float]] = {}
-    followers = [j for j in robot.moving_joints if j.mimic and j.mimic.joint == joint.name]
-    for one in [joint, *followers]:
-        factor, offset = (one.mimic.multiplier, one.mimic.offset) if one.mimic else (1.0, 0.0)
-        if factor == 0.0:
+    for one in robot.moving_joints:
+        if one.mimic is None or one.mimic.joint != joint.name or one.mimic.multiplier == 0.0:
             continue
-        limits = one.limits
+        factor, offset = one.mimic.multiplier, one.mimic.offset
+        stated = _stated(one)
         ends = ("lower", "upper") if factor > 0.0 else ("upper", "lower")
-        for name, value in zip(ends, (limits.lower, limits.upper), strict=True):
-            if value is not None:
-                found.setdefault(name, []).append((value - offset) / factor)
-        for name, value in (("velocity", limits.velocity), ("acceleration", limits.acceleration)):
-            if value:  # a limit of zero stands for one that nobody filled in
-                found.setdefault(name, []).append(value / abs(factor))
-        if limits.effort and one is joint:
-            found.setdefault("torque", []).append(limits.effort)
+        for name, end in zip(("lower", "upper"), ends, strict=True):
+            if name in stated:
+                found.setdefault(end, []).append((stated[name] - offset) / factor)
+        for name in ("velocity", "acceleration"):
+            if name in stated:
+                found.setdefault(name, []).append(stated[name] / abs(factor))
     return {name: max(v) if name == "lower" else min(v) for name, v in found.items()}
 
 

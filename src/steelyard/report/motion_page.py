@@ -179,7 +179,7 @@ def clearance_words(designed: DesignedMotion) -> str:
     if proof is None:
         return ""
     if proof.n_pairs == 0:
-        return "there is no pair of solids that could collide"
+        return "no pair of solids is left to check"
     where = "" if proof.pair is None else f", between {proof.pair[0]} and {proof.pair[1]}"
     at = "" if proof.pair is None else f" at {proof.time_s:.3g} s"
     return (

@@ -20,6 +20,8 @@ from steelyard.robot.robot import Robot
 
 Array = NDArray[np.float64]
 
+ALWAYS_CLOSE_M = 0.01
+"""Pairs that always are closer than this are parts that belong together."""
 RANDOM_POSITIONS = 200
 FIXED_M = 1e-4
 """A height above ground that no motion changes by more than this (m) counts as constant."""
@@ -93,29 +95,31 @@ def without_touching(
     """The model without pairs of links that always are too close, or touch at the neutral position.
 
     n_links : solids of links, which come before those of the surroundings.
-    Too close: below the clearance at every one of `RANDOM_POSITIONS` positions within the limits.
+    Too close: below the clearance, or `ALWAYS_CLOSE_M` if that is less, at every one of
+    `RANDOM_POSITIONS` positions within the limits.
     The neutral position is zero, or the limit closest to it.
     """
     lower, upper = _ranges(robot, limits)
     draws = np.random.default_rng(0).uniform(lower, upper, (RANDOM_POSITIONS, len(lower)))
     self_pairs = [k for k, pair in enumerate(model.pairs) if max(pair.first, pair.second) < n_links]
     near = list(self_pairs)
+    close = min(model.clearance_m, ALWAYS_CLOSE_M)
     for q in draws:
         if not near:
             break
         part = replace(model, pairs=tuple(model.pairs[k] for k in near))
-        distance = part.distances(q[None], within_m=model.clearance_m)[0]
-        near = [k for k, d in zip(near, distance, strict=True) if d < model.clearance_m]
+        distance = part.distances(q[None], within_m=close)[0]
+        near = [k for k, d in zip(near, distance, strict=True) if d < close]
     neutral = np.clip(np.zeros(len(lower)), lower, upper)
     at_neutral = model.distances(neutral[None], within_m=0.0)[0]
     touching = [k for k in self_pairs if at_neutral[k] <= 0.0 and k not in near]
     notes = []
     if near:
         words = (
-            f"not checked for collisions, since they are closer than {model.clearance_m:g} m at "
+            f"not checked for collisions, since they are closer than {close:g} m at "
             f"all of {RANDOM_POSITIONS} random positions: {_pair_names(model, near)}"
         )
-        notes.append(Finding("info", "collision_pairs_always_close", words))
+        notes.append(Finding("warning", "collision_pairs_always_close", words))
     if touching:
         words = (
             "not checked for collisions, since they touch at the neutral position: "

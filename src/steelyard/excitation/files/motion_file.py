@@ -200,6 +200,10 @@ def _read_limits(data: JsonObject, joints: tuple[str, ...]) -> MotionLimits:
             )
         none = -np.inf if name == "lower" else np.inf
         values = [stated.get(joint, np.nan) for joint in joints]
+        if name in ("lower", "upper", "velocity") and not np.isfinite(values).all():
+            raise data.error(
+                f"{data.where}: '{name}' must have one number for each of {', '.join(joints)}"
+            )
         arrays[name] = np.array([none if np.isnan(value) else value for value in values])
     assumed = tuple(joint for joint in data.texts("assumed_acceleration") if joint in joints)
     try:

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 DEEPEST = 8
 """Trajectories inside trajectories, in a file."""
 MOST_JOINTS = 10_000
-MOST_PARTS = 10_000
+MOST_PARTS = 200
 
 
 @dataclass(frozen=True)

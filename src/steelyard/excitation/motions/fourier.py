@@ -29,6 +29,7 @@ UNKNOWN_VELOCITY = {"turns": 2.0, "slides": 0.5}
 UNKNOWN_ACCELERATION = {"turns": 10.0, "slides": 5.0}
 
 SAMPLES_AT_ONCE = 65_536
+MOST_HARMONICS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +62,10 @@ class FourierTrajectory:
                 raise SignalError(f"{name} of joint '{self.joints[row]}' is not finite")
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+        if self.a.shape[1] > MOST_HARMONICS:
+            raise SignalError(
+                f"a motion of {self.a.shape[1]} harmonics; at most {MOST_HARMONICS} are possible"
+            )
         if self.a.shape != self.b.shape:
             raise SignalError(f"a has shape {self.a.shape} and b {self.b.shape}")
 

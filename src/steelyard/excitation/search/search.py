@@ -132,6 +132,7 @@ def search(
     """
     from threadpoolctl import threadpool_limits
 
+    _compiled(problem)
     began = time.perf_counter()
     deadline = Deadline(began + budget_s)
     evaluations = 0
@@ -270,6 +271,12 @@ def _starts(
         else:
             starts.append(_random(problem, rng))
     return starts
+
+
+def _compiled(problem: SearchProblem) -> None:
+    """Let the loops be compiled, which takes seconds once and is no part of the time budget."""
+    x = problem.basis.random_start(np.random.default_rng(0), problem.centres[0], 0.01)
+    Objective(problem.basis, problem.information, _nothing, 2, 0.0)(x).gradient()
 
 
 def _smaller(objective: Objective, x: Array) -> Array:
