@@ -12,6 +12,7 @@ from steelyard.excitation.files.sent_points import SentPoints, interpolated, sen
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.motions.fourier import FourierTrajectory
 from steelyard.excitation.motions.periodic_run import periodic_run
+from steelyard.excitation.motions.polynomial import PolynomialTrajectory
 
 WAYS = [
     ("linear", "positions"),
@@ -154,3 +155,23 @@ def test_refusals():
         SentPoints(points.joints, points.time, points.q, points.v[:-1], points.a)
     with pytest.raises(SignalError, match="increasing"):
         SentPoints(points.joints, points.time[::-1], points.q, points.v, points.a)
+
+
+def test_a_joint_that_rests_at_zero_is_proven_too():
+    """Far from its moves a spline through zeros has coefficients like 1e-310, whose few digits
+    jump relative to themselves.
+    """
+    joints = ("a", "b")
+    moves = PolynomialTrajectory(
+        joints,
+        np.array([0.0, 6.0, 7.0]),
+        np.array(
+            [
+                [[0.0] * 6, [0.0, 0.0, 0.0, 10 / 6**3, -15 / 6**4, 6 / 6**5]],
+                [[0.0, 0.0, 0.0, 10.0, -15.0, 6.0], [1.0] + [0.0] * 5],
+            ]
+        ),
+    )
+    limits = MotionLimits(joints, *(np.full(2, x) for x in (-1.5, 1.5, 2.5, 10.0, 200.0, 1.0)))
+    proof = sent_proof(sent_points(moves, 200.0), "quintic", limits)
+    assert proof.holds

@@ -187,7 +187,7 @@ def sent_findings(
         elif quantities:
             findings.append(
                 Finding(
-                    "info",
+                    "info" if proof.interpolation == "linear" else "warning",
                     "interpolated-points-partly-proven",
                     f"{what}: position{'' if 'velocity' in quantities else ' and velocity'} "
                     f"proven within limits, {' and '.join(quantities)} not",

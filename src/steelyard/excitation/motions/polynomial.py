@@ -17,8 +17,8 @@ from steelyard.signals.motion import Motion
 Array = NDArray[np.float64]
 
 JUMP = 1e-12
-"""Differences between neighbouring pieces below this are rounding, relative to the size of their
-coefficients and to the duration of the piece."""
+"""Differences between neighbouring pieces below this are rounding, relative to the largest
+coefficients of the joint and to the duration of the piece."""
 HIGHEST_DEGREE = 8
 
 
@@ -118,7 +118,8 @@ class PolynomialTrajectory:
 
     def _rounding(self, order: int) -> Array:
         """What rounding may do to a derivative at the ends of each piece (n_pieces, n_joints)."""
-        size = np.abs(self._unit_pieces(0)).sum(axis=2)
+        # of the whole motion: where a joint rests at zero, a spline leaves rounding of its moves
+        size = np.abs(self._unit_pieces(0)).sum(axis=2).max(axis=0)
         return np.asarray(JUMP * size / np.diff(self.breaks)[:, None] ** order)
 
 
