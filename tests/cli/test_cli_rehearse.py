@@ -62,3 +62,13 @@ def test_wrong_input_is_refused_before_any_work(arm):
         assert (code, out) == (2, "")
         assert message in err
         assert err.count("\n") == 1
+
+
+def test_a_motion_beyond_the_limits_is_refused(arm):
+    """A given motion is held to the limits of the robot, and the joint is named."""
+    code, _, err = run(
+        "rehearse", arm, "--motion", arm.parent / "plan.csv", "--velocity", "0.01", *QUICK
+    )
+    assert code == 2
+    assert "velocity of joint '" in err
+    assert "its limit is 0.01" in err

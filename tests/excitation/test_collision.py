@@ -51,6 +51,15 @@ def test_a_link_may_be_named_ground(tmp_path):
     assert sorted(pair.names[1] for pair in floor) == ["one", "tool", "two"]
 
 
+def test_a_large_clearance_does_not_remove_its_own_pairs(tmp_path):
+    """Pairs that are always closer than the clearance asked for are still checked."""
+    path = write(tmp_path)
+    robot = Robot.from_urdf(path)
+    assert names(collision_model(path, robot, clearance_m=5.0)) == names(
+        collision_model(path, robot, clearance_m=0.01)
+    )
+
+
 def test_locked_joints_join_links(tmp_path):
     """Links on both sides of a locked joint are one body, at the position it is locked at."""
     path = write(tmp_path)
