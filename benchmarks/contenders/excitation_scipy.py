@@ -15,7 +15,7 @@ import numpy as np
 from excitation_slsqp import descend, read_arrays
 
 from steelyard import Robot
-from steelyard.excitation.search.criteria import condition_number
+from steelyard.excitation.search.criteria import condition_of_information
 
 
 def main(urdf: str, path: str, seconds: str) -> None:
@@ -25,7 +25,7 @@ def main(urdf: str, path: str, seconds: str) -> None:
     judge = problem.judge
 
     def condition(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> float:
-        return condition_number(judge.matrix(judge.table(q, v, a)))
+        return condition_of_information(judge.matrix(judge.table(q, v, a)))
 
     found = descend(condition, read_arrays(path), float(seconds), logarithm=True)
     answer = {

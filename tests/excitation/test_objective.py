@@ -11,7 +11,7 @@ from steelyard.errors import SignalError
 from steelyard.excitation.extremes import check_limits
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.search._objective import Objective, Safety, price
-from steelyard.excitation.search.criteria import CRITERIA, condition_number, criterion_named
+from steelyard.excitation.search.criteria import CRITERIA, condition_of_information, criterion_named
 from steelyard.excitation.search.fourier_basis import FourierBasis
 from steelyard.excitation.search.information import Information
 from steelyard.model.base_map import base_map
@@ -91,7 +91,7 @@ def test_criteria_mean_what_their_names_say():
     assert exact["condition"] == pytest.approx(np.log(np.linalg.cond(W)))
     frobenius = np.linalg.norm(M) * np.linalg.norm(covariance)
     assert exact["frobenius"] == pytest.approx(0.5 * np.log(frobenius))
-    assert condition_number(M) == pytest.approx(np.linalg.cond(W))
+    assert condition_of_information(M) == pytest.approx(np.linalg.cond(W))
     # what is optimised is never better than the truth, and close to it at the end
     sharp = criterion_named("condition").evaluate(M)[0]
     assert 0.0 <= sharp - exact["condition"] < 0.06

@@ -9,13 +9,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import ModelError, SignalError, did_you_mean, listed, shown
+from steelyard.errors import SignalError, did_you_mean, listed, shown
 from steelyard.excitation.collision.collision_distances import CollisionModel
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.search.criteria import Criterion, criterion_named
 from steelyard.excitation.torque_noise import TorqueNoise, assumed_noise
 from steelyard.model.base_map import BaseMap, base_map, independent_columns, unit_columns
+from steelyard.model.energy import refuse_floating_base
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model
 from steelyard.model.typical_sizes import known_parameters, parameter_scale
@@ -50,11 +51,7 @@ class DesignTask:
     known: Array | None = None
 
     def __post_init__(self) -> None:
-        if self.model.robot.floating_base:
-            raise ModelError(
-                f"robot '{self.model.robot.name}' has a floating base; motions are designed for "
-                "robots with a fixed base"
-            )
+        refuse_floating_base(self.model)
         if self.limits.joints != self.model.channels:
             raise SignalError(
                 f"the limits are for {listed(self.limits.joints)}, but the joints are "

@@ -40,7 +40,7 @@ class Extremes:
 
 @dataclass(frozen=True)
 class LimitCheck:
-    """One proven bound beside its limit. used : share of the limit, 1 where they are equal."""
+    """One proven bound beside its limit, rad or m and s."""
 
     joint: str
     quantity: Quantity

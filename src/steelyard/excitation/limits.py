@@ -18,6 +18,8 @@ PerJoint = float | Mapping[str, float]
 
 SECONDS_TO_FULL_SPEED = 0.5
 """Where no acceleration limit is given: the time in which a joint may reach its speed limit."""
+SECONDS_TO_FULL_ACCELERATION = 0.1
+"""Where no jerk limit is given: the time in which moves from and to rest may reach theirs."""
 FULL_TURN = np.pi
 """Half the range (rad) of a joint that turns without end."""
 
@@ -79,6 +81,14 @@ class MotionLimits:
         chosen = {name: self.of(name)[place] for name in names}
         assumed = tuple(joint for joint in self.assumed if joint in joints)
         return MotionLimits(tuple(joints), **chosen, assumed=assumed)
+
+    @property
+    def gentle_jerk(self) -> Array:
+        """Jerk (n_joints,) of moves from and to rest, rad/s³ or m/s³: the limit or, where there is
+        none, that of an acceleration that comes and goes in a tenth of a second.
+        """
+        gentle = self.acceleration / SECONDS_TO_FULL_ACCELERATION
+        return np.asarray(np.where(np.isinf(self.jerk), gentle, self.jerk))
 
     def scaled(self, share: float) -> MotionLimits:
         """This share of every limit; ranges of positions shrink about their middle."""

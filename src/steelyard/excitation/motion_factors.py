@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import SignalError, listed
+from steelyard.excitation.points.conditioning import condition_number
 from steelyard.excitation.trajectory import Trajectory, motion_of
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.kernels import torque_regressor
@@ -123,18 +124,13 @@ def condition_numbers(R: Array) -> tuple[float, float]:
     scale = np.linalg.norm(R, axis=0)
     if not (scale > 0.0).all():
         return np.inf, np.inf
-    return _condition(R), _condition(R / scale)
+    return condition_number(R), condition_number(R / scale)
 
 
 def log_determinant(R: Array) -> float:
     """log det(RᵀR); minus infinity where the columns are dependent."""
     sign, value = np.linalg.slogdet(_triangle(R))
     return 2.0 * float(value) if sign != 0.0 else -np.inf
-
-
-def _condition(R: Array) -> float:
-    singular = np.linalg.svd(R, compute_uv=False)
-    return float(singular[0] / singular[-1]) if singular[-1] > 0.0 else np.inf
 
 
 def _triangle(rows: Array) -> Array:

@@ -28,7 +28,7 @@ def energy_regressor(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
     q, v, _ = state_arrays(model, q, v, v)
     out = np.zeros((len(q), len(model.columns)))
     _energy_loops.fill_energy(*mechanism_arguments(model.mechanism), _first(model), q, v, out)
-    for column, speed in _drive_speeds(model, v):
+    for column, speed in _drive_speeds(model):
         out[:, column] = 0.5 * (v @ speed) ** 2
     return out
 
@@ -52,7 +52,7 @@ def energy_gradient(
     dq, dv = np.zeros_like(v), np.zeros_like(v)
     geometry = mechanism_arguments(model.mechanism)
     _energy_loops.fill_energy_gradient(*geometry, _first(model), q, v, weights, dq, dv)
-    for column, speed in _drive_speeds(model, v):
+    for column, speed in _drive_speeds(model):
         dv += (weights[:, column] * (v @ speed))[:, None] * speed
     return dq, dv
 
@@ -70,14 +70,14 @@ def _first(model: Model) -> NDArray[np.int64]:
     return np.array(model.first_column_of_body, dtype=np.int64)
 
 
-def _drive_speeds(model: Model, v: Array) -> list[tuple[int, Array]]:
+def _drive_speeds(model: Model) -> list[tuple[int, Array]]:
     """Column and direction (nv,) of each term that is an inertia."""
     terms = model.term_arrays
     found = []
     for k, term in enumerate(model.terms):
         if term.term_kind.is_inertia:
             entries = slice(terms.start[k], terms.start[k + 1])
-            direction = np.zeros(v.shape[1])
+            direction = np.zeros(model.nv)
             np.add.at(direction, terms.row[entries], terms.weight[entries])
             found.append((int(terms.column[k]), direction))
     return found

@@ -21,7 +21,6 @@ from steelyard.excitation.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 
-SECONDS_TO_FULL_ACCELERATION = 0.1
 PHASES = (16, 64)
 """Numbers of times of a period at which a run may begin, if it cannot at time 0; the second only
 if none of the first will do."""
@@ -103,9 +102,7 @@ def periodic_runs(
 
 def _gentle(limits: MotionLimits, state: Array, share: float) -> MotionLimits:
     """Limits of a lead into a state (3, n_joints) that uses this share of speed and more."""
-    # without a jerk limit, accelerations of a lead come and go in a tenth of a second
-    jerk = np.minimum(limits.jerk, limits.acceleration / SECONDS_TO_FULL_ACCELERATION)
-    limits = replace(limits, jerk=np.where(np.isinf(limits.jerk), jerk, limits.jerk))
+    limits = replace(limits, jerk=limits.gentle_jerk)
     if share == 1.0:
         return limits
 

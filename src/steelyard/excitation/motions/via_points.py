@@ -19,8 +19,6 @@ from steelyard.excitation.motions.rest_poses import ALLOWED, inside, pose_within
 
 Array = NDArray[np.float64]
 
-SECONDS_TO_FULL_ACCELERATION = 0.1
-"""Where no jerk limit is given: the time (s) in which the acceleration ramps up to its limit."""
 NO_TIME = 1e-13
 """Phases shorter than this share of the whole motion are left out."""
 SIGNS = (1.0, 0.0, -1.0, 0.0, -1.0, 0.0, 1.0)
@@ -70,15 +68,13 @@ def random_via_points(limits: MotionLimits, n_points: int = 11, *, seed: int = 0
 
 def jerk_limits(limits: MotionLimits) -> Array:
     """The jerk limits (n_joints,); where there is none, the acceleration ramps up in 0.1 s."""
-    jerk = np.where(
-        np.isfinite(limits.jerk), limits.jerk, limits.acceleration / SECONDS_TO_FULL_ACCELERATION
-    )
+    jerk = limits.gentle_jerk
     for j, joint in enumerate(limits.joints):
         if not np.isfinite(jerk[j]):
             raise SignalError(
                 f"joint '{joint}' has a limit neither of acceleration nor of jerk; give one of them"
             )
-    return np.asarray(jerk)
+    return jerk
 
 
 def move_phases(way: Array, limits: MotionLimits, jerk: Array) -> Array:

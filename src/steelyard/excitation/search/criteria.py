@@ -111,7 +111,7 @@ def _log_power_sum(x: Array, power: float) -> tuple[float, Array]:
     return top + float(np.log(total)) / power, weights / total
 
 
-def condition_number(M: Array) -> float:
+def condition_of_information(M: Array) -> float:
     """Condition number of W from M = Wᵀ W; infinite where W has not full rank."""
     values = np.linalg.eigvalsh(M)
     return float(np.sqrt(values[-1] / values[0])) if values[0] > 0.0 else np.inf
@@ -147,7 +147,7 @@ CRITERIA = (
         "condition",
         "smallest condition number of the regressor (singular values)",
         (condition(2.0), condition(8.0), condition(32.0)),
-        lambda M: float(np.log(condition_number(M))),
+        lambda M: float(np.log(condition_of_information(M))),
     ),
     Criterion(
         "frobenius",

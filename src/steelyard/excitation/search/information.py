@@ -52,17 +52,17 @@ class Information:
             raise SignalError(f"the prior has shape {self.prior.shape}; {(n, n)} is needed")
 
     @cached_property
-    def _rows(self) -> tuple[tuple[IntArray, IntArray, int], ...]:
-        """Per torque row: its base columns in the table, those of them that count, their places
-        in M, and where its rows of the table start.
-        """
+    def _rows(self) -> tuple[tuple[IntArray, IntArray], ...]:
+        """Per torque row: the rows of the table whose columns count, and their places in M."""
         place = {column: k for k, column in enumerate(self.columns)}
         rows = []
         start = 0
         for group in row_groups(self.model, self.base):
             counted = [k for k, c in enumerate(group.columns) if c in place]
             places = [place[group.columns[k]] for k in counted]
-            rows.append((np.array(counted, dtype=np.int64) + start, np.array(places), start))
+            rows.append(
+                (np.array(counted, dtype=np.int64) + start, np.array(places, dtype=np.int64))
+            )
             start += len(group.columns)
         return tuple(rows)
 
@@ -96,7 +96,7 @@ class Information:
         """M (n_columns, n_columns) of a table whose samples count this many times."""
         n = len(self.columns)
         M = np.zeros((n, n)) if self.prior is None else self.prior.copy()
-        for row, (slots, places, _) in enumerate(self._rows):
+        for row, (slots, places) in enumerate(self._rows):
             if len(slots):
                 block = table[slots]
                 weight = times / self.noise[row] ** 2
@@ -107,7 +107,7 @@ class Information:
     def slope(self, table: Array, by_matrix: Array) -> Array:
         """From the slope df/dM (n_columns, n_columns) to df/dtable (n_slots, n_samples)."""
         out = np.zeros_like(table)
-        for row, (slots, places, _) in enumerate(self._rows):
+        for row, (slots, places) in enumerate(self._rows):
             if len(slots):
                 weight = 2.0 / self.noise[row] ** 2
                 scale = self.scale[places]
