@@ -134,17 +134,18 @@ def motion_limits(
     assumed = []
     rows = []
     for joint in robot.free_joints:
-        own, followers = _stated(joint), _of_followers(robot, joint)
+        own = _filled_in(stated_limits(joint))
         values = {
             name: _chosen(value, joint.name, own.get(name), name) for name, value in given.items()
         }
         if joint.kind == "continuous":
             values["lower"] = -FULL_TURN if values["lower"] is None else values["lower"]
             values["upper"] = FULL_TURN if values["upper"] is None else values["upper"]
-        for name, limit in followers.items():
-            value = values[name]
-            tighter = max if name == "lower" else min
-            values[name] = limit if value is None else tighter(value, limit)
+        for follower in followers_of(robot, joint):
+            for name, limit in _filled_in(limits_for_leader(follower)).items():
+                value = values[name]
+                tighter = max if name == "lower" else min
+                values[name] = limit if value is None else tighter(value, limit)
         for name in ("lower", "upper", "velocity"):
             if values[name] is None:
                 raise RobotError(
@@ -199,31 +200,47 @@ def _chosen(value: PerJoint | None, joint: str, stated: float | None, name: str)
     return float(value)
 
 
-def _stated(joint: Joint) -> dict[str, float]:
-    """What the file states of a joint; a limit of zero stands for one that nobody filled in."""
+def stated_limits(joint: Joint) -> dict[str, float]:
+    """Limits that the file states of a joint, by name; rad or m and s, torque in N m or N."""
     limits = joint.limits
-    found = {"lower": limits.lower, "upper": limits.upper}
-    found |= {"velocity": limits.velocity or None, "acceleration": limits.acceleration or None}
-    found["torque"] = limits.effort or None
+    found = {
+        "lower": limits.lower,
+        "upper": limits.upper,
+        "velocity": limits.velocity,
+        "acceleration": limits.acceleration,
+        "torque": limits.effort,
+    }
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _of_followers(robot: Robot, joint: Joint) -> dict[str, float]:
-    """Limits of the joints that mimic this one, in its coordinate."""
-    found: dict[str, list[float]] = {}
-    for one in robot.moving_joints:
-        if one.mimic is None or one.mimic.joint != joint.name or one.mimic.multiplier == 0.0:
-            continue
-        factor, offset = one.mimic.multiplier, one.mimic.offset
-        stated = _stated(one)
-        ends = ("lower", "upper") if factor > 0.0 else ("upper", "lower")
-        for name, end in zip(("lower", "upper"), ends, strict=True):
-            if name in stated:
-                found.setdefault(end, []).append((stated[name] - offset) / factor)
-        for name in ("velocity", "acceleration"):
-            if name in stated:
-                found.setdefault(name, []).append(stated[name] / abs(factor))
-    return {name: max(v) if name == "lower" else min(v) for name, v in found.items()}
+def followers_of(robot: Robot, joint: Joint) -> tuple[Joint, ...]:
+    """The joints that mimic this one and move with it."""
+    return tuple(
+        one
+        for one in robot.moving_joints
+        if one.mimic is not None and one.mimic.joint == joint.name and one.mimic.multiplier != 0.0
+    )
+
+
+def limits_for_leader(follower: Joint) -> dict[str, float]:
+    """Limits that the file states of a joint that mimics another, in the other's coordinate."""
+    assert follower.mimic is not None
+    factor, offset = follower.mimic.multiplier, follower.mimic.offset
+    # dividing by a negative factor swaps the ends of the range
+    ends = {"lower": "upper", "upper": "lower"} if factor < 0.0 else {}
+    found = {}
+    for name, value in stated_limits(follower).items():
+        if name in ("lower", "upper"):
+            found[ends.get(name, name)] = (value - offset) / factor
+        elif name in ("velocity", "acceleration"):
+            found[name] = value / abs(factor)
+    return found
+
+
+def _filled_in(limits: Mapping[str, float]) -> dict[str, float]:
+    """Without limits of zero, which stand for those that nobody filled in."""
+    ends = ("lower", "upper")
+    return {name: value for name, value in limits.items() if name in ends or value != 0.0}
 
 
 def _check_joint(joint: str, limits: MotionLimits, j: int) -> None:

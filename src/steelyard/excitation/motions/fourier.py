@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import RobotError, SignalError
 from steelyard.excitation.extremes import Extremes
+from steelyard.excitation.limits import followers_of, limits_for_leader, stated_limits
 from steelyard.excitation.trajectory import motion_of
 from steelyard.robot.parts import Joint
 from steelyard.robot.robot import Robot
@@ -193,29 +194,14 @@ def joint_bounds(robot: Robot, joint: Joint) -> tuple[float, float, float, float
 
     Limits of joints that mimic it are converted to its own coordinate.
     """
-    lower, upper, speeds, rates = [], [], [], []
-    followers = [j for j in robot.moving_joints if j.mimic and j.mimic.joint == joint.name]
-    for one in [joint, *followers]:
-        limits = one.limits
-        factor, offset = (one.mimic.multiplier, one.mimic.offset) if one.mimic else (1.0, 0.0)
-        if factor == 0.0:
-            continue
-        low = -np.inf if limits.lower is None else (limits.lower - offset) / factor
-        high = np.inf if limits.upper is None else (limits.upper - offset) / factor
-        if factor < 0.0:
-            # dividing by a negative factor swaps the ends, and the sign of unknown (infinite) ones
-            low, high = (
-                -np.inf if limits.upper is None else high,
-                np.inf if limits.lower is None else low,
-            )
-        lower.append(low)
-        upper.append(high)
-        if limits.velocity is not None:
-            speeds.append(limits.velocity / abs(factor))
-        if limits.acceleration is not None:
-            rates.append(limits.acceleration / abs(factor))
+    followers = followers_of(robot, joint)
+    stated = [stated_limits(joint), *(limits_for_leader(follower) for follower in followers)]
     kind = "slides" if joint.kind == "prismatic" else "turns"
-    middle, half = _window(max(lower), min(upper), UNKNOWN_HALF_RANGE[kind])
+    lower = max(limits.get("lower", -np.inf) for limits in stated)
+    upper = min(limits.get("upper", np.inf) for limits in stated)
+    middle, half = _window(lower, upper, UNKNOWN_HALF_RANGE[kind])
+    speeds = [limits["velocity"] for limits in stated if "velocity" in limits]
+    rates = [limits["acceleration"] for limits in stated if "acceleration" in limits]
     speed = min(speeds, default=UNKNOWN_VELOCITY[kind])
     rate = min(rates, default=UNKNOWN_ACCELERATION[kind])
     names = ", ".join(f"'{follower.name}'" for follower in followers)
