@@ -33,6 +33,7 @@ ORDER = (
     "certificates",
     "validation",
     "diagnosis",
+    "payload",
     "excitation",
     "simulation",
     "export",
