@@ -57,6 +57,7 @@ def test_point_masses_and_box_have_the_inertial_parameters() -> None:
 def test_massless_and_impossible_bodies() -> None:
     """Ten zeros are a body without mass; a body that breaks the triangle inequality is refused."""
     empty = principal_body(np.zeros(10))
-    assert empty.mass == 0.0 and not empty.phi.any()
+    assert empty.mass == 0.0
+    assert not empty.phi.any()
     with pytest.raises(ModelError, match="gripper"):
         principal_body(from_com(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0])), "gripper")
