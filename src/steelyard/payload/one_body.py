@@ -24,6 +24,7 @@ from steelyard.conic.solver import solve
 from steelyard.errors import EstimationError
 from steelyard.knowledge.physical_blocks import full_consistency
 from steelyard.payload.payload_estimate import PayloadSolver
+from steelyard.regression.regression import triangle
 from steelyard.robot.inertia import from_com
 from steelyard.robot.principal_body import PrincipalBody, principal_body
 
@@ -123,10 +124,10 @@ def _with_sphere(R: Array, z: Array) -> tuple[Array, Array, Array, Array]:
 
 def _by_sdp(F: Array, g: Array, scale: Array) -> Array:
     """The optimum (10,) by the conic solver."""
-    triangle = np.linalg.qr(np.column_stack([F, g]), mode="r")
-    size = max(float(np.linalg.norm(triangle[:, -1])), np.finfo(float).tiny)
-    # the last entry of the triangle is the part of g that no body explains
-    rows, right = triangle[:10, :10] / size, triangle[:10, 10] / size
+    factor = triangle(np.column_stack([F, g]))
+    size = max(float(np.linalg.norm(factor[:, -1])), np.finfo(float).tiny)
+    # the last entry of the factor is the part of g that no body explains
+    rows, right = factor[:10, :10] / size, factor[:10, 10] / size
     solution = solve(conic_problem(10, (physical_block(),), scale, F=rows, g=right), accuracy=1e-11)
     if solution.status not in ("solved", "stalled"):
         raise EstimationError(
