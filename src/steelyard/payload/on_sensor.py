@@ -7,17 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import EstimationError
+from steelyard.errors import EstimationError, WeighingError
 from steelyard.findings import Finding
 from steelyard.payload.intervals import INERTIA_COM_NAMES, values_with_intervals
+from steelyard.payload.orientations import check_orientations
 from steelyard.payload.payload_estimate import (
     PayloadEstimate,
     PayloadRun,
     PayloadSolver,
     PayloadValue,
 )
+from steelyard.payload.saturation import without_saturated
 from steelyard.payload.sensor_factors import SensorFactors, compress_wrench, usable_samples
 from steelyard.payload.sensor_fit import SensorFit, fit_on_sensor, rotation_vector
+from steelyard.payload.wrong_frame import check_frame
 from steelyard.robot.inertia import skew
 from steelyard.signals.frame_motion import FrameMotion, Wrench
 
@@ -46,9 +49,16 @@ def weigh_on_sensor(
     static : True to leave out the inertia, False to refuse data that do not determine it; None to
         report it as not determined where the motion is too slow.
     """
-    used = checked(recordings)
+    used, findings = without_saturated(checked(recordings))
+    refuse_empty(used)
+    orientations = check_orientations(used, bias=bias)
+    findings += orientations.findings
+    findings += check_frame(used, bias=bias, rotation=rotation)
     factors = compress_wrench(used, bias=bias, rotation=rotation)
-    fit = fit_on_sensor(factors, solver, static=static is True)
+    ignored = orientations.ignored
+    if static:
+        ignored = np.column_stack([ignored, np.eye(10)[:, 4:]])
+    fit = fit_on_sensor(factors, solver, ignored=ignored)
     p = factors.n_nuisance
     values = values_with_intervals(
         fit.body,
@@ -62,16 +72,9 @@ def weigh_on_sensor(
     )
     by_name = {value.name: value for value in values}
     is_static = all(by_name[name].kind != "confidence" for name in INERTIA_COM_NAMES)
-    findings: list[Finding] = []
-    if not fit.blocks_used:
-        findings.append(
-            Finding(
-                "warning",
-                "no-cluster-covariance",
-                f"{fit.why_no_blocks}: the intervals assume independent residuals; record for "
-                "longer",
-            )
-        )
+    if is_static:
+        findings += (_no_inertia(used[0][0].frame, refuse=static is False),)
+    findings += fit_findings(fit)
     return PayloadEstimate(
         mode="ft",
         frame=used[0][0].frame,
@@ -91,7 +94,7 @@ def weigh_on_sensor(
         ),
         static=is_static,
         runs=tuple(run_of(motion, wrench) for motion, wrench in used),
-        findings=tuple(findings),
+        findings=findings,
     )
 
 
@@ -112,9 +115,61 @@ def checked(recordings: Sequence[Recording]) -> tuple[Recording, ...]:
                 f"run '{motion.run}' has {len(motion)} samples of motion and {len(wrench)} of the "
                 "wrench; put them on one time base"
             )
-        if len(usable_samples(motion, wrench)) == 0:
-            raise EstimationError(f"run '{motion.run}' has no sample with both motion and wrench")
     return used
+
+
+def refuse_empty(recordings: Sequence[Recording]) -> None:
+    """Refuse a recording in which no sample can be used."""
+    for motion, wrench in recordings:
+        if len(usable_samples(motion, wrench)) == 0:
+            raise EstimationError(
+                f"run '{motion.run}' has no sample with motion, force and torque that can be used"
+            )
+
+
+def fit_findings(fit: SensorFit) -> tuple[Finding, ...]:
+    """What the fit itself has to say."""
+    found = []
+    if not fit.blocks_used:
+        found.append(
+            Finding(
+                "warning",
+                "no-cluster-covariance",
+                f"{fit.why_no_blocks}: the intervals assume independent residuals; record for "
+                "longer",
+            )
+        )
+    if fit.body.at_boundary:
+        found.append(
+            Finding(
+                "info",
+                "on-the-boundary",
+                "unconstrained least squares is not physical: the body is at the edge of the "
+                "physical set (flat, a rod or a point), and intervals of the values that this "
+                "moves are valid on one side at most; move faster to determine the inertia better",
+            )
+        )
+    if not fit.body.optimum_reached:
+        found.append(
+            Finding(
+                "warning",
+                "optimum-not-reached",
+                f"the sum of squares is {fit.body.excess:.2g} above the optimum (relative); use "
+                "the solver 'sdp'",
+            )
+        )
+    return tuple(found)
+
+
+def _no_inertia(frame: str, *, refuse: bool) -> Finding:
+    """That the motion is too slow for the inertia."""
+    words = (
+        f"the motion of frame '{frame}' is too slow to determine the payload's inertia: only mass "
+        "and centre of mass are estimated; turn it back and forth quickly about three axes"
+    )
+    if refuse:
+        raise WeighingError("static-motion", words)
+    return Finding("info", "static-motion", words)
 
 
 def run_of(motion: FrameMotion, wrench: Wrench) -> PayloadRun:

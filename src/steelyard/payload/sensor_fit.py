@@ -59,12 +59,13 @@ class SensorFit:
 
 
 def fit_on_sensor(
-    factors: SensorFactors, solver: PayloadSolver = "sdp", *, static: bool = False
+    factors: SensorFactors, solver: PayloadSolver = "sdp", *, ignored: Array | None = None
 ) -> SensorFit:
     """Weighted least squares of a physical body, bias and rotation.
 
-    static : whether to leave out the inertia, as not determined.
+    ignored : (10, k) directions of the parameters to leave out, as not determined.
     """
+    left_out = np.zeros((10, 0)) if ignored is None else ignored
     R_frame_sensor = np.eye(3)
     noise = group_noise(factors, R_frame_sensor)
     if factors.rotation:
@@ -78,7 +79,7 @@ def fit_on_sensor(
         else:
             raise _not_converged(turn)
     for _ in range(MOST_TURNS):
-        system = _system(factors, noise, R_frame_sensor, static)
+        system = _system(factors, noise, R_frame_sensor, left_out)
         body = fit_body(system.R, system.z, solver)
         nuisance = system.nuisance(body.phi)
         if not factors.rotation:
@@ -160,13 +161,14 @@ class _System:
         return np.asarray(np.linalg.lstsq(self.factor[:p, :p], right, rcond=1e-12)[0], dtype=float)
 
 
-def _system(factors: SensorFactors, noise: Array, R_frame_sensor: Array, static: bool) -> _System:
+def _system(factors: SensorFactors, noise: Array, R_frame_sensor: Array, ignored: Array) -> _System:
     rows = factors.rows(1.0 / noise, R_frame_sensor)
     factor = triangle(rows.reshape(-1, rows.shape[2]))
     p = factors.n_nuisance
-    R, z = factor[p:, p:-1].copy(), factor[p:, -1]
-    if static:
-        R[:, 4:] = 0.0
+    R, z = factor[p:, p:-1], factor[p:, -1]
+    if ignored.shape[1]:
+        basis = np.linalg.qr(ignored)[0]
+        R = R - (R @ basis) @ basis.T
     unit = body_scale(1.0)
     mass = float((np.linalg.lstsq(R * unit, z, rcond=1e-9)[0] * unit)[0])
     scale = body_scale(max(abs(mass), LEAST_MASS))
