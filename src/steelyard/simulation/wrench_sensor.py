@@ -83,7 +83,7 @@ def measure_wrench(
             raise SimulationError("noise of a given bandwidth needs a constant sample rate")
         noise = low_pass_noise(noise, sensor.noise_bandwidth_hz, float(steps[1]))
     drift = np.cumsum(walk * np.sqrt(steps)[:, None], axis=0)
-    values = exact.reshape(n, 6) + sensor.bias
+    values = exact.reshape(n, 6) + np.asarray(sensor.bias, dtype=float)
     values += noise * _six(sensor.force_noise, sensor.torque_noise)
     values += drift * _six(sensor.force_drift, sensor.torque_drift)
     limit = _six(sensor.force_limit, sensor.torque_limit)
