@@ -22,9 +22,10 @@ from steelyard.payload.body_rows import force_rows, wrench_regressor
 from steelyard.payload.sensor_factors import part_of, usable_samples
 from steelyard.payload.sensor_fit import rotation_of, rotation_vector
 from steelyard.regression.regression import triangle
-from steelyard.robot.conventions import quaternion_from_rotation, rotation_from_quaternion
+from steelyard.robot.conventions import quaternion_from_rotation
 from steelyard.robot.inertia import skew
 from steelyard.signals.frame_motion import FrameMotion, Wrench
+from steelyard.signals.orientation import rotations_of
 
 Array = NDArray[np.float64]
 Assumption = Literal["stated", "base", "w-first", "x-first", "inverse", "turned"]
@@ -232,8 +233,8 @@ def _reread(R: Array) -> list[tuple[Assumption, Array]]:
     """
     w, x, y, z = quaternion_from_rotation(R).T
     # if w, x, y, z of the file was taken for x, y, z, w: what was read as x is w, and so on
-    w_first = rotation_from_quaternion(np.stack([x, y, z, w], axis=1))
-    x_first = rotation_from_quaternion(np.stack([z, w, x, y], axis=1))
+    w_first = rotations_of(np.stack([y, z, w, x], axis=1))
+    x_first = rotations_of(np.stack([w, x, y, z], axis=1))
     return [
         ("w-first", w_first),
         ("x-first", x_first),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import SimulationError
+from steelyard.logs.log import Log
 from steelyard.payload.body_rows import wrench_regressor
 from steelyard.robot.inertia import as_phi
 from steelyard.robot.rotations import rotation_about
@@ -89,6 +90,30 @@ def measure_wrench(
     limit = _six(sensor.force_limit, sensor.torque_limit)
     values = np.clip(values, -limit, limit)
     return Wrench(motion.frame, values[:, :3], values[:, 3:])
+
+
+def add_wrench(
+    log: Log,
+    motion: FrameMotion,
+    phi: ArrayLike,
+    sensor: WrenchSensor | None = None,
+    *,
+    seed: int = 0,
+) -> Log:
+    """The log with columns of a force/torque sensor that carries a body phi (10,).
+
+    motion : true motion of the sensor's frame, at the samples of the log.
+    """
+    if not np.array_equal(motion.time, log.time):
+        raise SimulationError(
+            f"the motion of frame '{motion.frame}' must be at the samples of log '{log.name}'"
+        )
+    wrench = measure_wrench(motion, phi, sensor, seed=seed)
+    columns = {
+        (motion.frame, "force"): wrench.force,
+        (motion.frame, "torque"): wrench.torque,
+    }
+    return replace(log, frame_signals={**log.frame_signals, **columns})
 
 
 def _six(force: float, torque: float) -> Array:

@@ -3,8 +3,8 @@
 import numpy as np
 
 from steelyard.payload.on_sensor import weigh_on_sensor
-from steelyard.payload.saturation import saturations
 from steelyard.signals.frame_motion import Wrench
+from steelyard.signals.saturation import saturations
 from tests.helpers.frame_motions import free_motion, measured, random_body, still_poses
 
 
