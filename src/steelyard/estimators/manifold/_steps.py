@@ -30,8 +30,10 @@ from steelyard.model._loops import jit
 PROGRESS, OPTIMUM, STALLED = 0, 1, 2
 LEAST_MASS = 1e-10
 """Smallest mass of a body that has second moments, in scaled units; below it is massless."""
-TRUSTED_DAMPING = 1e-6
-"""Up to this damping, the gain that a Newton step promises is used to estimate the gap."""
+LIGHT = 1e-6
+"""Below this mass, in scaled units, points that are added to a body are not almost at infinity."""
+CORRECTIONS = 6
+"""How often a step is corrected, at most, for what its linear model misses."""
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-10, 1e-14, 1e12
 
 
@@ -101,46 +103,58 @@ def point(c, Q, w, phi):  # type: ignore[no-untyped-def]
 
 
 @jit
-def gain_of_mass(F, begin, massless, c, Q, Zt, w):  # type: ignore[no-untyped-def]
+def gain_of_mass(  # type: ignore[no-untyped-def]
+    F, A, C, held, begin, light, c, Q, Zt, step, w, turned
+):
     """Largest reduction of the objective by a point mass, J + t T w wᵀ Tᵀ, among those tried.
 
-    w (4,) in place: along eigenvectors of S Zt S with negative eigenvalues, S = diag(r, r, r, 1),
-    for lengths r (in scaled units) from much smaller to much larger than a body.
+    All other coordinates may move with it: with the Newton step ``step`` (n,) and the factor C of
+    its matrix, they move by step - turned t. w (4,) and turned (n,) in place: the best one, among
+    eigenvectors of S Zt S with negative eigenvalues, S = diag(r, r, r, 1), for lengths r (in
+    scaled units) from much smaller to much larger than a body. Returns the gain and t.
     """
-    A, V, phi, trial = np.empty((4, 4)), np.empty((4, 4)), np.empty(10), np.empty(4)
-    own = F[:, begin : begin + 10]
-    best = 0.0
+    M, V, phi, trial = np.empty((4, 4)), np.empty((4, 4)), np.empty(10), np.empty(4)
+    own = np.ascontiguousarray(F[:, begin : begin + 10])
+    n = len(step)
+    best, length = 0.0, 0.0
     r = 1e-3
-    for _ in range(7):
+    for _ in range(6):
         r *= 10.0
         for i in range(4):
             for j in range(4):
-                A[i, j] = Zt[i, j] * (r if i < 3 else 1.0) * (r if j < 3 else 1.0)
-        eigen(A, V)
+                M[i, j] = Zt[i, j] * (r if i < 3 else 1.0) * (r if j < 3 else 1.0)
+        eigen(M, V)
         for k in range(4):
-            if A[k, k] >= 0.0:
+            if M[k, k] >= 0.0:
                 continue
             for i in range(4):
                 trial[i] = V[i, k] * (r if i < 3 else 1.0)
-            if massless and abs(trial[3]) < 1e-4 * (abs(trial[0]) + abs(trial[1]) + abs(trial[2])):
-                trial[3] = 1e-4 * (abs(trial[0]) + abs(trial[1]) + abs(trial[2]))
+            far = 1e-4 * (abs(trial[0]) + abs(trial[1]) + abs(trial[2]))
+            if light and abs(trial[3]) < far:
+                trial[3] = far
             slope = 0.0
             for i in range(4):
                 for j in range(4):
                     slope += trial[i] * Zt[i, j] * trial[j]
+            point(c, Q, trial, phi)
+            moved = np.dot(own, phi)
+            along = 2.0 * np.dot(A.T, moved)
+            for j in range(n):
+                if held[j]:
+                    along[j] = 0.0
+            slope += np.dot(along, step)
             if slope >= 0.0:
                 continue
-            point(c, Q, trial, phi)
-            bend = 0.0
-            for row in range(len(own)):
-                total = 0.0
-                for e in range(10):
-                    total += own[row, e] * phi[e]
-                bend += total * total
-            if bend > 0.0 and slope * slope > 4.0 * bend * best:
-                best = 0.25 * slope * slope / bend
+            whole = 2.0 * np.dot(moved, moved)
+            solved = along.copy()
+            substitute(C, n, solved)
+            bend = max(whole - np.dot(along, solved), 1e-9 * whole)
+            if bend > 0.0 and slope * slope > 2.0 * bend * best:
+                best = 0.5 * slope * slope / bend
+                length = -slope / bend
                 w[:] = trial
-    return best
+                turned[:] = solved
+    return best, length
 
 
 @jit
@@ -156,21 +170,18 @@ def improve(  # type: ignore[no-untyped-def]
     value = figures[0]
     G = 2.0 * np.dot(F.T, residual)
     D = np.zeros((n_bodies, 10, 10))
-    Z, Zt = np.empty((4, 4)), np.empty((4, 4))
-    seeds = np.empty((n_bodies, 4))
-    gains = np.zeros(n_bodies)
+    Z, Zt, phi = np.empty((4, 4)), np.empty((4, 4)), np.empty(10)
+    duals = np.empty((n_bodies, 4, 4))
     bend = np.zeros(n)
     gradient = G.copy()
     fixed = np.zeros(n, dtype=np.bool_)
-    to_gain = 0.0
     for k in range(n_bodies):
         begin = first[k]
         dual(G[begin : begin + 10], Z)
         in_principal_frame(Z, com[k], Q[k], Zt)
         if turn_repeated(Q[k], L[k], Zt):
             in_principal_frame(Z, com[k], Q[k], Zt)
-        gains[k] = gain_of_mass(F, begin, mass[k] == 0.0, com[k], Q[k], Zt, seeds[k])
-        to_gain += gains[k]
+        duals[k] = Zt
         if mass[k] == 0.0:
             fixed[begin : begin + 10] = True
             continue
@@ -209,10 +220,31 @@ def improve(  # type: ignore[no-untyped-def]
         if not fixed[j] and weight[j] <= 1e-30 * largest:
             fixed[j] = True
 
-    new_mass, new_com, new_Q, new_L = mass.copy(), com.copy(), Q.copy(), L.copy()
-    new_theta, new_residual = theta.copy(), residual.copy()
     C, step, shift = np.zeros((n, n)), np.empty(n), np.empty(n)
     held = np.empty(n, dtype=np.bool_)
+    undamped = LEAST_DAMPING
+    found = False
+    while not found and undamped < LARGEST_DAMPING:
+        shift[:] = undamped * weight
+        found = newton_step(H, n, gradient, fixed, free, shift, theta, lower, held, C, step)
+        undamped *= 10.0
+    gains, lengths = np.zeros(n_bodies), np.zeros(n_bodies)
+    seeds, turned = np.empty((n_bodies, 4)), np.zeros((n_bodies, n))
+    plain = step.copy()
+    if found:
+        for k in range(n_bodies):
+            gains[k], lengths[k] = gain_of_mass(
+                F, A, C, held, first[k], mass[k] < LIGHT, com[k], Q[k], duals[k], plain,
+                seeds[k], turned[k],
+            )  # fmt: skip
+    figures[2] = promised(H, n, gradient, step) + np.sum(gains) if found else np.inf
+    if figures[2] <= figures[3] * value + figures[4]:
+        return OPTIMUM
+
+    best_mass, best_com, best_Q, best_L = mass.copy(), com.copy(), Q.copy(), L.copy()
+    best_theta, best_residual = theta.copy(), residual.copy()
+    new_mass, new_com, new_Q, new_L = mass.copy(), com.copy(), Q.copy(), L.copy()
+    new_theta, new_residual = theta.copy(), residual.copy()
     reached = value
     for _ in range(40):
         damping = figures[1]
@@ -222,71 +254,127 @@ def improve(  # type: ignore[no-untyped-def]
             if figures[1] > LARGEST_DAMPING:
                 break
             continue
-        expected = 0.0
-        for j in range(n):
-            expected -= gradient[j] * step[j]
-            for i in range(n):
-                expected -= 0.5 * step[j] * H[j, i] * step[i]
-        if damping <= TRUSTED_DAMPING:
-            figures[2] = expected + to_gain
-            if figures[2] <= figures[3] * value + figures[4]:
-                return OPTIMUM
+        expected = promised(H, n, gradient, step)
         inside = 1.0
         for k in range(n_bodies):
             if mass[k] > 0.0:
                 begin = first[k]
                 inside = min(inside, share_inside(mass[k], L[k], step[begin : begin + 10]))
-        # the whole step, moved to the boundary body by body; else the part that stays inside
-        for attempt in range(2):
-            share = 1.0 if attempt == 0 else inside
-            if attempt == 1 and inside == 1.0:
+        # the whole step, moved to the boundary body by body, and corrected for what the linear
+        # model misses; else the part that stays inside
+        last = np.inf
+        for attempt in range(CORRECTIONS):
+            now = apply(
+                F, g, first, free, lower, mass, com, Q, L, theta, step, 1.0,
+                new_mass, new_com, new_Q, new_L, new_theta, new_residual,
+            )  # fmt: skip
+            if now < reached:
+                reached = now
+                best_mass[:], best_com[:], best_Q[:], best_L[:] = new_mass, new_com, new_Q, new_L
+                best_theta[:], best_residual[:] = new_theta, new_residual
+            if not now < 0.9 * last or attempt == CORRECTIONS - 1:
                 break
-            new_com[:], new_Q[:], new_L[:] = com, Q, L
-            for k in range(n_bodies):
-                begin = first[k]
-                if mass[k] > 0.0:
-                    new_mass[k] = retract(
-                        mass[k], new_com[k], new_Q[k], new_L[k],
-                        step[begin : begin + 10], share, LEAST_MASS,
-                    )  # fmt: skip
-                    parameters(
-                        new_mass[k], new_com[k], new_Q[k], new_L[k], new_theta[begin : begin + 10]
-                    )
+            last = now
+            change = -2.0 * np.dot(A.T, new_residual)
             for j in range(n):
-                if free[j]:
-                    new_theta[j] = max(theta[j] + share * step[j], lower[j])
-            reached = squares(F, g, new_theta, new_residual)
-            if reached < value:
-                break
+                change[j] = 0.0 if held[j] else change[j] - bend[j] * step[j]
+            substitute(C, n, change)
+            step += change
+        if inside < 1.0 and reached == value:
+            newton_step(H, n, gradient, fixed, free, shift, theta, lower, held, C, step)
+            now = apply(
+                F, g, first, free, lower, mass, com, Q, L, theta, step, inside,
+                new_mass, new_com, new_Q, new_L, new_theta, new_residual,
+            )  # fmt: skip
+            if now < reached:
+                reached = now
+                best_mass[:], best_com[:], best_Q[:], best_L[:] = new_mass, new_com, new_Q, new_L
+                best_theta[:], best_residual[:] = new_theta, new_residual
         gain = value - reached
         if gain > 0.0:
-            if gain > 0.75 * expected or inside < 1.0:
+            if gain > 0.5 * expected or inside < 1.0:
                 figures[1] = max(0.1 * damping, LEAST_DAMPING)
-            elif gain < 0.25 * expected:
+            elif gain < 0.1 * expected:
                 figures[1] = min(4.0 * damping, LARGEST_DAMPING)
             break
-        reached = value
         figures[1] = max(8.0 * damping, 1e-12)
         if figures[1] > LARGEST_DAMPING:
             break
+    # what adding mass promises, against what the step gave
+    most = np.max(gains) if n_bodies else 0.0
+    if value - reached < most:
+        for k in range(n_bodies):
+            if gains[k] < most:
+                continue
+            share = 1.0
+            for _ in range(12):
+                step[:] = share * (plain - lengths[k] * turned[k])
+                now = apply(
+                    F, g, first, free, lower, mass, com, Q, L, theta, step, 1.0,
+                    new_mass, new_com, new_Q, new_L, new_theta, new_residual,
+                )  # fmt: skip
+                v = point(com[k], Q[k], seeds[k], phi)
+                begin = first[k]
+                new_mass[k] = add_point(
+                    new_mass[k], new_com[k], new_Q[k], new_L[k], v, share * lengths[k]
+                )
+                parameters(
+                    new_mass[k], new_com[k], new_Q[k], new_L[k], new_theta[begin : begin + 10]
+                )
+                now = squares(F, g, new_theta, new_residual)
+                if now < reached:
+                    reached = now
+                    best_mass[:], best_com[:] = new_mass, new_com
+                    best_Q[:], best_L[:] = new_Q, new_L
+                    best_theta[:], best_residual[:] = new_theta, new_residual
+                    break
+                share *= 0.25
     moved_on = reached < value
     if moved_on:
-        mass[:], com[:], Q[:], L[:] = new_mass, new_com, new_Q, new_L
-        theta[:], residual[:] = new_theta, new_residual
+        mass[:], com[:], Q[:], L[:] = best_mass, best_com, best_Q, best_L
+        theta[:], residual[:] = best_theta, best_residual
         figures[0] = reached
     else:
         figures[1] = FIRST_DAMPING
-    gained = value - figures[0]
     if drop_bodies(F, g, first, mass, com, L, theta, residual, figures):
         moved_on = True
-    # what adding mass promises, against what the step gave
-    if n_bodies and gained < np.max(gains):
+    if not moved_on and n_bodies:
         for k in range(n_bodies):
-            if gains[k] > 0.1 * np.max(gains) and add_mass(
+            if gains[k] > 0.0 and add_mass(
                 F, g, first[k], k, seeds[k], mass, com, Q, L, theta, residual, figures
             ):
                 moved_on = True
     return PROGRESS if moved_on else STALLED
+
+
+@jit
+def promised(H, n, gradient, step):  # type: ignore[no-untyped-def]
+    """Reduction of the objective by a step, in the quadratic model."""
+    total = 0.0
+    for j in range(n):
+        total -= gradient[j] * step[j]
+        for i in range(n):
+            total -= 0.5 * step[j] * H[j, i] * step[i]
+    return total
+
+
+@jit
+def apply(  # type: ignore[no-untyped-def]
+    F, g, first, free, lower, mass, com, Q, L, theta, step, share,
+    new_mass, new_com, new_Q, new_L, new_theta, new_residual,
+):  # fmt: skip
+    """The state after share · step, in place of the arrays new_...; returns its objective."""
+    new_com[:], new_Q[:], new_L[:] = com, Q, L
+    for k in range(len(first)):
+        begin = first[k]
+        if mass[k] > 0.0:
+            moved = step[begin : begin + 10]
+            new_mass[k] = retract(mass[k], new_com[k], new_Q[k], new_L[k], moved, share, LEAST_MASS)
+            parameters(new_mass[k], new_com[k], new_Q[k], new_L[k], new_theta[begin : begin + 10])
+    for j in range(len(theta)):
+        if free[j]:
+            new_theta[j] = max(theta[j] + share * step[j], lower[j])
+    return squares(F, g, new_theta, new_residual)
 
 
 @jit
