@@ -200,6 +200,17 @@ def test_recordings_that_do_not_fit_together_are_refused(fast):
         weigh_on_sensor([(motion, replace(wrench, force=wrench.force * np.nan))])
 
 
+def test_both_solvers_weigh_alike(fast):
+    """The solver on the manifold gives the same body, and is named in the result."""
+    motion, _, wrench = fast
+    by_sdp, by_manifold = (
+        weigh_on_sensor([(motion, wrench)], solver=solver) for solver in ("sdp", "manifold")
+    )
+    assert by_manifold.solver == "manifold"
+    assert by_manifold.optimum_reached
+    np.testing.assert_allclose(by_manifold.phi, by_sdp.phi, rtol=1e-5, atol=1e-8)
+
+
 def test_result_can_be_written(fast):
     """The estimate is plain JSON."""
     motion, _, wrench = fast

@@ -22,6 +22,7 @@ from steelyard.conic.problem import conic_problem
 from steelyard.conic.settle import holds_exactly, rounded, settle
 from steelyard.conic.solver import solve
 from steelyard.errors import EstimationError
+from steelyard.estimators.manifold.fit import fit_on_manifold
 from steelyard.knowledge.physical_blocks import full_consistency
 from steelyard.payload.payload_estimate import PayloadSolver
 from steelyard.regression.regression import triangle
@@ -77,16 +78,30 @@ def fit_body(R: Array, z: Array, solver: PayloadSolver = "sdp") -> OneBodyFit:
         raise EstimationError(f"R {R.shape} and z {z.shape} must be (k, 10) and (k,)")
     if not (np.isfinite(R).all() and np.isfinite(z).all()):
         raise EstimationError("the factor of the payload has numbers that are not finite")
+    if solver not in ("sdp", "manifold"):
+        raise EstimationError(f"there is no solver '{solver}'; there are 'sdp' and 'manifold'")
     F, g, scale, free = _with_sphere(R, z)
     digits = rounded(free)
-    if holds_exactly(physical_block(), digits):
-        return _fit(R, z, digits, _squares(R, z, digits), free, at_boundary=False)
-    best = _by_sdp(F, g, scale)
+    at_boundary = not holds_exactly(physical_block(), digits)
+    best = _by_sdp(F, g, scale) if at_boundary else digits
     optimum = _squares(R, z, best)
     if solver == "manifold":
-        raise EstimationError("the solver 'manifold' is not available yet; use 'sdp'")
+        best = fit_on_manifold(F, g, (0,)).theta
     phi = settled_body(best)
-    return _fit(R, z, phi, optimum, free, at_boundary=True)
+    objective = _squares(R, z, phi)
+    # the rounding of z limits what a relative difference can say
+    floor = 1e-14 * float(z @ z) + np.finfo(float).tiny
+    excess = max(objective - optimum, 0.0) / max(optimum, floor)
+    return OneBodyFit(
+        phi=phi,
+        body=principal_body(phi, "payload"),
+        objective=objective,
+        optimum=optimum,
+        excess=excess,
+        optimum_reached=excess <= REACHED,
+        free=free,
+        at_boundary=at_boundary,
+    )
 
 
 def settled_body(phi: Array) -> Array:
@@ -162,22 +177,3 @@ def _by_sdp(F: Array, g: Array, scale: Array) -> Array:
 def _squares(R: Array, z: Array, phi: Array) -> float:
     residual = z - R @ phi
     return float(residual @ residual)
-
-
-def _fit(
-    R: Array, z: Array, phi: Array, optimum: float, free: Array, *, at_boundary: bool
-) -> OneBodyFit:
-    objective = _squares(R, z, phi)
-    # the rounding of z limits what a relative difference can say
-    floor = 1e-14 * float(z @ z) + np.finfo(float).tiny
-    excess = max(objective - optimum, 0.0) / max(optimum, floor)
-    return OneBodyFit(
-        phi=phi,
-        body=principal_body(phi, "payload"),
-        objective=objective,
-        optimum=optimum,
-        excess=excess,
-        optimum_reached=excess <= REACHED,
-        free=free,
-        at_boundary=at_boundary,
-    )
