@@ -166,6 +166,21 @@ def test_thin_body_in_slow_motion_is_labelled():
     assert estimate.optimum_reached
 
 
+def test_empty_sensor_is_named():
+    """Without a payload the mass is not told from zero, and its centre is not determined."""
+    rng = np.random.default_rng(2)
+    motion = free_motion(5)
+    for seed in range(3):
+        nothing = 1e-9 * random_body(rng, 1.0)
+        wrench = measured(motion, nothing, np.random.default_rng(seed), bias=BIAS)
+        estimate = weigh_on_sensor([(motion, wrench)])
+        assert "no-payload" in {finding.code for finding in estimate.findings}
+        assert estimate.value("m").value < 0.01
+        assert estimate.value("cx").kind == "not determined"
+    light = weigh_on_sensor([(motion, measured(motion, random_body(rng, 0.05), rng))])
+    assert "no-payload" not in {finding.code for finding in light.findings}
+
+
 def test_missing_samples_are_left_out(fast):
     """Samples with NaN in the wrench change nothing but their number."""
     motion, _, wrench = fast

@@ -40,6 +40,10 @@ def test_two_orientations_leave_the_centre_of_mass_open(shake):
         assert mass.value == pytest.approx(phi[0], rel=0.02)
         kinds = {estimate.value(name).kind for name in ("cx", "cy", "cz")}
         assert "not determined" in kinds
+        # a bias of the torque can make up for it, one of the force cannot
+        kinds = {estimate.value(name).kind for name in ("bias_tx", "bias_ty", "bias_tz")}
+        assert "not determined" in kinds
+        assert estimate.value("bias_fx").kind == "confidence"
 
 
 def test_three_orientations_are_enough():

@@ -61,6 +61,8 @@ def values_with_intervals(
     variances = np.einsum("ij,jk,ik->i", slopes, covariance, slopes)
     sigmas = np.sqrt(np.maximum(variances, 0.0))
     quantile = float(t.ppf(0.5 * (1.0 + level), freedom))
+    # h / m has no limits if the mass may be zero
+    massless = bool(values[0] <= quantile * sigmas[0])
     moved = np.abs(slopes @ (phi - free))
     ranges = _Ranges(fit, R, z, level, inflation)
     heavier = _unlimited_inertia(open_directions)
@@ -69,6 +71,10 @@ def values_with_intervals(
         value, sigma = float(values[i]), float(sigmas[i])
         edge = bool(fit.at_boundary and moved[i] > MOVED * sigma)
         kind: PayloadKind = "confidence"
+        if massless and 1 <= i < FIRST_MOMENT_FROM:
+            kind = "not determined"
+            out.append(PayloadValue(name, unit, value, None, None, None, kind, edge))
+            continue
         if not touched[i]:
             ends = (value - quantile * sigma, value + quantile * sigma)
             out.append(PayloadValue(name, unit, value, sigma, *ends, kind, edge))
@@ -80,6 +86,8 @@ def values_with_intervals(
     return tuple(out)
 
 
+FIRST_MOMENT_FROM = 10
+"""Position of mx, the first value after those about the centre of mass, in `VALUE_NAMES`."""
 INERTIA_FROM = 13
 """Position of Ixx, the first entry of the inertia about the frame's origin, in `VALUE_NAMES`."""
 VALUE_NAMES = ("m", *COM_NAMES, *INERTIA_COM_NAMES, *PARAMETERS[1:])

@@ -28,6 +28,8 @@ Array = NDArray[np.float64]
 Recording = tuple[FrameMotion, Wrench]
 
 BIAS_NAMES = ("bias_fx", "bias_fy", "bias_fz", "bias_tx", "bias_ty", "bias_tz")
+LOOSE_TURN = 0.2
+"""Standard deviation (rad) from which on a rotation of the sensor is not determined."""
 ROTATION_NAMES = ("rotation_x", "rotation_y", "rotation_z")
 
 
@@ -74,6 +76,9 @@ def weigh_on_sensor(
     is_static = all(by_name[name].kind != "confidence" for name in INERTIA_COM_NAMES)
     if is_static:
         findings += (_no_inertia(used[0][0].frame, refuse=static is False),)
+    mass = by_name["m"]
+    if mass.lower is not None and mass.lower <= 0.0:
+        findings += (_no_payload(used[0][0].frame, mass),)
     findings += fit_findings(fit)
     return PayloadEstimate(
         mode="ft",
@@ -185,6 +190,16 @@ def _no_inertia(frame: str, *, refuse: bool) -> Finding:
     return Finding("info", "static-motion", words)
 
 
+def _no_payload(frame: str, mass: PayloadValue) -> Finding:
+    """That the mass may be zero."""
+    return Finding(
+        "warning",
+        "no-payload",
+        f"the mass at frame '{frame}', {mass.value:.3g} kg, cannot be told from zero (standard "
+        f"deviation {mass.sigma:.2g} kg), so its centre is not determined; is there a payload?",
+    )
+
+
 def run_of(motion: FrameMotion, wrench: Wrench) -> PayloadRun:
     """What was used of a recording."""
     span = float(motion.time[-1] - motion.time[0])
@@ -219,10 +234,18 @@ def sensor_values(factors: SensorFactors, fit: SensorFit, level: float) -> tuple
         values += r.tolist()
         T[turn, turn] = np.linalg.inv(_left_jacobian(r))
     sigmas = np.sqrt(np.maximum(np.diag(T @ covariance @ T.T), 0.0))
-    return tuple(
-        PayloadValue(name, unit, x, s, x - quantile * s, x + quantile * s, "confidence")
-        for name, unit, x, s in zip(names, units, values, sigmas.tolist(), strict=True)
-    )
+    # a bias can make up for what is not determined of the body
+    shifted = np.abs(T @ fit.nuisance_open).max(axis=1, initial=0.0) > sigmas
+    loose = np.zeros(p, dtype=bool)
+    loose[turn] = sigmas[turn] > LOOSE_TURN
+    out = []
+    for k, (name, unit, x) in enumerate(zip(names, units, values, strict=True)):
+        if shifted[k] or loose[k]:
+            out.append(PayloadValue(name, unit, x, None, None, None, "not determined"))
+            continue
+        half = quantile * float(sigmas[k])
+        out.append(PayloadValue(name, unit, x, float(sigmas[k]), x - half, x + half, "confidence"))
+    return tuple(out)
 
 
 def _left_jacobian(r: Array) -> Array:

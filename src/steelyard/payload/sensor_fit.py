@@ -38,6 +38,8 @@ class SensorFit:
     bias : (6,) N and N m in the sensor's axes. R_frame_sensor : (3, 3).
     covariance : (n_nuisance + 10, ...) of bias (in the axes of the frame), of the rotation (about
         the axes of the frame) and phi. freedom : degrees of freedom of its t quantiles.
+    nuisance_open : (n_nuisance, k) by how much bias and rotation change with each of the
+        undetermined directions.
     blocks_used : whether it is from the time blocks. residual : (2,) rms of force and torque.
     relative_error : weighted norm of the residual over that of the wrench without bias.
     """
@@ -51,6 +53,7 @@ class SensorFit:
     R_frame_sensor: Array
     covariance: Array
     freedom: int
+    nuisance_open: Array
     blocks_used: bool
     why_no_blocks: str
     residual: Array
@@ -111,6 +114,7 @@ def fit_on_sensor(
         R_frame_sensor=R_frame_sensor,
         covariance=covariance,
         freedom=freedom,
+        nuisance_open=system.nuisance_slopes(system.undetermined),
         blocks_used=not reason,
         why_no_blocks=reason,
         residual=np.sqrt(parts / n) * noise,
@@ -158,6 +162,12 @@ class _System:
         """Bias and rotation (n_nuisance,) that fit best with a body."""
         p = self.n_nuisance
         right = self.factor[:p, -1] - self.factor[:p, p:-1] @ phi
+        return np.asarray(np.linalg.lstsq(self.factor[:p, :p], right, rcond=1e-12)[0], dtype=float)
+
+    def nuisance_slopes(self, directions: Array) -> Array:
+        """Change (n_nuisance, k) of bias and rotation with directions (10, k) of phi."""
+        p = self.n_nuisance
+        right = -self.factor[:p, p:-1] @ directions
         return np.asarray(np.linalg.lstsq(self.factor[:p, :p], right, rcond=1e-12)[0], dtype=float)
 
 
