@@ -482,6 +482,16 @@ def test_quantities_that_a_source_needs_are_named(source, gone, message):
         prepare_frame(replace(log, frame_signals=signals), None, "tool", source=source)
 
 
+def test_huge_numbers_are_refused():
+    """By row and column."""
+    log = full_log(moving_frame(np.random.default_rng(3), TIME))
+    force = log.frame_signals["tool", "force"].copy()
+    force[7, 1] = 1e300
+    signals = dict(log.frame_signals) | {("tool", "force"): force}
+    with pytest.raises(SignalError, match=r"wrench.force_y is 1e\+300 in row 8 \(1 such rows\)"):
+        prepare_frame(replace(log, frame_signals=signals), None, "tool", source="pose")
+
+
 def test_quaternions_far_from_unit_norm_are_refused():
     """Columns in degrees, or of something else."""
     log = full_log(moving_frame(np.random.default_rng(3), TIME))

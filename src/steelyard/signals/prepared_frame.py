@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -39,6 +40,8 @@ from steelyard.signals.wrench import (
 
 Array = NDArray[np.float64]
 SourceKind = Literal["joints", "pose", "twist", "imu"]
+LARGEST = 1e9
+"""Largest number (SI units) that is taken for a measurement."""
 SOURCES: tuple[SourceKind, ...] = ("joints", "pose", "twist", "imu")
 
 
@@ -150,6 +153,7 @@ def prepare_frame(
     if wrench:
         values = recorded_wrench(log, frame if wrench_columns is None else wrench_columns)
         used |= {("wrench", name): part for name, part in zip(COMPONENTS, values.T, strict=True)}
+    _refuse_huge(used, log.name)
     task = FrameTask(
         log, frame, processing, origin, _to_frame(mounting, source, frame), wrench_axes, wrench_sign
     )
@@ -199,6 +203,19 @@ def _check_choices(
     check_choice("order of the quaternion", order, ORDERS)
     check_choice("axes of the wrench", wrench_axes, AXES)
     check_choice("sign of the wrench", sign, SIGNS)
+
+
+def _refuse_huge(used: Mapping[tuple[str, str], Array], log: str) -> None:
+    """Refuse numbers that no sensor shows, whose squares would not be numbers."""
+    for (name, quantity), values in used.items():
+        rows = np.flatnonzero(np.isfinite(values) & (np.abs(values) > LARGEST))
+        if len(rows):
+            what = f"{name}.{quantity}" if name else quantity
+            raise SignalError(
+                f"log '{log}': {what} is {values[rows[0]]:.4g} in row {rows[0] + 1} ({len(rows)} "
+                f"such rows), in SI units; more than {LARGEST:g} is no measurement: check the "
+                "column and its unit, or mark the sample as missing with nan"
+            )
 
 
 def _gravity(robot: Robot | None, gravity: ArrayLike | None) -> Array:
