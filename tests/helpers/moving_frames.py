@@ -10,6 +10,8 @@ from scipy.spatial.transform import Rotation
 from steelyard.logs.log import Log
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
+INERTIA = np.array([[0.02, 0.003, 0.0], [0.003, 0.03, -0.002], [0.0, -0.002, 0.04]])
+COM = np.array([0.03, -0.02, 0.08])
 
 
 @dataclass(frozen=True)
@@ -89,3 +91,21 @@ def pose_log(moved: MovingFrame, frame: str = "tool", **more: np.ndarray) -> Log
     signals = {(frame, "position"): moved.p, (frame, "quaternion"): moved.quaternions}
     signals |= {(frame, name): values for name, values in more.items()}
     return Log(moved.t, {}, "run", frame_signals=signals)
+
+
+def full_log(moved: MovingFrame, frame: str = "tool", axes: str = "frame") -> Log:
+    """Pose, twist, IMU and the wrench of a body of 1.5 kg, in the axes of the frame or the base."""
+
+    def turned(x: np.ndarray) -> np.ndarray:
+        return np.einsum("nij,nj->ni", moved.R, x) if axes == "base" else x
+
+    force, torque = body_wrench(moved, 1.5, COM, INERTIA)
+    return pose_log(
+        moved,
+        frame,
+        force=turned(force),
+        torque=turned(torque),
+        angular_velocity=turned(moved.w),
+        linear_velocity=moved.v if axes == "base" else np.einsum("nij,ni->nj", moved.R, moved.v),
+        proper_acceleration=moved.proper,
+    )
