@@ -13,7 +13,9 @@ from seeds import every
 
 from steelyard.errors import LogError, RobotError, SignalError
 from steelyard.logs.log import Log
+from steelyard.robot.parts import Joint, Link
 from steelyard.robot.robot import Robot
+from steelyard.robot.rotations import frozen_array
 from steelyard.signals.frame_from_poses import frame_motion_from_poses, turning
 from steelyard.signals.frame_from_twist import frame_motion_from_imu
 from steelyard.signals.frame_kinematics import at_another_frame, frame_motion_from_joints
@@ -147,7 +149,8 @@ def test_the_wrong_order_of_a_quaternion_is_named(seed):
     q = signals["tool", "quaternion"]
     signals["tool", "quaternion"] = np.roll(q, 1, axis=1) if meant == "w-first" else q
     wrong = replace(log, frame_signals=signals)
-    options = {"source": "pose", "wrench_axes": "base" if seed % 2 else "sensor"}
+    options = {"source": "twist" if seed == 5 else "pose", "twist_axes": "base"}
+    options |= {"wrench_axes": "base" if seed % 2 else "sensor"}
     with pytest.raises(SignalError, match=f"read {stated}, as stated.*quaternion_order='{meant}'"):
         prepare_frame(wrong, None, "tool", quaternion_order=stated, **options)
     prepare_frame(wrong, None, "tool", quaternion_order=meant, **options)
@@ -289,6 +292,31 @@ def test_joints_give_the_motion_of_a_link(seed):
     np.testing.assert_array_equal(prepared.wrench.force, log.frame_signals["", "force"][rows])
     filtered = prepare_frame(log, robot, frame)
     assert filtered.record.cutoff_hz is None or filtered.record.cutoff_hz > 1.0
+
+
+def test_a_sensor_can_be_mounted_on_a_link():
+    """The same as a link on a fixed joint at that pose."""
+    rng = np.random.default_rng(11)
+    robot = random_robot(rng, 3, chain=True, fixed=0.0)
+    T = random_pose(rng, 0.2)  # of the sensor in the link
+    mount = Joint("mount", "fixed", "link_3", "sensor", placement=frozen_array(T, (4, 4)))
+    whole = replace(robot, links=(*robot.links, Link("sensor")), joints=(*robot.joints, mount))
+    log, _ = joint_log(robot, rng, robot.joint_names)
+    expected = prepare_frame(log, whole, "sensor")
+    options = {"columns": "link_3", "mounting": np.linalg.inv(T)}
+    found = prepare_frame(log, robot, "sensor", **options)
+    assert found.motion.frame == found.wrench.frame == "sensor"
+    for name in (
+        "proper_acceleration",
+        "angular_velocity",
+        "angular_acceleration",
+        "R_world_frame",
+    ):
+        np.testing.assert_allclose(
+            getattr(found.motion, name), getattr(expected.motion, name), atol=1e-9
+        )
+    with pytest.raises(SignalError, match="not the link in which frame 'sensor' is mounted"):
+        prepare_frame(log, robot, "sensor", mounting=np.eye(4))
 
 
 def test_a_joint_that_moves_the_frame_is_needed():

@@ -238,7 +238,6 @@ def joint_source(
 def recorded_source(
     log: Log,
     kind: Literal["pose", "twist", "imu"],
-    frame: str,
     columns: str,
     gravity: Array,
     axes: TwistAxes,
@@ -274,7 +273,7 @@ def recorded_source(
         take("angular_velocity", "required")
         take("proper_acceleration", "required")
         take("angular_acceleration", "optional")
-    return RecordedSource(kind, frame, gravity, axes, needed)
+    return RecordedSource(kind, columns, gravity, axes, needed)
 
 
 def _oriented(log: Log, columns: str, quantity: str, order: QuaternionOrder) -> dict[Key, Array]:

@@ -15,10 +15,9 @@ from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.robot.parts import STANDARD_GRAVITY, gravity_vector
 from steelyard.robot.robot import Robot
-from steelyard.signals._frame_samples import COMPONENTS, FrameTask
+from steelyard.signals._frame_samples import COMPONENTS, FrameSamples, FrameTask
 from steelyard.signals._frame_sources import (
     FrameSource,
-    RecordedSource,
     joint_source,
     recorded_source,
 )
@@ -125,9 +124,10 @@ def prepare_frame(
     robot : whose link ``frame`` is, for joints; its gravity holds. None for other sources.
     source : what the motion is made of: the joints, or the pose, the twist or the IMU that the log
         has of the frame.
-    columns : the name of the frame in the log, where it is another.
-    mounting : (4, 4) pose in ``frame`` of the frame that is recorded (of the IMU, for instance);
-        the same frame where not given.
+    columns : the name of the frame that is recorded, where it is another: of the columns in the
+        log, or of the robot's link for joints.
+    mounting : (4, 4) pose in ``frame`` of the frame that is recorded (of the IMU, for instance, or
+        of the link that carries the sensor); the same frame where not given.
     gravity : (3,) m/s² in the world (the base); that of the robot, or 9.81 downward along z.
     twist_axes : in which velocities and accelerations are recorded: ``frame`` or ``base``.
     quaternion_order : ``x-first`` (x, y, z, w) or ``w-first``.
@@ -141,56 +141,53 @@ def prepare_frame(
     _check_choices(source, twist_axes, quaternion_order, wrench_axes, wrench_sign)
     g = _gravity(robot, gravity)
     recorded = frame if columns is None else columns
+    shift = _to_frame(mounting, source, columns, frame)
     notes: tuple[Finding, ...] = ()
     origin: FrameSource
     if source == "joints":
-        origin, notes = joint_source(log, _robot(robot, gravity, g), frame, processing)
+        origin, notes = joint_source(log, _robot(robot, gravity, g), recorded, processing)
     else:
         if robot is not None and frame == recorded:
             robot.link(frame)
-        origin = recorded_source(log, source, recorded, recorded, g, twist_axes, quaternion_order)
+        origin = recorded_source(log, source, recorded, g, twist_axes, quaternion_order)
     used = dict(origin.needed)
     if wrench:
         values = recorded_wrench(log, frame if wrench_columns is None else wrench_columns)
         used |= {("wrench", name): part for name, part in zip(COMPONENTS, values.T, strict=True)}
     _refuse_huge(used, log.name)
-    task = FrameTask(
-        log, frame, processing, origin, _to_frame(mounting, source, frame), wrench_axes, wrench_sign
-    )
+    task = FrameTask(log, frame, processing, origin, shift, wrench_axes, wrench_sign)
     done = task.poses_at_rest(used) if at_rest else task.moving(used)
     motion = replace(done.motion, frame=frame)
-    if isinstance(origin, RecordedSource) and source == "pose" and done.wrench is not None:
-        other: QuaternionOrder = "w-first" if quaternion_order == "x-first" else "x-first"
-        if log.has_frame_signal(recorded, "quaternion"):
-            swapped = recorded_source(log, source, recorded, recorded, g, twist_axes, other)
-            retry = replace(task, origin=swapped)
-            whole = used | dict(swapped.needed)
-            tried = retry.poses_at_rest(whole) if at_rest else retry.moving(whole, done.cutoff)
-            assert tried.wrench is not None
-            refuse_other_order(
-                (motion, done.wrench), (tried.motion, tried.wrench), quaternion_order, log.name
-            )
+    if source in ("pose", "twist") and log.has_frame_signal(recorded, "quaternion"):
+
+        def in_other_order() -> FrameSamples:
+            order: QuaternionOrder = "w-first" if quaternion_order == "x-first" else "x-first"
+            other = recorded_source(log, source, recorded, g, twist_axes, order)
+            whole, retry = used | dict(other.needed), replace(task, origin=other)
+            return retry.poses_at_rest(whole) if at_rest else retry.moving(whole, done.cutoff)
+
+        refuse_other_order(done, in_other_order, quaternion_order, log.name)
     if source == "pose" and ("", "position_x") not in origin.needed and not at_rest:
         notes = (*notes, _no_positions(log, frame))
     record = FrameRecord(
-        log.name,
-        frame,
-        source,
-        processing,
-        log.content_hash,
-        len(log),
-        len(motion),
-        done.recorded_rate_hz,
-        done.rate_out_hz,
-        done.cutoff,
-        done.choice,
-        done.wrench_filtered,
-        wrench_axes,
-        wrench_sign,
-        quaternion_order,
-        done.decimation,
-        done.trimmed_s,
-        at_rest,
+        log=log.name,
+        frame=frame,
+        source=source,
+        processing=processing,
+        content_sha256=log.content_hash,
+        samples_in=len(log),
+        samples_out=len(motion),
+        recorded_rate_hz=done.recorded_rate_hz,
+        rate_out_hz=done.rate_out_hz,
+        cutoff_hz=done.cutoff,
+        cutoff_choice=done.choice,
+        wrench_filtered=done.wrench_filtered,
+        wrench_axes=wrench_axes,
+        wrench_sign=wrench_sign,
+        quaternion_order=quaternion_order,
+        decimation=done.decimation,
+        trimmed_s=done.trimmed_s,
+        at_rest=at_rest,
     )
     return PreparedFrame(motion, done.wrench, record, (*notes, *done.findings))
 
@@ -230,14 +227,16 @@ def _robot(robot: Robot | None, gravity: ArrayLike | None, g: Array) -> Robot:
     return robot if gravity is None else replace(robot, gravity=g)
 
 
-def _to_frame(mounting: ArrayLike | None, source: SourceKind, frame: str) -> Array | None:
+def _to_frame(
+    mounting: ArrayLike | None, source: SourceKind, columns: str | None, frame: str
+) -> Array | None:
     """Pose (4, 4) of the frame in the one that is recorded; None where they are the same."""
     if mounting is None:
         return None
-    if source == "joints":
+    if source == "joints" and columns is None:
         raise SignalError(
-            f"a mounting is given for frame '{frame}', whose pose the robot states already; add "
-            "the frame to the robot as a link on a fixed joint"
+            f"a mounting is given, but not the link in which frame '{frame}' is mounted; state it "
+            "as columns='LINK'"
         )
     T = checked_pose(mounting, f"the mounting in frame '{frame}'")
     inverse = np.eye(4)

@@ -12,6 +12,9 @@ for the right reading only.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,33 +32,50 @@ FEWEST = 6
 MOST = 4000
 """Samples that are enough for the comparison."""
 
-Reading = tuple[FrameMotion, Wrench]
+
+class Reading(Protocol):
+    """Motion and wrench of a frame, as read in one order."""
+
+    @property
+    def motion(self) -> FrameMotion:
+        """The motion, which depends on the order."""
+        ...
+
+    @property
+    def wrench(self) -> Wrench | None:
+        """The wrench, which depends on it in the axes of the base; None where there is none."""
+        ...
 
 
-def refuse_other_order(stated: Reading, other: Reading, order: QuaternionOrder, log: str) -> None:
+def refuse_other_order(
+    stated: Reading, other: Callable[[], Reading], order: QuaternionOrder, log: str
+) -> None:
     """Refuse a recording whose wrench fits gravity only in the order that was not stated.
 
-    stated, other : motion and wrench, read in the stated order and in the other one.
+    stated : as read in the stated order. other : reads in the other one, where there is a doubt.
     """
-    left = unexplained_share(*stated)
+    left = unexplained_share(stated)
     if left is None or left <= UNEXPLAINED:
         return
-    left_by_other = unexplained_share(*other)
+    left_by_other = unexplained_share(other())
     if left_by_other is None or left_by_other * CLEARLY > left:
         return
     meant = "w-first" if order == "x-first" else "x-first"
     raise SignalError(
-        f"log '{log}': quaternions of frame '{stated[0].frame}' are read {order}, as stated, and "
-        f"then a rigid body leaves {100 * left:.2g} % of the wrench's variance unexplained; read "
-        f"{meant}, it leaves {100 * left_by_other:.2g} %: state quaternion_order='{meant}'"
+        f"log '{log}': quaternions of frame '{stated.motion.frame}' are read {order}, as stated, "
+        f"and then a rigid body leaves {100 * left:.2g} % of the wrench's variance unexplained; "
+        f"read {meant}, it leaves {100 * left_by_other:.2g} %: state quaternion_order='{meant}'"
     )
 
 
-def unexplained_share(motion: FrameMotion, wrench: Wrench) -> float | None:
-    """Share of the wrench's variance that no rigid body explains; None for too few samples.
+def unexplained_share(reading: Reading) -> float | None:
+    """Share of the wrench's variance that no rigid body explains; None where there is too little.
 
     Force and torque count alike, each relative to its own variance; biases are taken out first.
     """
+    motion, wrench = reading.motion, reading.wrench
+    if wrench is None:
+        return None
     a, w = motion.proper_acceleration, motion.angular_velocity
     alpha, f, t = motion.angular_acceleration, wrench.force, wrench.torque
     rows = np.flatnonzero(np.isfinite(np.column_stack([a, w, alpha, f, t])).all(axis=1))
