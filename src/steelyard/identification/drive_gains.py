@@ -143,7 +143,7 @@ def identify_gains(
     stated = model_of(robot, terms=terms, overlay=overlay)
     model = Model(with_unit_gains(stated.robot), stated.terms)
     base = base_map(model)
-    used = _without_open_options(processing or Processing())
+    used = without_open_options(processing or Processing())
     runs: list[Regression] = []
     records: list[GainRun] = []
     units: dict[str, str] = {}
@@ -339,7 +339,7 @@ def _findings(
     return tuple(findings)
 
 
-def _without_open_options(processing: Processing) -> Processing:
+def without_open_options(processing: Processing) -> Processing:
     """The processing with a torque filter and a dead band where they are left open."""
     if processing.torque_filter == "auto":
         processing = replace(processing, torque_filter="same")

@@ -12,19 +12,24 @@ are divided by its own noise, and the covariance is that over the time blocks (C
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError
-from steelyard.estimators.cluster import MIN_BLOCKS
+from steelyard.estimators.cluster import MIN_BLOCKS, left_out_covariance
 from steelyard.estimators.least_squares import RANK_TOLERANCE, Fit, triangular_fit
+from steelyard.payload.one_body import body_scale
 from steelyard.regression.regression import Regression, check_alike, triangle
 
 Array = NDArray[np.float64]
 
 N_PAYLOAD = 10
+OPEN = 100.0
+"""Directions whose standard deviation exceeds this many typical bodies are not determined."""
+LEAST_MASS = 0.02
+"""Mass (kg) of the smallest body that typical sizes are taken from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,29 +45,35 @@ class KnownArm:
 
 @dataclass(frozen=True, eq=False)
 class JointFit:
-    """The unconstrained payload, and what is needed to find the physical one.
+    """The payload without the condition that it is physical, and what that one is found from.
 
-    pi : (10,), of smallest norm where the torques do not determine it.
-    factor : (11, 11) triangular factor of [P tau] with arm and friction eliminated, in units of
-        the noise: |tau - ...|² = |factor[:, -1] - factor[:, :-1] pi|² at the best of the rest.
-    covariance : (10, 10) of pi, in the directions that are determined; kind : "cluster" (CR3) or
-        "classical" where there are too few blocks, with the reason in ``why``.
+    R : (11, 10) and z : (11,) of the payload alone in units of the noise, arm and friction
+        eliminated, without the directions that are not determined.
+    undetermined : (10, k) those directions, in units of the parameters; k may be 0.
+    pi : (10,) least squares. covariance : (10, 10) of it, in the directions that are determined.
+    kind : "cluster" (CR3 over the time blocks) or "classical", with the reason in ``why``.
+    inflation : median ratio of the variances to those for independent residuals.
     delta : (n_changes,) changes of friction, with their covariance.
-    by_joint : (n_joints, 10): the part of pi that comes from each joint's torque. They add up to
-        pi, which is linear in the torques: a gain of one joint scales its part.
-    rms : (n_joints,) of the residuals, N m or N. load_rms : of the torque that the arm does not
-        explain. relative_error : the ratio of both over all joints, in units of the noise.
+    by_joint : (n_joints, 10) the part of pi that comes from each joint's torque. They add up to
+        pi, which is linear in the torques: the gain of a joint scales its part.
+    by_joint_sigma : (n_joints, 10) standard deviation of these parts.
+    rms : (n_joints,) of the residuals, N m or N. relative_error : norm of all residuals over that
+        of the payload's torques with them, both in units of the noise.
     """
 
+    R: Array
+    z: Array
+    undetermined: Array
     pi: Array
-    factor: Array
     covariance: Array
     degrees_of_freedom: int
     kind: str
     why: str
+    inflation: float
     delta: Array
     delta_covariance: Array
     by_joint: Array
+    by_joint_sigma: Array
     rms: Array
     relative_error: float
     n_rows: int
@@ -71,9 +82,11 @@ class JointFit:
 
 @dataclass(frozen=True, eq=False)
 class _Layout:
-    """Where the columns of a group's factor go: [beta pi delta], beta only if it is free.
+    """Where the columns of a group's factor go: [beta c delta], beta only if it is free.
 
-    changes : for each group, (column of its factor, place in delta) of the changes asked for.
+    columns : base parameters of each group. changes : for each group, (column of its factor, place
+        in delta) of the changes asked for. basis : (10, n_body) of the payload's directions,
+        pi = basis c.
     """
 
     n_beta: int
@@ -81,10 +94,21 @@ class _Layout:
     columns: tuple[tuple[int, ...], ...]
     changes: tuple[tuple[tuple[int, int], ...], ...]
     arm: KnownArm | None
+    basis: Array
+
+    @property
+    def body(self) -> slice:
+        """Columns of c."""
+        return slice(self.n_beta, self.n_beta + self.basis.shape[1])
+
+    @property
+    def rest(self) -> slice:
+        """Columns of delta."""
+        return slice(self.body.stop, self.width)
 
     @property
     def width(self) -> int:
-        return self.n_beta + N_PAYLOAD + self.n_delta
+        return self.n_beta + int(self.basis.shape[1]) + self.n_delta
 
     def rows(self, factors: Sequence[Array], weights: Array) -> Array:
         """[W P D tau] (n_rows, width + 1) of all groups, weighted; a known arm is subtracted."""
@@ -93,6 +117,7 @@ class _Layout:
         )
 
     def group_rows(self, g: int, factor: Array, weight: float) -> Array:
+        """The rows of one group."""
         columns = list(self.columns[g])
         n = len(columns)
         block = np.zeros((len(factor), self.width + 1))
@@ -101,10 +126,10 @@ class _Layout:
             block[:, columns] = factor[:, :n]
         else:
             block[:, -1] -= factor[:, :n] @ self.arm.beta[columns]
-        block[:, self.n_beta : self.n_beta + N_PAYLOAD] = factor[:, n : n + N_PAYLOAD]
+        block[:, self.body] = factor[:, n : n + N_PAYLOAD] @ self.basis
         for column, place in self.changes[g]:
-            block[:, self.n_beta + N_PAYLOAD + place] = factor[:, n + N_PAYLOAD + column]
-        return weight * block
+            block[:, self.rest.start + place] = factor[:, n + N_PAYLOAD + column]
+        return np.asarray(weight * block)
 
 
 def fit_payload(
@@ -122,9 +147,68 @@ def fit_payload(
     if not given:
         raise EstimationError("there is no run to weigh the payload from")
     check_alike(given)
-    like = given[0]
+    layout = _layout(given[0], of_row, changing, arm)
+    whole = [
+        triangle(np.vstack([regression.group_factors[g] for regression in given]))
+        for g in range(len(given[0].groups))
+    ]
+    counts = np.sum([regression.counts.sum(axis=0) for regression in given], axis=0)
+    weights = 1.0 / _noise(given[0], whole, counts, layout)
+    rows = layout.rows(whole, weights)
+    fit, variance = _least_squares(rows, counts)
+    factor = _eliminated(rows, layout.body) / np.sqrt(variance)
+    R, z, basis, undetermined = _determined(factor)
+    if basis.shape[1] < N_PAYLOAD:
+        layout = replace(layout, basis=basis)
+        fit, variance = _least_squares(layout.rows(whole, weights), counts)
+    T = np.eye(layout.width)
+    T = np.vstack([T[: layout.n_beta], basis @ T[layout.body], T[layout.rest]])
+    body = slice(layout.n_beta, layout.n_beta + N_PAYLOAD)
+    rest = slice(body.stop, len(T))
+    n_rows = int(counts.sum())
+    classical = variance * (T @ fit.inverse) @ (T @ fit.inverse).T
+    covariance, kind, degrees, inflation = classical, "classical", n_rows - fit.rank, 1.0
+    cluster, why = _cluster(given, layout, weights, fit)
+    n_blocks = sum(len(regression.keys) for regression in given)
+    if cluster is not None:
+        covariance, kind, degrees = T @ cluster @ T.T, "cluster", n_blocks - 1
+        before, after = np.diag(classical)[body], np.diag(covariance)[body]
+        inflation = max(1.0, float(np.median(after[before > 0.0] / before[before > 0.0])))
+    if arm is not None:
+        covariance = covariance + T @ _arm_part(whole, layout, weights, fit, arm) @ T.T
+    parts, part_sigma = _parts(given, whole, layout, weights, fit)
+    x = T @ fit.beta
+    left = [_left(layout, g, factor, fit.beta) for g, factor in enumerate(whole)]
+    load = float(np.linalg.norm(factor[:, -1]))
+    return JointFit(
+        R=R,
+        z=z,
+        undetermined=undetermined,
+        pi=x[body],
+        covariance=covariance[body, body],
+        degrees_of_freedom=degrees,
+        kind=kind,
+        why=why,
+        inflation=inflation,
+        delta=x[rest],
+        delta_covariance=covariance[rest, rest],
+        by_joint=parts @ T[body].T,
+        by_joint_sigma=np.sqrt(np.einsum("ij,gjk,ik->gi", T[body], part_sigma, T[body])),
+        rms=np.array([np.linalg.norm(e) for e in left]) / np.sqrt(np.maximum(counts, 1)),
+        relative_error=float(np.sqrt(fit.residual_square / variance)) / load if load else np.nan,
+        n_rows=n_rows,
+        n_blocks=n_blocks,
+    )
+
+
+def _layout(
+    like: Regression,
+    of_row: Sequence[Sequence[int]],
+    changing: Sequence[int],
+    arm: KnownArm | None,
+) -> _Layout:
     place = {term: k for k, term in enumerate(changing)}
-    layout = _Layout(
+    return _Layout(
         like.base.rank if arm is None else 0,
         len(changing),
         tuple(group.columns for group in like.groups),
@@ -133,14 +217,12 @@ def fit_payload(
             for row in of_row
         ),
         arm,
+        np.eye(N_PAYLOAD),
     )
-    whole = [
-        triangle(np.vstack([regression.group_factors[g] for regression in given]))
-        for g in range(len(like.groups))
-    ]
-    counts = np.sum([regression.counts.sum(axis=0) for regression in given], axis=0)
-    weights = 1.0 / _noise(like, whole, counts, layout)
-    rows = layout.rows(whole, weights)
+
+
+def _least_squares(rows: Array, counts: NDArray[np.int64]) -> tuple[Fit, float]:
+    """The solution, and the variance of the weighted residuals."""
     fit = triangular_fit(triangle(rows))
     n_rows = int(counts.sum())
     freedom = n_rows - fit.rank
@@ -148,42 +230,32 @@ def fit_payload(
         raise EstimationError(
             f"{n_rows} torque values are too few for {fit.rank} parameters and noise: record more"
         )
-    variance = fit.residual_square / freedom
-    covariance = variance * fit.inverse @ fit.inverse.T
-    cluster, why = _cluster(given, layout, weights, fit)
-    n_blocks = sum(len(regression.keys) for regression in given)
-    kind, degrees = "classical", freedom
-    if cluster is not None:
-        covariance, kind, degrees = cluster, "cluster", n_blocks - 1
-    if arm is not None:
-        covariance = covariance + _arm_part(whole, layout, weights, fit, arm)
-    body = slice(layout.n_beta, layout.n_beta + N_PAYLOAD)
-    rest = slice(body.stop, layout.width)
-    rms = np.array(
-        [
-            np.linalg.norm(_left(layout, g, factor, fit.beta)) / np.sqrt(max(counts[g], 1))
-            for g, factor in enumerate(whole)
-        ]
-    )
-    factor = _eliminated(rows, body)
-    scale = 1.0 / np.sqrt(variance) if variance > 0.0 else 1.0
-    load = float(np.linalg.norm(factor[:, -1]))
-    left = float(np.sqrt(fit.residual_square))
-    return JointFit(
-        pi=fit.beta[body],
-        factor=scale * factor,
-        covariance=covariance[body, body],
-        degrees_of_freedom=degrees,
-        kind=kind,
-        why=why,
-        delta=fit.beta[rest],
-        delta_covariance=covariance[rest, rest],
-        by_joint=_parts(whole, layout, weights, fit)[:, body],
-        rms=rms,
-        relative_error=left / load if load > 0.0 else float("nan"),
-        n_rows=n_rows,
-        n_blocks=n_blocks,
-    )
+    # noise-free data would give infinite weights
+    least = 1e-18 * float(rows[:, -1] @ rows[:, -1]) / n_rows
+    return fit, max(fit.residual_square / freedom, least, np.finfo(float).tiny)
+
+
+def _determined(factor: Array) -> tuple[Array, Array, Array, Array]:
+    """R (11, 10) without what is not determined, z (11,); the directions (10, rank) that are
+    determined, and those that are not (10, k).
+
+    factor : (11, 11) of [P tau] in units of the noise.
+    """
+    R, z = factor[:, :-1], factor[:, -1]
+    unit = body_scale(1.0)
+    mass = float((np.linalg.lstsq(R * unit, z, rcond=RANK_TOLERANCE)[0] * unit)[0])
+    scale = body_scale(max(abs(mass), LEAST_MASS))
+    U, s, Vt = np.linalg.svd(R * scale)
+    known = (s > 1.0 / OPEN) & (s > RANK_TOLERANCE * s[0])
+    if not known.any():
+        raise EstimationError(
+            "the torques do not determine anything of the payload: the joints that carry it do not "
+            "move, or move in the same way without it; record a motion of these joints"
+        )
+    if known.all():
+        return R, z, np.eye(N_PAYLOAD), np.zeros((N_PAYLOAD, 0))
+    cut = (U[:, :N_PAYLOAD][:, known] * s[known]) @ Vt[known] / scale
+    return cut, z, (Vt[known] * scale).T, (Vt[~known] * scale).T
 
 
 def _noise(
@@ -240,24 +312,21 @@ def _cluster(
 ) -> tuple[Array | None, str]:
     """CR3 covariance (width, width), or None and the reason."""
     blocks = [(regression, k) for regression in given for k in range(len(regression.keys))]
-    n_blocks = len(blocks)
-    if n_blocks < MIN_BLOCKS:
-        return None, f"{n_blocks} time blocks are fewer than {MIN_BLOCKS}; record for longer"
-    steps = []
-    for regression, block in blocks:
-        rows = layout.rows([of_group[block] for of_group in regression.factors], weights)
-        J = rows[:, :-1] @ fit.inverse
-        without = np.eye(fit.rank) - J.T @ J
-        if np.linalg.eigvalsh(without)[0] < 1e-10:
-            run, k = regression.keys[block]
-            return None, (
-                f"without the time block from {k * regression.block_s:g} s of run '{run}' some "
-                "parameters are not determined; repeat the motion or record for longer"
-            )
-        residual = rows[:, -1] - rows[:, :-1] @ fit.beta
-        steps.append(fit.inverse @ np.linalg.solve(without, J.T @ residual))
-    d = np.array(steps)
-    return (n_blocks - 1) / n_blocks * d.T @ d, ""
+    if len(blocks) < MIN_BLOCKS:
+        return None, f"{len(blocks)} time blocks are fewer than {MIN_BLOCKS}; record for longer"
+    rows = (
+        layout.rows([of_group[k] for of_group in regression.factors], weights)
+        for regression, k in blocks
+    )
+    covariance, failed = left_out_covariance(rows, fit.beta, fit.inverse)
+    if failed is not None:
+        regression, k = blocks[failed]
+        run, number = regression.keys[k]
+        return None, (
+            f"without the time block from {number * regression.block_s:g} s of run '{run}' some "
+            "parameters cannot be estimated; repeat the motion or record for longer"
+        )
+    return covariance, ""
 
 
 def _arm_part(
@@ -273,13 +342,25 @@ def _arm_part(
     return np.asarray(G @ arm.covariance @ G.T)
 
 
-def _parts(whole: Sequence[Array], layout: _Layout, weights: Array, fit: Fit) -> Array:
-    """The part (n_groups, width) of the solution that comes from each joint's right-hand side."""
-    parts = []
+def _parts(
+    given: Sequence[Regression], whole: Sequence[Array], layout: _Layout, weights: Array, fit: Fit
+) -> tuple[Array, Array]:
+    """The part (n_groups, width) of the solution that comes from each joint's right-hand side, and
+    its covariance (n_groups, width, width) over the time blocks.
+    """
+    pseudo = fit.inverse @ fit.inverse.T
+    parts, spreads = [], []
     for g, factor in enumerate(whole):
         rows = layout.group_rows(g, factor, weights[g])
-        parts.append(fit.inverse @ (fit.inverse.T @ (rows[:, :-1].T @ rows[:, -1])))
-    return np.array(parts)
+        parts.append(pseudo @ (rows[:, :-1].T @ rows[:, -1]))
+        total = np.zeros((layout.width, layout.width))
+        for regression in given:
+            for block in regression.factors[g]:
+                rows = layout.group_rows(g, block, weights[g])
+                score = rows[:, :-1].T @ (rows[:, -1] - rows[:, :-1] @ fit.beta)
+                total += np.outer(score, score)
+        spreads.append(pseudo @ total @ pseudo)
+    return np.array(parts), np.array(spreads)
 
 
 def no_change_probability(fit: JointFit, places: Sequence[int]) -> float:
