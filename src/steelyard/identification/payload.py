@@ -48,7 +48,7 @@ from steelyard.signals.processing import Processing
 
 Array = NDArray[np.float64]
 ArmLike = Result | Identification | str | os.PathLike[str]
-"""An earlier result of the arm without payload, or the path of its result.json."""
+"""An earlier result of the arm without payload, or the path of its result.json or folder."""
 
 STILL = 1e-3
 """Range of motion (rad or m) below which a joint counts as not moving."""
@@ -217,7 +217,7 @@ def _from_result(given: _Given, arm: ArmLike, processing: Processing | None) -> 
     if isinstance(arm, Identification):
         known = arm_of_found(given.model.robot, arm)
     else:
-        result = arm if isinstance(arm, Result) else read_result(Path(arm))
+        result = arm if isinstance(arm, Result) else read_result(_result_file(Path(arm)))
         known = arm_of_result(given.model.robot, result)
     base = base_map(known.model)
     if base.names != known.names:
@@ -235,6 +235,11 @@ def _from_result(given: _Given, arm: ArmLike, processing: Processing | None) -> 
         cutoff_is_automatic=processing is None and known.cutoff_is_automatic,
         findings=known.findings,
     )
+
+
+def _result_file(path: Path) -> Path:
+    """The result file, of a folder that `identify` wrote, too."""
+    return path / "result.json" if path.is_dir() else path
 
 
 def _carrying_joints_move(model: Model, link: str, prepared: Prepared) -> bool:

@@ -35,6 +35,10 @@ SIGNIFICANT = 0.01
 """A change of friction is reported if it would be this unlikely by chance, over all joints."""
 VAGUE = 0.5
 """An inertia is not told apart from others if its sigma exceeds this share of a typical one."""
+CLEAR = 2.0
+"""Standard deviations above zero from which a mass counts as seen."""
+DOUBTFUL = 0.9999
+"""Confidence with which a misfit of the best physical body is reported."""
 SHOWN_SHARE = 0.1
 """Joints whose gain changes the mass by less than this share of it are not named."""
 
@@ -136,17 +140,7 @@ def _fit_findings(
                 f"only classical error bars, which filtered residuals make too small: {fit.why}",
             )
         )
-    mass = values[0]
-    if mass.lower is not None and mass.lower <= 0.0:
-        found.append(
-            Finding(
-                "warning",
-                "no-payload",
-                f"the torques do not show a payload: its mass is {mass.value:.3g} kg, and 0 is in "
-                f"the interval up to {mass.upper:.3g} kg; look whether logs with and without it "
-                "were exchanged, and move the joints that carry it through larger angles",
-            )
-        )
+    found += _doubts(fit, body)
     open_names = [value.name for value in values if value.kind != "confidence"]
     if open_names:
         found.append(
@@ -177,6 +171,32 @@ def _fit_findings(
             )
         )
     return tuple(found)
+
+
+def _doubts(fit: JointFit, body: OneBodyFit) -> tuple[Finding, ...]:
+    """Warnings of torques that no payload explains."""
+    from scipy.stats import chi2
+
+    advice = (
+        "look whether logs with and without it were exchanged or are of different robots, and move "
+        "the joints that carry it through larger angles"
+    )
+    mass, sigma = float(fit.pi[0]), float(np.sqrt(fit.covariance[0, 0]))
+    if mass < CLEAR * sigma:
+        words = (
+            f"the torques do not show a payload: least squares gives {mass:.3g} kg with a standard "
+            f"deviation of {sigma:.2g} kg; {advice}"
+        )
+        return (Finding("warning", "no-payload", words),)
+    away = fit.z - fit.R @ body.free
+    worse = max(body.objective - float(away @ away), 0.0) / fit.inflation
+    if worse > float(chi2.ppf(DOUBTFUL, 10)):
+        words = (
+            "the torques contradict every physical payload: a body that is not physical fits them "
+            f"better by {worse:.0f} in units of the noise, where chance explains about 10; {advice}"
+        )
+        return (Finding("warning", "payload-not-physical", words),)
+    return ()
 
 
 def _friction_findings(
