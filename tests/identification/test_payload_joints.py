@@ -121,7 +121,7 @@ def test_friction_that_changes_with_the_load_is_not_mass():
 
 
 def test_gains_scale_the_payload_as_stated():
-    """Recorded torques of a joint times 1.02 change the mass by 2 % of its share; shares add to 1."""
+    """A joint's torque times 1.02 changes the mass by 2 % of its share; shares add up to 1."""
     _, empty, loaded = WORLD.drawn(2.0, 2)
     given = {"friction": "none", "processing": PROCESSING}
     found = weigh_payload_joints(WORLD.robot, loaded, empty=empty, **given)
