@@ -158,6 +158,35 @@ def test_a_motion_is_scored_beside_the_design_and_alone(designed, arm, tmp_path)
     np.testing.assert_allclose(both[0], both[1], rtol=0.15)
 
 
+def test_a_score_says_which_limits_a_motion_keeps(designed, arm, tmp_path):
+    """By joint, for a motion file and for a CSV: the design keeps its limits, and not those that
+    are lower than what it reaches.
+    """
+    folder, document = designed
+    for name in (JSON, CSV):
+        code, out, err = run("design", arm, "--like", folder / name, "--json", "--jerk", "200")
+        assert (code, err) == (0, "")
+        kept = json.loads(out)["like"]["kept"]
+        assert kept["within_limits"] is True
+        assert kept["at_every_time"] is True
+        for quantity in ("lower", "upper", "velocity"):
+            for joint, bound in document["proven"]["extremes"][quantity].items():
+                assert kept["extremes"][quantity][joint] == pytest.approx(bound, rel=0.02, abs=0.02)
+    code, out, _ = run(
+        "design", arm, "--like", folder / JSON, "--velocity", "elbow=0.5", "--torque", "shoulder=1"
+    )
+    assert code == 0
+    assert "joint 'elbow': its velocity reaches" in out
+    assert "joint 'shoulder': the torque by the model reaches" in out
+    assert "joint 'shoulder': its velocity" not in out
+    assert "motion.json does NOT keep all limits and torques" in out
+    result = tmp_path / "other.json"
+    result.write_text('{"schema": "steelyard.result/1"}')
+    code, _, err = run("design", arm, "--like", result)
+    assert code == 2
+    assert "is not a motion file" in err
+
+
 def test_one_file_is_written_by_its_ending_and_joints_stand_still(arm, designed, tmp_path):
     """-o motion.csv writes one file; a joint with --still does not move; the design is compared
     with --like.

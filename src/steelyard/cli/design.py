@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard._files.access import refuse_overwriting
 from steelyard.cli.logs import add_column_arguments, columns_from
 from steelyard.cli.motion_options import (
+    Surroundings,
     add_motion_arguments,
     collision_from,
     limits_from,
@@ -26,7 +27,9 @@ from steelyard.errors import ResultError, shown_path
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from steelyard.excitation.collision.collision_distances import CollisionModel
     from steelyard.excitation.designed import DesignedMotion
+    from steelyard.excitation.files.motion_file import MotionFile
     from steelyard.excitation.limits import MotionLimits
     from steelyard.excitation.scored import ScoredMotion
     from steelyard.excitation.torque_noise import TorqueNoise
@@ -52,8 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="result.json of an earlier identification: its parameters, residuals and variances "
         "decide what to record next")  # fmt: skip
     add("--like", metavar="LOG",
-        help="score the motion of this log or file of positions, beside the design, or alone "
-        "without -o")  # fmt: skip
+        help="score the motion of this log, file of positions or motion.json, and say whether it "
+        "keeps the limits; beside the design, or alone without -o")  # fmt: skip
     add_motion_arguments(parser, budget="30s")
     add_column_arguments(parser)
 
@@ -61,6 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Design, score if asked, print, and write files if asked."""
     from steelyard.cli import motion_tables
+    from steelyard.cli.limit_tables import show_kept
+    from steelyard.cli.results import show_findings
     from steelyard.excitation.files.motion_file import motion_document
     from steelyard.identification.motion_outputs import motion_files, write_motion
 
@@ -69,13 +74,17 @@ def run(arguments: argparse.Namespace) -> int:
     check_out(arguments)
     like = read_like(arguments)
     known = what_is_known(arguments, like)
+    surroundings = collision_from(arguments, known.model.robot)
     with progress() as shown:
-        score = None if like is None else scored(known, like, shown)
+        score = None
+        if like is not None:
+            score = scored(arguments, known, like, surroundings.model, shown)
         if score is not None and arguments.out is None:
-            motion_tables.show_score(output, score)
+            motion_tables.show_score(output, known.model, score)
+            show_findings(output, surroundings.findings)
             output.document({"like": motion_tables.score_document(score)})
             return 0
-        designed = designed_motion(arguments, known, settings, shown)
+        designed = designed_motion(arguments, known, settings, surroundings, shown)
         shown.step("writing files")
         files = motion_files(
             known.model,
@@ -90,6 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
     motion_tables.show_design(output, known.model, designed)
     if score is not None:
         motion_tables.show_comparison(output, designed, score)
+        if score.kept is not None:
+            show_kept(output, known.model, score.name, score.kept)
     motion_tables.show_motion_findings(output, designed)
     for path in written.values():
         output.line(f"wrote {path}")
@@ -128,8 +139,11 @@ class Known:
         return known_parameters(self.model) if self.theta is None else self.theta
 
 
-def what_is_known(arguments: argparse.Namespace, log: Log | None = None) -> Known:
-    """Model, limits, noise and earlier knowledge, as the options state them."""
+def what_is_known(arguments: argparse.Namespace, existing: Log | MotionFile | None = None) -> Known:
+    """Model, limits, noise and earlier knowledge, as the options state them.
+
+    existing : the motion to score; a log says which joints were recorded.
+    """
     from steelyard.estimators.result_file import read_result
     from steelyard.excitation.earlier_result import earlier_knowledge
     from steelyard.excitation.stated_parameters import stated_parameters
@@ -137,6 +151,7 @@ def what_is_known(arguments: argparse.Namespace, log: Log | None = None) -> Know
     from steelyard.findings import Finding
     from steelyard.knowledge.overlay.model import model_of
     from steelyard.knowledge.overlay.terms import terms_to_identify
+    from steelyard.logs.log import Log
     from steelyard.model.typical_sizes import known_parameters
     from steelyard.robot.formats.dynamics import read_dynamics
 
@@ -157,7 +172,7 @@ def what_is_known(arguments: argparse.Namespace, log: Log | None = None) -> Know
         )
         findings.append(Finding("info", "earlier-result", words))
     else:
-        robot, overlay = robot_from(arguments, log)
+        robot, overlay = robot_from(arguments, existing if isinstance(existing, Log) else None)
         model = model_of(
             robot, terms=terms_to_identify(robot, overlay, torque=arguments.torque_side)
         )
@@ -175,7 +190,11 @@ def what_is_known(arguments: argparse.Namespace, log: Log | None = None) -> Know
 
 
 def designed_motion(
-    arguments: argparse.Namespace, known: Known, settings: Any, shown: Progress
+    arguments: argparse.Namespace,
+    known: Known,
+    settings: Any,
+    surroundings: Surroundings,
+    shown: Progress,
 ) -> DesignedMotion:
     """The design with these options; its limits are those of the robot, not the share of them."""
     from steelyard.excitation.design import design_motion
@@ -184,7 +203,6 @@ def designed_motion(
     joints = limits.joints
     start = pose_from(arguments.start, joints, "--start")
     end = pose_from(arguments.end, joints, "--end")
-    collision, notes = collision_from(arguments, known.model.robot)
 
     def tell(now: Any) -> None:
         shown.step(
@@ -202,30 +220,53 @@ def designed_motion(
         start=start,
         end=end,
         still=still_from(arguments, limits, start),
-        collision=collision,
+        collision=surroundings.model,
         known=known.information,
         progress=tell,
     )
-    findings = (*known.findings, *designed.findings, *notes)
+    findings = (*known.findings, *designed.findings, *surroundings.findings)
     return replace(designed, limits=known.limits, findings=findings)
 
 
-def scored(known: Known, log: Log, shown: Progress) -> ScoredMotion:
-    """The score of the motion of a log."""
-    from steelyard.excitation.scored import scored_log
+def scored(
+    arguments: argparse.Namespace,
+    known: Known,
+    existing: Log | MotionFile,
+    collision: CollisionModel | None,
+    shown: Progress,
+) -> ScoredMotion:
+    """The score of the motion of a log or of a motion file."""
+    from steelyard.excitation.scored import scored_log, scored_trajectory
+    from steelyard.logs.log import Log
 
-    shown.step(f"scoring the motion of {log.name}")
-    return scored_log(
-        known.model, log, known.noise, reference=known.parameters, known=known.information
+    shown.step(f"scoring the motion of {arguments.like}")
+    given: dict[str, Any] = {
+        "reference": known.parameters,
+        "known": known.information,
+        "limits": known.limits,
+        "collision": collision,
+    }
+    if isinstance(existing, Log):
+        return scored_log(known.model, existing, known.noise, **given)
+    return scored_trajectory(
+        known.model,
+        existing.trajectory,
+        known.noise,
+        rate_hz=arguments.rate_hz,
+        name=Path(arguments.like).name,
+        **given,
     )
 
 
-def read_like(arguments: argparse.Namespace) -> Log | None:
-    """The log that is to be scored, or None."""
+def read_like(arguments: argparse.Namespace) -> Log | MotionFile | None:
+    """The log or motion file that is to be scored, or None."""
+    from steelyard.excitation.files.motion_file import read_motion
     from steelyard.logs.reading import read_log
 
     if arguments.like is None:
         return None
+    if arguments.like.lower().endswith(".json"):
+        return read_motion(arguments.like)
     return read_log(arguments.like, columns=columns_from(arguments))
 
 

@@ -6,6 +6,7 @@ import argparse
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -261,9 +262,18 @@ def still_from(
     return still
 
 
-def collision_from(
-    arguments: argparse.Namespace, robot: Robot
-) -> tuple[CollisionModel | None, tuple[Finding, ...]]:
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What a motion must keep away from.
+
+    model : None where collisions are not checked. findings : why not, and what is missing.
+    """
+
+    model: CollisionModel | None
+    findings: tuple[Finding, ...]
+
+
+def collision_from(arguments: argparse.Namespace, robot: Robot) -> Surroundings:
     """The collision model, or None with a note that says why there is none."""
     from importlib.util import find_spec
 
@@ -280,11 +290,11 @@ def collision_from(
     if arguments.no_collision:
         if given:
             raise SignalError(f"--no-collision and {given[0]} are given; give one of them")
-        return None, (_unchecked("--no-collision was given"),)
+        return Surroundings(None, (_unchecked("--no-collision was given"),))
     if not given:
         reason = _why_unchecked(arguments.robot, find_spec("coal") is not None)
         if reason is not None:
-            return None, (_unchecked(reason),)
+            return Surroundings(None, (_unchecked(reason),))
     from steelyard.excitation.collision.collision import collision_model
 
     model = collision_model(
@@ -297,9 +307,9 @@ def collision_from(
         package_folders=arguments.packages,
     )
     if arguments.ground is not None:
-        return model, ()
+        return Surroundings(model, ())
     words = "there is no floor among what was checked; give its height with --ground"
-    return model, (Finding("info", "no-ground", words),)
+    return Surroundings(model, (Finding("info", "no-ground", words),))
 
 
 def _why_unchecked(path: str, installed: bool) -> str | None:

@@ -21,21 +21,13 @@ SHOWN_WEAK = 10
 
 def show_design(output: Output, model: Model, designed: DesignedMotion) -> None:
     """Print proven limits, criterion, measures and predicted precision."""
+    from steelyard.cli.limit_tables import show_bounds
     from steelyard.report.motion_page import MotionPage, limit_rows
 
-    rows = limit_rows(MotionPage(model, designed, model.prior_theta()))
-    names = ("position", "velocity", "acceleration", "jerk", "torque")
-    kept = [
-        k for k in range(len(names)) if any(cells[k].used is not None for _, cells in rows) or k < 3
-    ]
-    output.table(
-        ("joint", *(names[k] for k in kept)),
-        [
-            (joint, *(f"{cells[k].text}  {cells[k].percent}".strip() for k in kept))
-            for joint, cells in rows
-        ],
-        title="Bounds that hold at every time, their limits, and the share that is used",
-        left=("joint", *(names[k] for k in kept)),
+    show_bounds(
+        output,
+        limit_rows(MotionPage(model, designed, model.prior_theta())),
+        "Bounds that hold at every time, their limits, and the share that is used",
     )
     show_precision(output, designed.predicted, "this motion")
     measures = "; ".join(
@@ -91,8 +83,12 @@ def show_precision(output: Output, predicted: PredictedPrecision, what: str) -> 
     )
 
 
-def show_score(output: Output, score: ScoredMotion) -> None:
+def show_score(output: Output, model: Model, score: ScoredMotion) -> None:
     """Print the score of an existing motion alone."""
+    from steelyard.cli.limit_tables import show_kept
+
+    if score.kept is not None:
+        show_kept(output, model, score.name, score.kept)
     show_precision(output, score.predicted, score.name)
     measures = "; ".join(f"{one.name} {significant(one.value)}" for one in score.measures)
     output.line(f"{score.name}: {duration(score.duration_s)}; {measures}")
@@ -128,6 +124,7 @@ def score_document(score: ScoredMotion) -> dict[str, Any]:
     """The score as plain data."""
     from dataclasses import asdict
 
+    from steelyard.cli.limit_tables import kept_document
     from steelyard.excitation.files.motion_file import predicted_data
 
     return {
@@ -137,6 +134,7 @@ def score_document(score: ScoredMotion) -> dict[str, Any]:
         "measures": [asdict(measure) for measure in score.measures],
         "mean_sigma": score.predicted.mean_sigma,
         "predicted": predicted_data(score.predicted),
+        "kept": None if score.kept is None else kept_document(score.kept),
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.cli.design import designed_motion, what_is_known
 from steelyard.cli.logs import add_column_arguments, columns_from
-from steelyard.cli.motion_options import add_motion_arguments, settings_from
+from steelyard.cli.motion_options import add_motion_arguments, collision_from, settings_from
 from steelyard.cli.output import Output, progress
 from steelyard.cli.robot import add_robot_arguments
 from steelyard.errors import SignalError
@@ -57,7 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     with progress() as shown:
         findings: tuple[Any, ...] = ()
         if arguments.motion is None:
-            designed = designed_motion(arguments, known, settings, shown)
+            surroundings = collision_from(arguments, known.model.robot)
+            designed = designed_motion(arguments, known, settings, surroundings, shown)
             trajectory, findings = designed.trajectory, designed.findings
         else:
             trajectory = given_motion(arguments, known.limits)

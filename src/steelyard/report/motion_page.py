@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.excitation.designed import DesignedMotion
-from steelyard.excitation.extremes import Quantity
 from steelyard.excitation.motion_factors import model_motion
 from steelyard.excitation.motions.sequence import SequenceTrajectory
 from steelyard.excitation.predicted import RULE, VERDICT_WORDS, PredictedParameter
@@ -19,6 +18,7 @@ from steelyard.model.model import Model
 from steelyard.report._environment import template_environment
 from steelyard.report._motion_figures import Panel, motion_figure
 from steelyard.report.content import shortened
+from steelyard.report.limit_cells import BOUNDED, UNITS, LimitCell, bound_rows
 from steelyard.report.numbers import percent, significant
 from steelyard.report.page import data_uri
 
@@ -29,12 +29,6 @@ MOST_DRAWN = 20_000
 BAR_WIDTH = 130
 BAR_FROM, BAR_TO = 1e-3, 10.0
 """Ends of the logarithmic axis of the bars: half widths relative to the parameter's size."""
-RATES: tuple[tuple[str, Quantity], ...] = (
-    ("velocity", "velocity"),
-    ("acceleration", "acceleration"),
-    ("jerk", "jerk"),
-)
-UNITS = {"rad": ("rad", "rad/s", "rad/s²", "rad/s³"), "m": ("m", "m/s", "m/s²", "m/s³")}
 
 
 @dataclass(frozen=True)
@@ -59,27 +53,6 @@ class MotionPage:
     theta: Array
     reference: str = "the robot file"
     files: tuple[WrittenFile, ...] = ()
-
-
-@dataclass(frozen=True)
-class LimitCell:
-    """A proven bound and its limit, as a table shows them; used : share of the limit, or None."""
-
-    text: str
-    used: float | None
-
-    @property
-    def percent(self) -> str:
-        """The share of the limit in per cent, never rounded to 100 % from below."""
-        if self.used is None:
-            return ""
-        shown = math.floor(1000.0 * self.used) / 10.0 if self.used < 1.0 else 100.0 * self.used
-        return f"{shown:g} %"
-
-    @property
-    def width(self) -> float:
-        """Width of its bar, per cent."""
-        return 0.0 if self.used is None else min(100.0, round(100.0 * self.used, 1))
 
 
 def render_motion_page(page: MotionPage) -> str:
@@ -191,49 +164,17 @@ def clearance_words(designed: DesignedMotion) -> str:
 
 def limit_rows(page: MotionPage) -> list[tuple[str, list[LimitCell]]]:
     """Per joint: proven bounds of position, velocity, acceleration, jerk and torque."""
-    designed, model = page.designed, page.model
-    limits, proven = designed.limits, designed.extremes
-    rows = []
-    for k, joint in enumerate(model.channels):
-        j, p = limits.joints.index(joint), proven.joints.index(joint)
-        units = UNITS["m" if model.robot.joint(joint).kind == "prismatic" else "rad"]
-        low, high = float(proven.lower[p]), float(proven.upper[p])
-        middle, half = float(limits.middle[j]), float(limits.half_range[j])
-        cells = [
-            LimitCell(
-                f"{significant(low)} to {significant(high)} of {significant(limits.lower[j])} to "
-                f"{significant(limits.upper[j])} {units[0]}",
-                max(high - middle, middle - low) / half,
-            )
-        ]
-        for number, (_, quantity) in enumerate(RATES, start=1):
-            bound, limit = float(proven.of(quantity)[p]), float(limits.of(quantity)[j])
-            cells.append(limit_cell(bound, limit, units[number]))
-        cells.append(
-            limit_cell(
-                _torque_bound(designed, joint), float(limits.torque[j]), model.channel_units[k]
-            )
-        )
-        rows.append((joint, cells))
-    return rows
-
-
-def limit_cell(bound: float, limit: float, unit: str) -> LimitCell:
-    """One bound beside its limit, where there is one."""
-    shown = significant(bound) if math.isfinite(bound) else "not proven"
-    if not math.isfinite(limit):
-        return LimitCell(f"{shown} {unit}, no limit" if math.isfinite(bound) else shown, None)
-    used = bound / limit if math.isfinite(bound) else None
-    return LimitCell(f"{shown} of {significant(limit)} {unit}", used)
+    designed = page.designed
+    torques = [_torque_bound(designed, joint) for joint in page.model.channels]
+    return bound_rows(page.model, designed.limits, designed.extremes, torques)
 
 
 def tightest(page: MotionPage) -> tuple[str, str, str] | None:
     """Joint, quantity and share of the limit that is used most."""
-    names = ("position", *(name for name, _ in RATES), "torque")
     cells = [
         (cell.used, joint, name, cell.percent)
         for joint, row in limit_rows(page)
-        for name, cell in zip(names, row, strict=True)
+        for name, cell in zip(BOUNDED, row, strict=True)
         if cell.used is not None
     ]
     if not cells:
