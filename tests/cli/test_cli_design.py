@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+from inspect import signature
 from pathlib import Path
 
 import jsonschema
@@ -13,14 +14,23 @@ import pytest
 from small_arm import URDF, arm_log, write_arm
 
 from steelyard.cli import main
-from steelyard.cli.motion_options import budget_seconds, per_joint, pose_from
+from steelyard.cli.design import what_is_known
+from steelyard.cli.motion_options import budget_seconds, per_joint, pose_from, settings_from
+from steelyard.cli.parser import build_parser
 from steelyard.errors import SteelyardError
+from steelyard.excitation.design import design_model
+from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.files.motion_file import read_motion, read_motion_schema
 from steelyard.excitation.files.motion_points import csv_text, motion_points
+from steelyard.excitation.limits import motion_limits
 from steelyard.excitation.motions.fourier import multisine
+from steelyard.excitation.torque_noise import assumed_noise
 from steelyard.identification.motion_outputs import CSV, JSON, NPZ, PAGE, ROS_JSON, ROS_YAML
+from steelyard.identification.rehearse import rehearse
 from steelyard.logs.reading import read_log
 from steelyard.logs.writer_csv import write_csv
+from steelyard.model.model import Model
+from steelyard.model.typical_sizes import known_parameters
 from steelyard.robot.robot import Robot
 
 SMALL = ["--period", "4", "--harmonics", "2", "--rounds", "1", "--budget", "10min"]
@@ -95,6 +105,30 @@ def test_the_motion_keeps_the_limits_that_were_given(designed):
     assert document["settings"]["periods"] == 2
     assert document["predicted"]["noise"]["rms"] == {"shoulder": 0.2, "elbow": 0.1}
     assert document["predicted"]["noise"]["bandwidth_hz"] == 40.0
+
+
+def test_files_and_page_state_what_the_motion_was_designed_for(designed, arm):
+    """Poses, share of the limits, interpolation, seed and noise; a file without them, as older
+    ones are, is read and follows the schema too.
+    """
+    folder, document = designed
+    assert document["conditions"]["start"] == {"shoulder": 0.2, "elbow": -0.3}
+    assert document["conditions"]["end"] is None
+    assert document["conditions"]["collision"] is None
+    settings = document["settings"]
+    assert (settings["share"], settings["seed"]) == (0.8, 0)
+    assert settings["interpolation"] == "quintic"
+    page = (folder / PAGE).read_text()
+    for words in ("shoulder=0.2,elbow=-0.3 (given)", "80 % of every limit", "not checked"):
+        assert words in page
+    older = {key: value for key, value in document.items() if key != "conditions"}
+    for key in ("share", "interpolation"):
+        del older["settings"][key]
+    jsonschema.Draft202012Validator(read_motion_schema()).validate(older)
+    old = folder.parent / "older.json"
+    old.write_text(json.dumps(older))
+    assert read_motion(old).holds
+    settings["share"], settings["interpolation"] = 0.8, "quintic"
 
 
 def test_the_points_begin_at_the_start_pose_and_are_those_of_the_coefficients(designed):
@@ -226,6 +260,11 @@ def test_distances_are_kept_and_proven(tmp_path):
     document = json.loads(out)
     proven = document["proven"]["clearance"]
     assert proven["smallest_m"] >= 0.03
+    around = document["conditions"]["collision"]
+    assert (around["clearance_m"], around["ground_m"]) == (0.03, -0.05)
+    (ball,) = around["obstacles"]
+    assert (ball["kind"], ball["size_m"]) == ("sphere", [0.2, 0.2, 0.2])
+    assert [row[3] for row in ball["pose"]] == [0.3, 0.0, 0.35, 1.0]
     assert not [one for one in document["findings"] if one["code"] == "collisions-not-checked"]
     motion = read_motion(tmp_path / "motion.json").trajectory
     time = np.linspace(0.0, motion.duration_s, 2001)
@@ -330,6 +369,28 @@ def test_a_wrong_place_for_files_is_refused_at_once(tmp_path, name, message):
     assert code == 2
     assert message in err
     assert (tmp_path / "plain").read_text() == "mine"
+
+
+def test_the_command_line_has_the_defaults_of_python(tmp_path):
+    """Settings, model and noise of a command without options are those of design_motion(robot):
+    an angle of 1.5708 is turned onto a right angle by both.
+    """
+    arm = write_arm(tmp_path, URDF.replace('rpy="0.3 0 0"', 'rpy="1.5708 0 0"'))
+    arguments = build_parser().parse_args(["design", str(arm)])
+    assert settings_from(arguments) == DesignSettings()
+    known = what_is_known(arguments)
+    robot = Robot.from_urdf(arm)
+    model = design_model(robot)
+    assert known.model.hash == model.hash
+    assert model.hash != Model(robot).hash
+    assert design_model(Model(robot)).hash == Model(robot).hash
+    python = assumed_noise(model, known_parameters(model), motion_limits(model.robot))
+    np.testing.assert_array_equal(known.noise.rms, python.rms)
+    rehearsal = build_parser().parse_args(["rehearse", str(arm)])
+    defaults = {name: one.default for name, one in signature(rehearse).parameters.items()}
+    assert rehearsal.rate_hz == defaults["rate_hz"]
+    assert rehearsal.resamples == defaults["n_resamples"]
+    assert rehearsal.tolerance == defaults["tolerance"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard._files.access import refuse_overwriting
 from steelyard.cli.logs import add_column_arguments, columns_from
 from steelyard.cli.motion_options import (
-    Surroundings,
+    CollisionCheck,
     add_motion_arguments,
     collision_from,
     limits_from,
@@ -48,9 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--out", metavar="FILE|FOLDER",
         help="motion.csv, .npz, .json (coefficients and proofs), .yaml (ROS 2 JointTrajectory) or "
         ".html (page) for one file; a folder for all of them and slower versions")  # fmt: skip
-    add("--interpolation", choices=("linear", "cubic", "quintic"), default="quintic",
-        help="what the controller does between the points, for which limits are proven too "
-        "(default: quintic)")  # fmt: skip
     add("--after", metavar="RESULT",
         help="result.json of an earlier identification: its parameters, residuals and variances "
         "decide what to record next")  # fmt: skip
@@ -91,7 +88,6 @@ def run(arguments: argparse.Namespace) -> int:
             designed,
             theta=known.parameters,
             reference=known.reference,
-            interpolation=arguments.interpolation,
             only=asked_files(arguments),
         )
         designed = files.designed
@@ -119,12 +115,11 @@ class Known:
     theta : (n_columns,) of an earlier result, or of the file with its friction; None where there
     is no file. parameters : theta, or the file's.
     reference : where they are from. information : (n_base, n_base) of earlier runs, or None.
-    limits : of the robot; share of them that a motion may use.
+    limits : of the robot.
     """
 
     model: Model
     limits: MotionLimits
-    share: float
     noise: TorqueNoise
     theta: NDArray[Any] | None
     information: NDArray[Any] | None
@@ -180,26 +175,23 @@ def what_is_known(arguments: argparse.Namespace, existing: Log | MotionFile | No
     if theta is None and model.robot.source is not None:
         theta = stated_parameters(model, read_dynamics(arguments.robot))
     limits = limits_from(arguments, model.robot)
-    limits.scaled(arguments.share)  # refuses a wrong share before any work
     if noise is None:
         noise = assumed_noise(model, known_parameters(model), limits)
     noise = replace(noise, bandwidth_hz=arguments.torque_noise_bandwidth_hz)
-    return Known(
-        model, limits, arguments.share, noise, theta, information, reference, tuple(findings)
-    )
+    return Known(model, limits, noise, theta, information, reference, tuple(findings))
 
 
 def designed_motion(
     arguments: argparse.Namespace,
     known: Known,
     settings: Any,
-    surroundings: Surroundings,
+    surroundings: CollisionCheck,
     shown: Progress,
 ) -> DesignedMotion:
-    """The design with these options; its limits are those of the robot, not the share of them."""
+    """The design with these options."""
     from steelyard.excitation.design import design_motion
 
-    limits = known.limits.scaled(known.share)
+    limits = known.limits
     joints = limits.joints
     start = pose_from(arguments.start, joints, "--start")
     end = pose_from(arguments.end, joints, "--end")
@@ -219,13 +211,14 @@ def designed_motion(
         noise=known.noise,
         start=start,
         end=end,
-        still=still_from(arguments, limits, start),
+        still=still_from(arguments, limits.scaled(settings.share), start),
         collision=surroundings.model,
         known=known.information,
         progress=tell,
     )
     findings = (*known.findings, *designed.findings, *surroundings.findings)
-    return replace(designed, limits=known.limits, findings=findings)
+    conditions = replace(designed.conditions, reference=known.reference, after=arguments.after)
+    return replace(designed, findings=findings, conditions=conditions)
 
 
 def scored(

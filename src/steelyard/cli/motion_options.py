@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from steelyard.robot.robot import Robot
 
 BUDGET_UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
-DEFAULT_SHARE = 0.95
-DEFAULT_RATE_HZ = 200.0
 CLEARANCE_M = 0.01
 
 
 def add_motion_arguments(parser: argparse.ArgumentParser, *, budget: str) -> None:
     """Options of the design; ``budget`` is the default of --budget."""
-    from steelyard.excitation.design_settings import BASES
+    from steelyard.excitation.design_settings import BASES, DesignSettings
+    from steelyard.excitation.files.interpolation import INTERPOLATIONS
     from steelyard.excitation.search.criteria import CRITERIA, DEFAULT_CRITERION
     from steelyard.model.term_kinds import SIDES
 
+    default = DesignSettings()
     search = parser.add_argument_group("the search")
     add = search.add_argument
     add("--budget", default=budget, metavar="TIME",
@@ -40,21 +40,27 @@ def add_motion_arguments(parser: argparse.ArgumentParser, *, budget: str) -> Non
     add("--rounds", type=int, metavar="N",
         help="end the search after so many rounds, if its time has not ended before: the result "
         "then does not depend on the machine's speed")  # fmt: skip
-    add("--basis", choices=BASES, default="fourier",
+    add("--basis", choices=BASES, default=default.basis,
         help="fourier: sums of sines; points: optimum points joined by polynomials; via: via "
         "points with trapezoidal acceleration; postures: rest at static postures "
-        "(default: fourier)")  # fmt: skip
+        f"(default: {default.basis})")  # fmt: skip
     add("--criterion", choices=[one.name for one in CRITERIA], default=DEFAULT_CRITERION,
         help="; ".join(f"{one.name}: {one.description}" for one in CRITERIA)
         + f" (default: {DEFAULT_CRITERION})")  # fmt: skip
-    add("--period", type=float, default=20.0, metavar="S", help="period, s (default: 20)")
-    add("--periods", type=int, default=1, metavar="N",
-        help="how often the period is run (default: 1)")  # fmt: skip
-    add("--harmonics", type=int, default=5, metavar="N", help="sines per joint (default: 5)")
-    add("--seed", type=int, default=0, metavar="N", help="random seed of the search")
-    add("--rate-hz", type=float, default=DEFAULT_RATE_HZ, metavar="F",
+    add("--period", type=float, default=default.period_s, metavar="S",
+        help=f"period, s (default: {default.period_s:g})")  # fmt: skip
+    add("--periods", type=int, default=default.periods, metavar="N",
+        help=f"how often the period is run (default: {default.periods})")  # fmt: skip
+    add("--harmonics", type=int, default=default.harmonics, metavar="N",
+        help=f"sines per joint (default: {default.harmonics})")  # fmt: skip
+    add("--seed", type=int, default=default.seed, metavar="N",
+        help=f"random seed of the search (default: {default.seed})")  # fmt: skip
+    add("--rate-hz", type=float, default=default.rate_hz, metavar="F",
         help="rate of the points, and of the log for which precision is predicted "
-        f"(default: {DEFAULT_RATE_HZ:g})")  # fmt: skip
+        f"(default: {default.rate_hz:g})")  # fmt: skip
+    add("--interpolation", choices=INTERPOLATIONS, default=default.interpolation,
+        help="what the controller does between the points, for which limits are proven too "
+        f"(default: {default.interpolation})")  # fmt: skip
     add("--threads", type=int, metavar="N", help="number of threads (default: all)")
     add("--torque-side", choices=SIDES,
         help="where torque is measured, which decides the default terms of joints, as --torque of "
@@ -78,9 +84,9 @@ def add_motion_arguments(parser: argparse.ArgumentParser, *, budget: str) -> Non
             help=f"largest {name} of all joints or of one, {unit}")  # fmt: skip
     limits.add_argument("--range", action="append", default=[], metavar="JOINT=LOWER:UPPER",
         help="positions of a joint, rad (m)")  # fmt: skip
-    limits.add_argument("--share", type=float, default=DEFAULT_SHARE, metavar="P",
+    limits.add_argument("--share", type=float, default=default.share, metavar="P",
         help="share of the limits that the motion may use; ranges shrink about their middle "
-        f"(default: {DEFAULT_SHARE:g})")  # fmt: skip
+        f"(default: {default.share:g})")  # fmt: skip
     limits.add_argument("--start", metavar="JOINT=POSITION,...",
         help="pose at which the motion begins, rad (m), all joints")  # fmt: skip
     limits.add_argument("--end", metavar="JOINT=POSITION,...",
@@ -121,6 +127,8 @@ def settings_from(arguments: argparse.Namespace) -> DesignSettings:
         rounds=arguments.rounds,
         rate_hz=arguments.rate_hz,
         threads=arguments.threads,
+        share=arguments.share,
+        interpolation=arguments.interpolation,
     )
 
 
@@ -263,7 +271,7 @@ def still_from(
 
 
 @dataclass(frozen=True, eq=False)
-class Surroundings:
+class CollisionCheck:
     """What a motion must keep away from.
 
     model : None where collisions are not checked. findings : why not, and what is missing.
@@ -273,7 +281,7 @@ class Surroundings:
     findings: tuple[Finding, ...]
 
 
-def collision_from(arguments: argparse.Namespace, robot: Robot) -> Surroundings:
+def collision_from(arguments: argparse.Namespace, robot: Robot) -> CollisionCheck:
     """The collision model, or None with a note that says why there is none."""
     from importlib.util import find_spec
 
@@ -290,11 +298,11 @@ def collision_from(arguments: argparse.Namespace, robot: Robot) -> Surroundings:
     if arguments.no_collision:
         if given:
             raise SignalError(f"--no-collision and {given[0]} are given; give one of them")
-        return Surroundings(None, (_unchecked("--no-collision was given"),))
+        return CollisionCheck(None, (_unchecked("--no-collision was given"),))
     if not given:
         reason = _why_unchecked(arguments.robot, find_spec("coal") is not None)
         if reason is not None:
-            return Surroundings(None, (_unchecked(reason),))
+            return CollisionCheck(None, (_unchecked(reason),))
     from steelyard.excitation.collision.collision import collision_model
 
     model = collision_model(
@@ -307,9 +315,9 @@ def collision_from(arguments: argparse.Namespace, robot: Robot) -> Surroundings:
         package_folders=arguments.packages,
     )
     if arguments.ground is not None:
-        return Surroundings(model, ())
+        return CollisionCheck(model, ())
     words = "there is no floor among what was checked; give its height with --ground"
-    return Surroundings(model, (Finding("info", "no-ground", words),))
+    return CollisionCheck(model, (Finding("info", "no-ground", words),))
 
 
 def _why_unchecked(path: str, installed: bool) -> str | None:

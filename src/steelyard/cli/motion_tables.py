@@ -42,8 +42,16 @@ def show_design(output: Output, model: Model, designed: DesignedMotion) -> None:
 
 def show_motion_findings(output: Output, designed: DesignedMotion) -> None:
     """Print warnings and notes, what is proven of the clearance, and what to do first."""
+    from steelyard.report.motion_conditions import condition_rows
     from steelyard.report.motion_page import clearance_words
 
+    for name, value in condition_rows(designed):
+        output.line(f"{name}: {value}")
+    settings = designed.settings
+    output.line(
+        f"share of the limits: {percent(settings.share)}; seed: {settings.seed}; points at "
+        f"{settings.rate_hz:g} Hz for {settings.interpolation} interpolation"
+    )
     words = clearance_words(designed)
     if words:
         output.line(f"collision: {words}")
@@ -76,10 +84,15 @@ def show_precision(output: Output, predicted: PredictedPrecision, what: str) -> 
             + (f" ({SHOWN_WEAK} of {len(weak)})" if len(weak) > SHOWN_WEAK else ""),
             left=("base parameter", "unit", "determined"),
         )
+    noise = predicted.noise
+    values = ", ".join(
+        f"{joint} {significant(rms, 3)}" for joint, rms in zip(noise.joints, noise.rms, strict=True)
+    )
+    output.line(f"Torque noise (rms, N m or N), {noise.source}: {values}")
     output.line(
         f"A log of {what} at {predicted.rate_hz:g} Hz determines {counts['well']} of "
         f"{predicted.base.rank} base parameters well, {counts['roughly']} roughly and "
-        f"{counts['not']} not; torque noise: {predicted.noise.source}"
+        f"{counts['not']} not."
     )
 
 

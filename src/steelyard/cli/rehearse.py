@@ -23,6 +23,8 @@ HELP = "design, simulate and identify: would the motion recover what is needed?"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
+    from steelyard.identification.rehearsal_defaults import RESAMPLES, TOLERANCE
+
     add_robot_arguments(parser)
     add = parser.add_argument
     add("--motion", metavar="FILE",
@@ -31,10 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--need", action="append", default=[], metavar="NAME",
         help="what must be recovered: a parameter such as forearm.m, forearm.cx or elbow.fc, or "
         "a link or joint for all of its own; may be repeated")  # fmt: skip
-    add("--tolerance", type=float, default=0.1, metavar="P",
-        help="largest error of what is needed, relative to its size (default: 0.1)")  # fmt: skip
-    add("--resamples", type=int, default=100, metavar="N",
-        help="fits for the intervals, as for identify (default: 100)")  # fmt: skip
+    add("--tolerance", type=float, default=TOLERANCE, metavar="P",
+        help="largest error of what is needed, relative to its size "
+        f"(default: {TOLERANCE:g})")  # fmt: skip
+    add("--resamples", type=int, default=RESAMPLES, metavar="N",
+        help=f"fits for the intervals, as for identify (default: {RESAMPLES})")  # fmt: skip
     add("--controller", choices=("computed_torque", "pd", "ideal"), default="computed_torque",
         help="ideal: the virtual robot follows exactly (default: computed_torque)")  # fmt: skip
     add_motion_arguments(parser, budget="10s")
@@ -74,7 +77,6 @@ def run(arguments: argparse.Namespace) -> int:
             controller=Controller(kind=arguments.controller),
             seed=arguments.seed,
             n_resamples=checked_resamples(arguments.resamples),
-            ranges=False,
             threads=arguments.threads,
             progress=lambda what, done, total: shown.step(f"{what}: {done} of {total}"),
         )

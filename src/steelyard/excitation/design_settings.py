@@ -8,10 +8,16 @@ from typing import Literal, get_args
 import numpy as np
 
 from steelyard.errors import SignalError, listed, shown
+from steelyard.excitation.files.interpolation import INTERPOLATIONS, Interpolation
 
 Basis = Literal["fourier", "points", "via", "postures"]
 MOST_POINTS = 5_000_000
 BASES: tuple[Basis, ...] = get_args(Basis)
+
+DEFAULT_SHARE = 0.95
+"""Share of every limit that a motion uses; a controller does not follow it exactly."""
+DEFAULT_RATE_HZ = 200.0
+"""Of the points that are sent, and of the log that is expected."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,9 @@ class DesignSettings:
         after which it ends if the time has not; None for as many as the time allows.
     samples : per period, for the criterion. rate_hz : of the log, for the predicted precision, and
         of the points that are sent. threads : None for all that the machine offers.
+    share : of every limit that the motion may use; ranges of positions shrink about their middle.
+    interpolation : what the controller does between the points that it is sent, for which limits
+        are proven too.
     """
 
     basis: Basis = "fourier"
@@ -37,12 +46,23 @@ class DesignSettings:
     budget_s: float = 30.0
     rounds: int | None = None
     samples: int = 400
-    rate_hz: float = 1000.0
+    rate_hz: float = DEFAULT_RATE_HZ
     threads: int | None = None
+    share: float = DEFAULT_SHARE
+    interpolation: Interpolation = "quintic"
 
     def __post_init__(self) -> None:
         if self.basis not in BASES:
             raise SignalError(f"there is no basis {shown(self.basis)}; there are {listed(BASES)}")
+        if self.interpolation not in INTERPOLATIONS:
+            raise SignalError(
+                f"there is no interpolation {shown(self.interpolation)}; there are "
+                f"{listed(INTERPOLATIONS)}"
+            )
+        if not 0.0 < self.share <= 1.0:
+            raise SignalError(
+                f"share of the limits is {self.share}; it must be above 0 and at most 1"
+            )
         for name in ("period_s", "budget_s", "rate_hz"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0.0):

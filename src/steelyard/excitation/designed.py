@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.excitation.collision.clearance import ClearanceProof
+from steelyard.excitation.design_conditions import DesignConditions
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.extremes import Extremes, LimitCheck, check_limits
 from steelyard.excitation.limits import MotionLimits
@@ -34,7 +35,8 @@ class DesignedMotion:
 
     trajectory : the whole run, from rest to rest. core : what was optimised, which runs
         ``periods`` times.
-    extremes : proven bounds of the whole run. limits : that it was designed for.
+    extremes : proven bounds of the whole run. limits : of the robot, of which the motion uses the
+        share that its settings state. conditions : poses and surroundings that it was designed for.
     criterion, value, start_value : what was optimised, its value, and that of the best random
         start. measures : other measures of the same motion.
     predicted : how well a log of it determines each base parameter.
@@ -59,6 +61,7 @@ class DesignedMotion:
     seconds: float
     evaluations: int
     findings: tuple[Finding, ...] = ()
+    conditions: DesignConditions = field(default_factory=DesignConditions)
 
     def __repr__(self) -> str:
         counts = self.predicted.counts

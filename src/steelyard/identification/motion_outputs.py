@@ -14,6 +14,7 @@ from steelyard._files.access import made_folder, text_bytes, write_files
 from steelyard.errors import ResultError, SignalError, listed, shown_path
 from steelyard.excitation.designed import DesignedMotion
 from steelyard.excitation.extremes import LimitCheck
+from steelyard.excitation.files.interpolation import Interpolation
 from steelyard.excitation.files.joint_trajectory import joint_trajectory_json, joint_trajectory_yaml
 from steelyard.excitation.files.motion_file import motion_document, motion_text
 from steelyard.excitation.files.motion_points import (
@@ -22,7 +23,7 @@ from steelyard.excitation.files.motion_points import (
     motion_points,
     npz_bytes,
 )
-from steelyard.excitation.files.sent_points import Interpolation, Known, SentProof, sent_proof
+from steelyard.excitation.files.sent_points import Known, SentProof, sent_proof
 from steelyard.excitation.motions.slowed import CAREFUL_SPEEDS, SlowedTrajectory
 from steelyard.findings import Finding
 from steelyard.model.model import Model
@@ -66,7 +67,7 @@ def motion_files(
     theta: ArrayLike | None = None,
     reference: str = "the robot file",
     rate_hz: float | None = None,
-    interpolation: Interpolation = "quintic",
+    interpolation: Interpolation | None = None,
     only: Collection[str] | None = None,
 ) -> MotionFiles:
     """Everything that is written about a motion; nothing is written yet.
@@ -74,10 +75,12 @@ def motion_files(
     theta : (n_columns,) reference parameters, whose torques the page shows; by default the file's.
     rate_hz : of the points; by default that of the design. The points of ROS 2 messages have
         100 Hz at most.
-    interpolation : what the controller makes of the points, for which limits are proven too.
+    interpolation : what the controller makes of the points, for which limits are proven too; by
+        default that of the design's settings.
     only : names of the files that are needed; None for all.
     """
     rate = designed.settings.rate_hz if rate_hz is None else rate_hz
+    interpolation = designed.settings.interpolation if interpolation is None else interpolation
     robot = model.robot
     points = motion_points(designed.trajectory, robot, rate_hz=rate, limits=designed.limits)
     ros_rate = min(rate, ROS_RATE_HZ)

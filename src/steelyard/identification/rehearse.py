@@ -17,12 +17,14 @@ from steelyard.errors import EstimationError, did_you_mean, listed, shown
 from steelyard.estimators.bodies import body_estimates, term_estimates
 from steelyard.estimators.estimate import StandardEstimate
 from steelyard.estimators.prior_weight import GammaRule
+from steelyard.excitation.design_settings import DEFAULT_RATE_HZ
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.motions.fourier import multisine
 from steelyard.excitation.torque_noise import NOISE_SHARE, TorqueNoise, assumed_noise
 from steelyard.excitation.trajectory import Trajectory
 from steelyard.identification.found import Identification
 from steelyard.identification.identify import identify
+from steelyard.identification.rehearsal_defaults import RESAMPLES, TOLERANCE
 from steelyard.model.kernels import parameter_array
 from steelyard.model.model import Model
 from steelyard.robot.inertia import to_com
@@ -35,7 +37,6 @@ Array = NDArray[np.float64]
 
 ENCODER_STEP = 2e-5
 """Resolution (rad or m) of the positions of the virtual robot."""
-TOLERANCE = 0.1
 HELD_OUT_S = 20.0
 AXES = ("xx", "xy", "yy", "xz", "yz", "zz")
 PLACES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
@@ -168,7 +169,7 @@ def rehearse(
     tolerance: float = TOLERANCE,
     truth: ArrayLike | None = None,
     noise: TorqueNoise | None = None,
-    rate_hz: float = 500.0,
+    rate_hz: float = DEFAULT_RATE_HZ,
     controller: Controller | None = None,
     held_out: Trajectory | None = None,
     seed: int = 0,
@@ -176,8 +177,8 @@ def rehearse(
     processing: Processing | None = None,
     friction_width: float | Mapping[str, float] | Literal["auto"] = "auto",
     gamma: float | GammaRule = "leave-blocks-out",
-    n_resamples: int = 200,
-    ranges: bool = True,
+    n_resamples: int = RESAMPLES,
+    ranges: bool = False,
     threads: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Rehearsal:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from steelyard.excitation.designed import DesignedMotion
 from steelyard.excitation.motion_factors import model_motion
-from steelyard.excitation.motions.sequence import SequenceTrajectory
 from steelyard.excitation.predicted import RULE, VERDICT_WORDS, PredictedParameter
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
@@ -19,6 +18,7 @@ from steelyard.report._environment import template_environment
 from steelyard.report._motion_figures import Panel, motion_figure
 from steelyard.report.content import shortened
 from steelyard.report.limit_cells import BOUNDED, UNITS, LimitCell, bound_rows
+from steelyard.report.motion_conditions import condition_rows, lead_times, setting_rows
 from steelyard.report.numbers import percent, significant
 from steelyard.report.page import data_uri
 
@@ -96,6 +96,7 @@ def _context(page: MotionPage) -> dict[str, Any]:
             )
         ],
         "settings": setting_rows(designed),
+        "conditions_rows": condition_rows(designed),
         "slow_files": sorted((one for one in page.files if one.speed < 1.0), key=_speed),
         "full_files": [one for one in page.files if one.speed == 1.0],
         "assumed": designed.limits.assumed,
@@ -135,15 +136,6 @@ def joint_figures(page: MotionPage) -> list[tuple[str, str]]:
         ]
         found.append((joint, data_uri(motion_figure(joint, motion.time, panels, leads))))
     return found
-
-
-def lead_times(designed: DesignedMotion) -> list[tuple[float, float]]:
-    """(begin, end) in s of what leads into and out of the motion that was optimised."""
-    run = designed.trajectory
-    if not isinstance(run, SequenceTrajectory):
-        return []
-    spans = zip(run.parts, run.begins[:-1].tolist(), run.begins[1:].tolist(), strict=True)
-    return [(begin, end) for part, begin, end in spans if part is not designed.core]
 
 
 def clearance_words(designed: DesignedMotion) -> str:
@@ -213,24 +205,6 @@ def determined_table(page: MotionPage) -> tuple[list[str], list[tuple[str, list[
     return symbols, [
         (label, [cells.get(symbol) for symbol in symbols]) for label, cells in rows.items()
     ]
-
-
-def setting_rows(designed: DesignedMotion) -> list[tuple[str, str]]:
-    """The settings of the design, and what it took, as pairs for a table."""
-    rows = [
-        (name.removesuffix("_s").removesuffix("_hz").replace("_", " "), _setting(name, value))
-        for name, value in asdict(designed.settings).items()
-    ]
-    rows.append(("time taken", f"{designed.seconds:.3g} s, {designed.evaluations} evaluations"))
-    return rows
-
-
-def _setting(name: str, value: Any) -> str:
-    if value is None:
-        return "default"
-    shown = f"{value:g}" if isinstance(value, float) else str(value)
-    unit = " s" if name.endswith("_s") else " Hz" if name.endswith("_hz") else ""
-    return shown + unit
 
 
 def _parameter_row(one: PredictedParameter) -> dict[str, Any]:

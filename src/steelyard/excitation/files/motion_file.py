@@ -98,6 +98,7 @@ def motion_document(designed: DesignedMotion, robot: Robot) -> dict[str, Any]:
         "measures": [asdict(measure) for measure in designed.measures],
         "predicted": predicted_data(designed.predicted),
         "settings": asdict(designed.settings),
+        "conditions": designed.conditions.to_dict(),
         "seconds": designed.seconds,
         "evaluations": designed.evaluations,
         "findings": [asdict(finding) for finding in designed.findings],
