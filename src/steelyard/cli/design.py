@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
             output.document({"like": motion_tables.score_document(score)})
             return 0
         designed = designed_motion(arguments, known, settings, surroundings, shown)
-        shown.step("writing files")
+        shown.step("proving what a controller makes of the points, and drawing the page")
         files = motion_files(
             known.model,
             designed,
@@ -198,11 +198,11 @@ def designed_motion(
 
     def tell(now: Any) -> None:
         shown.step(
-            f"designing: round {now.round}, {settings.criterion} {now.value:.4g} after "
-            f"{now.seconds:.0f} s of {settings.budget_s:g} s"
+            f"searching: round {now.round}, {settings.criterion} {now.value:.4g} after "
+            f"{now.seconds:.0f} s; search and proofs have {settings.budget_s:g} s"
         )
 
-    shown.step("designing")
+    shown.step(f"searching; search and proofs have {settings.budget_s:g} s")
     designed = design_motion(
         known.model,
         limits,

@@ -36,7 +36,9 @@ def add_motion_arguments(parser: argparse.ArgumentParser, *, budget: str) -> Non
     search = parser.add_argument_group("the search")
     add = search.add_argument
     add("--budget", default=budget, metavar="TIME",
-        help=f"time for the search, such as 30s or 2min (default: {budget})")  # fmt: skip
+        help="time for search and proofs, such as 30s or 2min; the proofs' share is measured, at "
+        "least half is searched, and writing files comes after it "
+        f"(default: {budget})")  # fmt: skip
     add("--rounds", type=int, metavar="N",
         help="end the search after so many rounds, if its time has not ended before: the result "
         "then does not depend on the machine's speed")  # fmt: skip

@@ -27,6 +27,7 @@ from steelyard.excitation.polynomial_designs import (
 from steelyard.excitation.predicted import predicted_precision
 from steelyard.excitation.proven_core import DesignedCore
 from steelyard.excitation.search.search import Progress
+from steelyard.excitation.search_time import search_seconds
 from steelyard.excitation.torque_noise import TorqueNoise, assumed_noise
 from steelyard.findings import Finding
 from steelyard.model.energy import refuse_floating_base
@@ -87,6 +88,9 @@ def design_motion(
         collision=collision,
         known=None if known is None else np.asarray(known, dtype=float),
     )
+    if settings.rounds is None:
+        timed = replace(settings, budget_s=search_seconds(task))
+        task = replace(task, settings=timed)
     found = DESIGNS[settings.basis](task, progress)
     factors = motion_factors(
         model, model_motion(model, found.core, rate_hz=settings.samples / found.core.duration_s)

@@ -28,8 +28,9 @@ class DesignSettings:
         "via", via points with trapezoidal acceleration; "postures", static postures.
     period_s : of the sum of sines, or duration of another motion. periods : how often it is run.
     harmonics : sines for each joint. criterion : by its name in the registry.
-    seed : of the random starts. budget_s : time (s) for the optimisation. rounds : of the search,
-        after which it ends if the time has not; None for as many as the time allows.
+    seed : of the random starts. budget_s : time (s) for search and proofs together: what proofs
+        take is measured, and the search has the rest, at least half. rounds : of the search, after
+        which it ends if the time has not; None for as many as the time allows.
     samples : per period, for the criterion. rate_hz : of the log, for the predicted precision, and
         of the points that are sent. threads : None for all that the machine offers.
     share : of every limit that the motion may use; ranges of positions shrink about their middle.
