@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard._files.access import refuse_overwriting
 from steelyard.cli.logs import add_column_arguments, columns_from
 from steelyard.cli.motion_options import (
     CollisionCheck,
@@ -22,7 +20,6 @@ from steelyard.cli.motion_options import (
 )
 from steelyard.cli.output import Output, Progress, progress
 from steelyard.cli.robot import add_robot_arguments, robot_from
-from steelyard.errors import ResultError, shown_path
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +31,7 @@ if TYPE_CHECKING:
     from steelyard.excitation.scored import ScoredMotion
     from steelyard.excitation.torque_noise import TorqueNoise
     from steelyard.findings import Finding
+    from steelyard.identification.motion_outputs import MotionFiles
     from steelyard.logs.log import Log
     from steelyard.model.model import Model
 
@@ -64,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.cli.limit_tables import show_kept
     from steelyard.cli.results import show_findings
     from steelyard.excitation.files.motion_file import motion_document
-    from steelyard.identification.motion_outputs import motion_files, write_motion
+    from steelyard.identification.motion_outputs import write_motion
 
     output = Output(arguments.json)
     settings = settings_from(arguments)
@@ -83,13 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
         designed = designed_motion(arguments, known, settings, surroundings, shown)
         shown.step("proving what a controller makes of the points, and drawing the page")
-        files = motion_files(
-            known.model,
-            designed,
-            theta=known.parameters,
-            reference=known.reference,
-            only=asked_files(arguments),
-        )
+        files = motion_files_of(arguments, known, designed)
         designed = files.designed
         written = {} if arguments.out is None else write_motion(files, arguments.out)
     motion_tables.show_design(output, known.model, designed)
@@ -275,17 +267,18 @@ def asked_files(arguments: argparse.Namespace) -> tuple[str, ...] | None:
 
 def check_out(arguments: argparse.Namespace) -> None:
     """Refuse a place that cannot be written, before any long computation; nothing is created."""
-    from steelyard.identification.motion_outputs import single_file
+    from steelyard.identification.motion_outputs import check_destination
 
     if arguments.out is None:
         return
-    path = Path(arguments.out)
     inputs = [arguments.robot, arguments.overlay, arguments.after, arguments.like, arguments.srdf]
-    refuse_overwriting([path], [name for name in inputs if name is not None], ResultError)
-    if single_file(path) is None and path.is_file():
-        raise ResultError(f"{shown_path(path)} is a file; give the name of a folder")
-    folder = path if path.is_dir() else path.parent
-    if single_file(path) is not None and not folder.is_dir():
-        raise ResultError(f"{shown_path(folder)}: there is no such folder; create it first")
-    if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
-        raise ResultError(f"{shown_path(folder)}: nothing can be written to this folder")
+    check_destination(arguments.out, [name for name in inputs if name is not None])
+
+
+def motion_files_of(
+    arguments: argparse.Namespace, known: Known, designed: DesignedMotion
+) -> MotionFiles:
+    """The files that -o asks for."""
+    from steelyard.identification.motion_outputs import motion_files
+
+    return motion_files(known.model, designed, only=asked_files(arguments))

@@ -118,6 +118,8 @@ def design_motion(
         settings=settings,
         seconds=found.seconds,
         evaluations=found.evaluations,
+        model=model,
+        theta=task.reference,
         findings=design_findings(task, found),
         conditions=design_conditions(task),
     )

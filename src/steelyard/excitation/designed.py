@@ -17,6 +17,7 @@ from steelyard.excitation.predicted import PredictedPrecision
 from steelyard.excitation.torque.torque_bounds import TorqueBounds
 from steelyard.excitation.trajectory import Trajectory
 from steelyard.findings import Finding
+from steelyard.model.model import Model
 
 Array = NDArray[np.float64]
 
@@ -42,7 +43,8 @@ class DesignedMotion:
     predicted : how well a log of it determines each base parameter.
     torque, clearance : bounds on torque and distances under the reference model; None where they
         were not asked for.
-    seconds, evaluations : that the optimisation took.
+    seconds, evaluations : that the optimisation took. model : that it was designed for. theta :
+        (n_columns,) reference parameters, with which torques were computed.
     """
 
     trajectory: Trajectory
@@ -60,6 +62,8 @@ class DesignedMotion:
     settings: DesignSettings
     seconds: float
     evaluations: int
+    model: Model
+    theta: Array
     findings: tuple[Finding, ...] = ()
     conditions: DesignConditions = field(default_factory=DesignConditions)
 
