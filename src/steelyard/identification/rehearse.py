@@ -20,8 +20,10 @@ from steelyard.estimators.prior_weight import GammaRule
 from steelyard.excitation.design_settings import DEFAULT_RATE_HZ
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.motions.fourier import multisine
+from steelyard.excitation.predicted import predicted_precision
 from steelyard.excitation.torque_noise import NOISE_SHARE, TorqueNoise, assumed_noise
 from steelyard.excitation.trajectory import Trajectory
+from steelyard.identification.base_recovery import BaseRecovery, base_recoveries
 from steelyard.identification.found import Identification
 from steelyard.identification.identify import identify
 from steelyard.identification.rehearsal_defaults import RESAMPLES, TOLERANCE
@@ -96,6 +98,8 @@ class Rehearsal:
     found : the identification from the simulated log. truth : theta (n_columns,) of the virtual
     robot. recoveries : every parameter of links and joints. coverage : of base parameters.
     needed : names of the parameters that were asked for; empty for none in particular.
+    base : every base parameter, predicted and identified. seed : of the virtual robot and its
+    noise. rate_hz : of the log.
     """
 
     found: Identification
@@ -105,6 +109,9 @@ class Rehearsal:
     noise: TorqueNoise
     needed: tuple[str, ...]
     tolerance: float
+    base: tuple[BaseRecovery, ...]
+    seed: int
+    rate_hz: float
 
     def __repr__(self) -> str:
         n_good = sum(one.close(self.tolerance) for one in self.recoveries)
@@ -148,6 +155,10 @@ class Rehearsal:
             "coverage": vars(self.coverage),
             "held_out": self.found.validation.overall.to_dict(),
             "noise": dict(zip(self.noise.joints, self.noise.rms.tolist(), strict=True)),
+            "noise_source": self.noise.source,
+            "seed": self.seed,
+            "rate_hz": self.rate_hz,
+            "base": [vars(one) for one in self.base],
             "parameters": [
                 {
                     **vars(one),
@@ -201,6 +212,7 @@ def rehearse(
     theta = parameter_array(model, theta)
     if held_out is None:
         held_out = multisine(model.robot, period_s=HELD_OUT_S / 2.0, seed=seed + 1)
+    predicted = predicted_precision(model, trajectory, noise, rate_hz=rate_hz, reference=theta)
     sensors = Sensors(
         torque_noise=dict(zip(noise.joints, noise.rms.tolist(), strict=True)),
         torque_noise_bandwidth_hz=noise.bandwidth_hz,
@@ -252,6 +264,9 @@ def rehearse(
         noise,
         named,
         tolerance,
+        base_recoveries(found, theta, predicted),
+        seed,
+        rate_hz,
     )
 
 
