@@ -18,6 +18,7 @@ from steelyard.cli.design import what_is_known
 from steelyard.cli.motion_options import budget_seconds, per_joint, pose_from, settings_from
 from steelyard.cli.parser import build_parser
 from steelyard.errors import SteelyardError
+from steelyard.estimators.result_file import write_result
 from steelyard.excitation.design import design_model
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.files.motion_file import read_motion, read_motion_schema
@@ -25,7 +26,9 @@ from steelyard.excitation.files.motion_points import csv_text, motion_points
 from steelyard.excitation.limits import motion_limits
 from steelyard.excitation.motions.fourier import multisine
 from steelyard.excitation.torque_noise import assumed_noise
+from steelyard.identification.identify import identify
 from steelyard.identification.motion_outputs import CSV, JSON, NPZ, PAGE, ROS_JSON, ROS_YAML
+from steelyard.identification.outputs import document_of
 from steelyard.identification.rehearse import rehearse
 from steelyard.logs.reading import read_log
 from steelyard.logs.writer_csv import write_csv
@@ -219,6 +222,42 @@ def test_a_score_says_which_limits_a_motion_keeps(designed, arm, tmp_path):
     code, _, err = run("design", arm, "--like", result)
     assert code == 2
     assert "is not a motion file" in err
+
+
+def test_after_a_result_each_parameter_has_a_sigma_before_and_after(arm, tmp_path):
+    """Before: what the result states, for what its data determine; after: never more."""
+    robot = Robot.from_urdf(arm)
+    found = identify(robot, [arm_log(robot, 1)], method="wls", threads=1)
+    write_result(tmp_path / "result.json", document_of(found))
+    code, out, err = run(
+        "design", arm, "--after", tmp_path / "result.json", "--json", *SMALL, "-o",
+        tmp_path / "motion.html",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    document = json.loads(out)
+    stated = {one.name: one for one in found.estimate.parameters(0.95)}
+    for one in document["predicted"]["parameters"]:
+        cluster = stated[one["name"]].sigma_cluster
+        sigma = stated[one["name"]].sigma if cluster is None else cluster
+        assert one["before"] == pytest.approx(sigma, rel=1e-5)
+        assert one["sigma"] < one["before"]
+    assert document["conditions"]["after"] == str(tmp_path / "result.json")
+    (note,) = [one for one in document["findings"] if one["code"] == "earlier-result"]
+    assert note["words"].endswith("by their covariance")
+    assert "σ before" in (tmp_path / "motion.html").read_text()
+    _, out, _ = run(
+        "design", arm, "--after", tmp_path / "result.json", "--like",
+        _short_plan(robot, tmp_path), "--torque-noise", "5",
+    )  # fmt: skip
+    assert "sigma before" in out
+    assert "sigma after" in out
+
+
+def _short_plan(robot: Robot, folder: Path) -> Path:
+    """A file of positions."""
+    plan = motion_points(multisine(robot, period_s=2.0, seed=4), robot, rate_hz=50.0)
+    (folder / "short.csv").write_text(csv_text(plan))
+    return folder / "short.csv"
 
 
 def test_one_file_is_written_by_its_ending_and_joints_stand_still(arm, designed, tmp_path):

@@ -155,7 +155,13 @@ def what_is_known(arguments: argparse.Namespace, existing: Log | MotionFile | No
         reference = "the earlier result" if theta is not None else reference
         words = (
             f"{earlier.n_known} of {len(information)} base parameters are known from "
-            f"{arguments.after}, by their variances; it states no correlations between them"
+            f"{arguments.after}, "
+            + (
+                "by their covariance"
+                if earlier.correlated
+                else "by their variances only: it is of an older version, which stated no "
+                "correlations; identify again for a better design"
+            )
         )
         findings.append(Finding("info", "earlier-result", words))
     else:

@@ -66,14 +66,24 @@ def show_precision(output: Output, predicted: PredictedPrecision, what: str) -> 
         key=lambda one: one.relative,
         reverse=True,
     )
+    after = predicted.before is not None
     if weak:
         output.table(
-            ("base parameter", "reference", "sigma", "unit", "± 95 %, relative", "determined"),
+            (
+                "base parameter",
+                "reference",
+                *(("sigma before",) if after else ()),
+                "sigma after" if after else "sigma",
+                "unit",
+                "± 95 %, relative",
+                "determined",
+            ),
             [
                 (
                     one.name,
                     significant(one.reference),
-                    significant(one.sigma, 2) if math.isfinite(one.sigma) else "infinite",
+                    *((_sigma(one.before),) if one.before is not None else ()),
+                    _sigma(one.sigma),
                     one.unit,
                     percent(one.relative) if math.isfinite(one.relative) else "open",
                     {"well": "well", "roughly": "roughly", "not": "no"}[one.verdict],
@@ -149,6 +159,10 @@ def score_document(score: ScoredMotion) -> dict[str, Any]:
         "predicted": predicted_data(score.predicted),
         "kept": None if score.kept is None else kept_document(score.kept),
     }
+
+
+def _sigma(value: float) -> str:
+    return significant(value, 2) if math.isfinite(value) else "infinite"
 
 
 def _share(value: float) -> str:

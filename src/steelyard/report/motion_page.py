@@ -72,6 +72,7 @@ def _context(page: MotionPage) -> dict[str, Any]:
         "designed": designed,
         "robot": robot,
         "n_base": predicted.base.rank,
+        "after_earlier": predicted.before is not None,
         "counts": predicted.counts,
         "figures": joint_figures(page),
         "limit_rows": limit_rows(page),
@@ -213,6 +214,9 @@ def _parameter_row(one: PredictedParameter) -> dict[str, Any]:
         "unit": one.unit,
         "reference": significant(one.reference),
         "sigma": significant(one.sigma, 2) if math.isfinite(one.sigma) else "∞",
+        "before": significant(one.before, 2)
+        if one.before is not None and math.isfinite(one.before)
+        else "∞",
         "relative": f"± {percent(one.relative)}" if math.isfinite(one.relative) else "open",
         "verdict": one.verdict,
         "strength": {"well": "well", "roughly": "roughly", "not": "barely"}[one.verdict],
