@@ -354,21 +354,33 @@ def _obstacle(text: str, number: int) -> Any:
     from steelyard.excitation.collision.collision import Obstacle
     from steelyard.robot.formats.urdf_shapes import Primitive
 
-    kind, _, rest = text.partition(":")
-    centre, _, size = rest.partition(":")
-    try:
-        place = [float(x) for x in centre.split(",")]
-        edges = [float(x) for x in size.split(",")]
-    except ValueError:
-        place, edges = [], []
-    needed = {"box": 3, "sphere": 1}.get(kind.strip())
-    good = needed is not None and len(place) == 3 and len(edges) == needed
-    if not good or not all(math.isfinite(x) for x in (*place, *edges)) or min(edges) <= 0.0:
-        raise SignalError(
-            f"--obstacle is {shown(text)}; it must be box:X,Y,Z:LX,LY,LZ or sphere:X,Y,Z:RADIUS, "
-            "in m, sizes positive"
+    parts = [part.strip() for part in text.split(":")]
+    kind = parts[0]
+    n_sizes = {"box": 3, "sphere": 1}.get(kind)
+
+    def refusal(what: str) -> SignalError:
+        return SignalError(
+            f"--obstacle is {shown(text)}; {what}; it must be box:X,Y,Z:LX,LY,LZ or "
+            "sphere:X,Y,Z:RADIUS, in m, such as box:0.5,0,0.2:0.3,0.3,0.4"
         )
+
+    if n_sizes is None:
+        raise refusal(f"there is no shape {shown(kind)}")
+    if len(parts) != 3:
+        raise refusal(f"it has {len(parts)} parts between colons in place of 3")
+    numbers = []
+    for what, part, needed in (("centre", parts[1], 3), ("size", parts[2], n_sizes)):
+        try:
+            values = [float(x) for x in part.split(",")]
+        except ValueError:
+            raise refusal(f"its {what} is {shown(part)}, not numbers with commas") from None
+        if len(values) != needed or not all(math.isfinite(x) for x in values):
+            raise refusal(f"its {what} is {shown(part)}; {needed} finite numbers are needed")
+        numbers.append(values)
+    place, edges = numbers
+    if min(edges) <= 0.0:
+        raise refusal(f"its size is {shown(parts[2])}; sizes must be positive")
     pose = np.eye(4)
     pose[:3, 3] = place
-    whole = np.array(edges) if kind.strip() == "box" else np.full(3, 2.0 * edges[0])
-    return Obstacle(f"obstacle {number}", Primitive(kind.strip(), whole, pose))  # type: ignore[arg-type]
+    whole = np.array(edges) if kind == "box" else np.full(3, 2.0 * edges[0])
+    return Obstacle(f"obstacle {number}", Primitive(kind, whole, pose))  # type: ignore[arg-type]

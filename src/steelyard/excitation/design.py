@@ -160,6 +160,22 @@ def design_findings(task: DesignTask, found: DesignedCore) -> tuple[Finding, ...
                 + ": full speed in half a second was assumed; give limits with --acceleration",
             )
         )
+    unlimited = [
+        joint.name
+        for joint, limit in zip(task.model.robot.free_joints, task.limits.torque, strict=True)
+        if joint.limits.effort == 0.0 and np.isinf(limit)
+    ]
+    if unlimited:
+        findings.append(
+            Finding(
+                "warning",
+                "torque-limit-of-zero",
+                "the robot file states a torque limit (effort) of 0 for "
+                + ", ".join(f"'{name}'" for name in unlimited)
+                + ": it is taken for one that nobody filled in, so that the torque is not "
+                "limited; give limits with --torque",
+            )
+        )
     if not found.whole:
         findings.append(
             Finding(

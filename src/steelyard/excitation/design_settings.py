@@ -14,6 +14,7 @@ Basis = Literal["fourier", "points", "via", "postures"]
 MOST_POINTS = 5_000_000
 BASES: tuple[Basis, ...] = get_args(Basis)
 
+LEAST_SHARE = 0.01
 DEFAULT_SHARE = 0.95
 """Share of every limit that a motion uses; a controller does not follow it exactly."""
 DEFAULT_RATE_HZ = 200.0
@@ -60,9 +61,10 @@ class DesignSettings:
                 f"there is no interpolation {shown(self.interpolation)}; there are "
                 f"{listed(INTERPOLATIONS)}"
             )
-        if not 0.0 < self.share <= 1.0:
+        if not LEAST_SHARE <= self.share <= 1.0:
             raise SignalError(
-                f"share of the limits is {self.share}; it must be above 0 and at most 1"
+                f"share of the limits is {self.share:g}; it must be from {LEAST_SHARE:g} to 1, "
+                "such as 0.95 (95 % of position range, speed, acceleration, jerk and torque)"
             )
         for name in ("period_s", "budget_s", "rate_hz"):
             value = getattr(self, name)
