@@ -1,7 +1,7 @@
 """Bodies of random shape on a force/torque sensor at the tool of the built-in arm.
 
-20 s of a random sum of sines at 500 Hz; encoders with noise, differentiated after a zero-phase
-low-pass filter; the wrench is used as recorded.
+20 s of a random sum of sines at 500 Hz; encoders with noise, filtered and differentiated as logs
+are by default; the wrench is used as recorded.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from functools import cache
 import numpy as np
 
 from steelyard.excitation.motions.fourier import multisine
+from steelyard.logs.log import Log
 from steelyard.model.model import Model
 from steelyard.payload.intervals import derived_values
 from steelyard.robot.inertia import from_com
 from steelyard.signals.frame_kinematics import frame_motion_from_joints
 from steelyard.signals.frame_motion import FrameMotion, Wrench
 from steelyard.signals.motion import Motion
+from steelyard.signals.prepared_frame import prepare_frame
+from steelyard.signals.processing import Processing
 from steelyard.simulation.builtin_arm import builtin_arm
 from steelyard.simulation.simulate import reference
 from steelyard.simulation.wrench_sensor import WrenchSensor, measure_wrench
@@ -26,14 +29,13 @@ FRAME = "tool"
 MASSES = (0.1, 0.5, 2.0, 5.0)
 FORCE_NOISE, TORQUE_NOISE = 0.2, 0.01
 ENCODER_NOISE = 1e-5
-CUTOFF_HZ = 15.0
-CUT_S = 0.1  # at both ends, where the filter has only one side
 
 
 @dataclass(frozen=True, eq=False)
 class SensorRun:
-    """One recording and the truth."""
+    """One recording, as a log and as prepared, and the truth."""
 
+    log: Log
     motion: FrameMotion
     wrench: Wrench
     phi: np.ndarray
@@ -103,19 +105,10 @@ def sensor_run(
     turn = np.radians(turn_degrees) * axis / np.linalg.norm(axis)
     sensor = WrenchSensor(FORCE_NOISE, TORQUE_NOISE, bias=bias, rotation=turn)
     wrench = measure_wrench(truth, phi, sensor, seed=int(rng.integers(2**31)))
-    keep = slice(round(CUT_S * rate_hz), -round(CUT_S * rate_hz))
     read = joints.q + ENCODER_NOISE * rng.normal(size=joints.q.shape)
-    motion = frame_motion_from_joints(robot, differentiated(joints.time, read, keep), FRAME)
-    used = Wrench(FRAME, wrench.force[keep], wrench.torque[keep])
-    return SensorRun(motion, used, phi, bias, turn)
-
-
-def differentiated(time: np.ndarray, q: np.ndarray, keep: slice) -> Motion:
-    """Positions through a Butterworth low-pass of order 4, zero phase, and central differences."""
-    from scipy.signal import butter, sosfiltfilt
-
-    period = time[1] - time[0]
-    q = sosfiltfilt(butter(4, CUTOFF_HZ, fs=1.0 / period, output="sos"), q, axis=0)
-    v = np.gradient(q, period, axis=0)
-    a = np.gradient(v, period, axis=0)
-    return Motion(time[keep], q[keep], v[keep], a[keep], "arm")
+    signals = {(name, "position"): read[:, k] for k, name in enumerate(robot.joint_names)}
+    frames = {(FRAME, "force"): wrench.force, (FRAME, "torque"): wrench.torque}
+    log = Log(joints.time, signals, "arm", frame_signals=frames)
+    prepared = prepare_frame(log, robot, FRAME, Processing(torque_filter="none"))
+    assert prepared.wrench is not None
+    return SensorRun(log, prepared.motion, prepared.wrench, phi, bias, turn)
