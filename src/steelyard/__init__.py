@@ -77,6 +77,8 @@ if TYPE_CHECKING:
     from steelyard.identification.outputs import document_of as document_of
     from steelyard.identification.outputs import report_of as report_of
     from steelyard.identification.outputs import write_outputs as write_outputs
+    from steelyard.identification.payload import weigh_payload_ft as weigh_payload_ft
+    from steelyard.identification.payload import weigh_payload_joints as weigh_payload_joints
     from steelyard.identification.rehearse import rehearse as rehearse
     from steelyard.knowledge.constraints import Constraints as Constraints
     from steelyard.knowledge.constraints import MassSum as MassSum
@@ -113,6 +115,8 @@ if TYPE_CHECKING:
     from steelyard.model.terms import coupled_terms as coupled_terms
     from steelyard.model.terms import default_terms as default_terms
     from steelyard.model.terms import joint_terms as joint_terms
+    from steelyard.payload.payload_estimate import PayloadEstimate as PayloadEstimate
+    from steelyard.payload.payload_estimate import PayloadValue as PayloadValue
     from steelyard.regression.compress import compress as compress
     from steelyard.regression.compress import compress_stream as compress_stream
     from steelyard.regression.extra_columns import ExtraColumns as ExtraColumns
@@ -183,6 +187,8 @@ _HOME = {
     "Obstacle": "excitation.collision.collision",
     "Overlay": "knowledge.overlay.overlay",
     "Payload": "knowledge.payload",
+    "PayloadEstimate": "payload.payload_estimate",
+    "PayloadValue": "payload.payload_estimate",
     "PolynomialTrajectory": "excitation.motions.polynomial",
     "Prepared": "signals.prepare",
     "Prior": "knowledge.prior",
@@ -272,6 +278,8 @@ _HOME = {
     "validate_logs": "validation.held_out",
     "validate_result": "validation.saved_results",
     "verify": "certificates.verify",
+    "weigh_payload_ft": "identification.payload",
+    "weigh_payload_joints": "identification.payload",
     "with_certificate": "identification.identify",
     "with_validation": "identification.identify",
     "wls": "estimators.least_squares",

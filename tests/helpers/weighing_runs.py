@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from sensor_runs import random_shape
 
 from steelyard.excitation.motions.fourier import multisine
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
 from steelyard.payload.intervals import derived_values
-from steelyard.robot.inertia import from_com, transform
+from steelyard.robot.inertia import transform
 from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
 from steelyard.simulation.builtin_arm import builtin_arm, builtin_truth
@@ -20,15 +21,6 @@ from steelyard.simulation.simulate import Controller, Sensors, simulate
 
 PROCESSING = Processing(torque_filter="none")
 LINK = "tool"
-
-
-def random_shape(rng: np.random.Generator, mass: float) -> np.ndarray:
-    """phi (10,) of a turned cuboid of this mass (kg), its centre some centimetres off the link."""
-    half = rng.uniform(0.02, 0.06, size=3) * (mass / 1.0) ** (1 / 3)
-    Q, _ = np.linalg.qr(rng.normal(size=(3, 3)))
-    sigma = (Q * (mass * half**2 / 3.0)) @ Q.T
-    com = rng.uniform([-0.05, -0.05, 0.02], [0.05, 0.05, 0.10])
-    return from_com(mass, com, np.trace(sigma) * np.eye(3) - sigma)
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,17 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from steelyard.errors import EstimationError, LogError, ResultError, WeighingError, listed, shown
+from steelyard.errors import (
+    EstimationError,
+    LogError,
+    ResultError,
+    RobotError,
+    WeighingError,
+    listed,
+    shown,
+)
 from steelyard.estimators.result_file import Result, read_result
 from steelyard.findings import Finding
 from steelyard.identification._arguments import (
@@ -26,7 +34,7 @@ from steelyard.identification.found import Identification
 from steelyard.identification.runs import compress_run
 from steelyard.knowledge.overlay.model import model_with_terms, refuse_contradictions
 from steelyard.knowledge.overlay.overlay import Overlay
-from steelyard.logs.any_log import LogsLike, check_logs
+from steelyard.logs.any_log import LogLike, LogsLike, as_log, check_logs
 from steelyard.logs.several import refuse_duplicates, with_unique_names
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
@@ -40,11 +48,18 @@ from steelyard.payload.joint_columns import (
 )
 from steelyard.payload.joint_fit import KnownArm
 from steelyard.payload.on_joints import FRICTION_CHANGES, FrictionChange, weigh_on_joints
+from steelyard.payload.on_sensor import weigh_on_sensor
 from steelyard.payload.payload_estimate import PayloadEstimate, PayloadRun, PayloadSolver
 from steelyard.regression.regression import Regression
 from steelyard.robot.file_changes import change_findings
+from steelyard.signals.frame_from_twist import TwistAxes
+from steelyard.signals.frame_motion import FrameMotion, Wrench
+from steelyard.signals.join_logs import Interpolation, join_logs
+from steelyard.signals.orientation import QuaternionOrder
 from steelyard.signals.prepare import Prepared, prepare
+from steelyard.signals.prepared_frame import SourceKind, prepare_frame
 from steelyard.signals.processing import Processing
+from steelyard.signals.wrench import Axes, Sign
 
 Array = NDArray[np.float64]
 ArmLike = Result | Identification | str | os.PathLike[str]
@@ -152,6 +167,100 @@ def weigh_payload_joints(
         level=level,
         findings=tuple(work.findings),
     )
+
+
+def weigh_payload_ft(
+    robot: RobotLike | None,
+    logs: LogsLike,
+    frame: str,
+    *,
+    source: SourceKind | None = None,
+    poses: LogLike | None = None,
+    axes: Axes = "sensor",
+    sign: Sign = "on-body",
+    quaternion: QuaternionOrder | None = None,
+    twist_axes: TwistAxes = "frame",
+    columns: str | None = None,
+    wrench_columns: str | None = None,
+    mounting: ArrayLike | None = None,
+    gravity: ArrayLike | None = None,
+    at_rest: bool = False,
+    interpolation: Interpolation = "linear",
+    overlay: Overlay | None = None,
+    lock: Mapping[str, float] | Literal["unrecorded"] | None = None,
+    keep_angles: bool = False,
+    processing: Processing | None = None,
+    bias: bool = True,
+    rotation: bool = False,
+    static: bool | None = None,
+    solver: PayloadSolver = "sdp",
+    level: float = 0.95,
+) -> PayloadEstimate:
+    """The payload that a force/torque sensor carries, from logs of its wrench and its motion.
+
+    robot : whose link ``frame`` is; None where the logs have the motion of the frame themselves.
+    frame : of the sensor, in whose axes the payload is expressed.
+    source : what the motion is made of: "joints" (by default with a robot), or "pose" (by default
+        without), "twist" or "imu" of the frame.
+    poses : another log with the motion, where ``logs`` have the wrench only; joined by time, see
+        :func:`steelyard.signals.join_logs.join_logs`, with this ``interpolation``.
+    axes, sign : of the recorded wrench: in the axes of the "sensor" or the "base"; "on-body", or
+        exerted "by-body".
+    quaternion : order of recorded quaternions, "x-first" or "w-first"; x first if not given.
+    twist_axes, columns, wrench_columns, mounting, gravity, at_rest : see
+        :func:`steelyard.signals.prepared_frame.prepare_frame`.
+    overlay, lock, keep_angles : as for :func:`steelyard.identify`; only with a robot.
+    bias, rotation, static, solver, level : see
+        :func:`steelyard.payload.on_sensor.weigh_on_sensor`.
+    """
+    check_level(level)
+    check_logs(logs)
+    used = None
+    if robot is not None:
+        used, logs = robot_as_used(as_robot(robot), logs, overlay, lock, keep_angles)
+    elif overlay is not None or lock:
+        raise RobotError("an overlay or joints to lock are given, but no robot")
+    order: QuaternionOrder = quaternion or "x-first"
+    kind: SourceKind = source or ("pose" if used is None or poses is not None else "joints")
+    table = None if poses is None else as_log(poses)
+    recordings: list[tuple[FrameMotion, Wrench]] = []
+    findings: list[Finding] = [] if used is None else [*change_findings(used)]
+    cutoffs: dict[str, float | None] = {}
+    seen: dict[str, str] = {}
+    for log in with_unique_names(logs):
+        refuse_duplicates(log, seen)
+        if table is not None:
+            joined = join_logs(table, log, quaternion_order=order, interpolation=interpolation)
+            log = joined.log
+            findings.extend(joined.findings)
+        prepared = prepare_frame(
+            log,
+            used,
+            frame,
+            processing,
+            source=kind,
+            columns=columns,
+            mounting=mounting,
+            gravity=gravity,
+            twist_axes=twist_axes,
+            quaternion_order="x-first" if table is not None else order,
+            at_rest=at_rest,
+            wrench_columns=wrench_columns,
+            wrench_axes=axes,
+            wrench_sign=sign,
+        )
+        assert prepared.wrench is not None
+        recordings.append((prepared.motion, prepared.wrench))
+        cutoffs[prepared.motion.run] = prepared.record.cutoff_hz
+        findings.extend(prepared.findings)
+        del log
+    if not recordings:
+        raise LogError("there is no log to weigh the payload from; give at least one")
+    found = weigh_on_sensor(
+        recordings, solver=solver, bias=bias, rotation=rotation, level=level, static=static
+    )
+    runs = tuple(replace(run, cutoff_hz=cutoffs.get(run.name)) for run in found.runs)
+    return replace(found, runs=runs, findings=(*findings, *found.findings))
 
 
 @dataclass(frozen=True, eq=False)
