@@ -71,6 +71,21 @@ def without_inertia(estimate: PayloadEstimate) -> PayloadEstimate:
     return replace(estimate, values=tuple(map(opened, estimate.values)), static=True)
 
 
+def opened(estimate: PayloadEstimate, *names: str) -> PayloadEstimate:
+    """The same payload with these values not determined."""
+
+    def changed(value: PayloadValue) -> PayloadValue:
+        if value.name not in names:
+            return value
+        return replace(value, sigma=None, lower=None, upper=None, kind="not determined")
+
+    return replace(
+        estimate,
+        values=tuple(map(changed, estimate.values)),
+        others=tuple(map(changed, estimate.others)),
+    )
+
+
 def _sure(name: str, unit: str, value: float) -> PayloadValue:
     sigma = 0.01 * abs(value) + 1e-4
     return PayloadValue(

@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from page_tags import parsed
-from weighed_payload import weighed, without_inertia
+from weighed_payload import opened, weighed, without_inertia
 
 from steelyard.export.payload_texts import payload_mjcf, payload_urdf
-from steelyard.payload.payload_estimate import PayloadEstimate, PayloadValue
+from steelyard.payload.payload_estimate import PayloadValue
 from steelyard.report import payload_page
 from steelyard.report._payload_figures import (
     VIEWS,
@@ -27,21 +27,6 @@ from steelyard.report.payload_notes import KIND_SIGNS, payload_notes
 from steelyard.report.payload_page import channel_rows, render_payload_page, value_row
 from steelyard.robot.inertia import from_com
 from steelyard.robot.principal_body import equivalent_box, point_masses, principal_body
-
-
-def opened(estimate: PayloadEstimate, *names: str) -> PayloadEstimate:
-    """The same payload with these values not determined."""
-
-    def changed(value: PayloadValue) -> PayloadValue:
-        if value.name not in names:
-            return value
-        return replace(value, sigma=None, lower=None, upper=None, kind="not determined")
-
-    return replace(
-        estimate,
-        values=tuple(map(changed, estimate.values)),
-        others=tuple(map(changed, estimate.others)),
-    )
 
 
 @pytest.fixture
