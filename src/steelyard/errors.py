@@ -46,6 +46,17 @@ class EstimationError(SteelyardError):
     """An estimate cannot be computed from the given data and options."""
 
 
+class WeighingError(EstimationError):
+    """A payload cannot be weighed from these recordings.
+
+    code : short and stable, for programs, as that of a finding.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
 class PriorError(SteelyardError):
     """The prior parameters are not physical, or not complete."""
 

@@ -11,6 +11,8 @@ and intervals use t with G - 1 degrees of freedom.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,10 +36,30 @@ def cluster_spread(
     n_blocks = len(regression.keys)
     if n_blocks < MIN_BLOCKS:
         return None, f"{n_blocks} time blocks are fewer than {MIN_BLOCKS}; record for longer"
+    blocks = (regression.block_rows(block, weights) for block in range(n_blocks))
+    covariance, failed = left_out_covariance(blocks, beta, inverse)
+    if failed is not None:
+        run, number = regression.keys[failed]
+        return None, (
+            f"without the time block from {number * regression.block_s:g} s of run '{run}' some "
+            "parameters cannot be estimated; repeat the motion or record for longer"
+        )
+    return covariance, ""
+
+
+def left_out_covariance(
+    blocks: Iterable[Array], beta: Array, inverse: Array
+) -> tuple[Array | None, int | None]:
+    """CR3 covariance (n, n), or None and the number of the block without which some parameters
+    cannot be estimated.
+
+    blocks : rows (k, n + 1) of [W tau] of each block. beta : (n,) least squares of all.
+    """
     rank = inverse.shape[1]
     total = np.zeros((rank, rank))
-    for block, (run, number) in enumerate(regression.keys):
-        rows = regression.block_rows(block, weights)
+    n_blocks = 0
+    for number, rows in enumerate(blocks):
+        n_blocks += 1
         W = rows[:, :-1] @ inverse
         score = W.T @ (rows[:, -1] - rows[:, :-1] @ beta)
         without = np.eye(rank) - W.T @ W
@@ -46,15 +68,10 @@ def cluster_spread(
         except np.linalg.LinAlgError:
             L = np.zeros((rank, rank))
         if rank and np.diag(L).min() < 1e-5:
-            start = number * regression.block_s
-            return None, (
-                f"without the time block from {start:g} s of run '{run}' some parameters "
-                "cannot be estimated; repeat the motion or record for longer"
-            )
+            return None, number
         step = np.linalg.solve(without, score)
         total += np.outer(step, step)
-    covariance = (n_blocks - 1) / n_blocks * (inverse @ total @ inverse.T)
-    return covariance, ""
+    return (n_blocks - 1) / n_blocks * (inverse @ total @ inverse.T), None
 
 
 def overconfidence(classical: Spread, cluster: Spread) -> tuple[Finding, ...]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from steelyard.errors import LogError, shown
 from steelyard.logs.columns import LogColumn
 from steelyard.logs.description import Key, LogDescription
+from steelyard.logs.frame_columns import FRAME_QUANTITIES, frame_column_name
 
 Array = NDArray[np.float64]
 
@@ -30,20 +31,23 @@ def assemble(
     signals: dict[Key, Array] = {}
     units: dict[Key, str] = {}
     columns: dict[Key, str] = {}
+    components: dict[tuple[str, str, str], tuple[str, Array]] = {}
     for title, column, values in found:
         if column.quantity == "seconds":
             with np.errstate(invalid="ignore"):  # infinite stamps are refused below
                 values = values - values[:1]
         scaled = values if column.factor == 1.0 else values * column.factor
-        if not column.joint:
+        if column.is_time:
             times[column.quantity] = scaled
             continue
         key = (column.joint, column.quantity)
-        if key in signals:
-            raise LogError(
-                f"{where}: {shown(columns[key])} and {shown(title)} both give the "
-                f"{column.quantity} of {shown(column.joint)}"
-            )
+        component = (column.frame, column.quantity, column.axis)
+        if key in signals or component in components:
+            other = columns[key] if column.joint else components[component][0]
+            raise LogError(f"{where}: {shown(other)} and {shown(title)} both give {column.words}")
+        if column.axis:
+            components[component] = (title, scaled)
+            continue
         signals[key], columns[key] = scaled, title
         if column.unit:
             units[key] = column.unit
@@ -51,4 +55,32 @@ def assemble(
     if len({len(part) for part in parts}) > 1:
         raise LogError(f"{where}: seconds and nanoseconds have different numbers of samples")
     time = np.sum(parts, axis=0) if len(parts) > 1 else parts[0]
-    return LogDescription(time, signals, name, source, units, ignored, columns)
+    frame_signals, incomplete = _vectors(components, where)
+    return LogDescription(
+        time, signals, name, source, units, (*ignored, *incomplete), columns, frame_signals
+    )
+
+
+def _vectors(
+    components: dict[tuple[str, str, str], tuple[str, Array]], where: str
+) -> tuple[dict[Key, Array], list[str]]:
+    """Quantities of frames whose axes are all there, and the columns of those that lack one."""
+    vectors: dict[Key, Array] = {}
+    incomplete: list[str] = []
+    for frame, quantity in dict.fromkeys((frame, quantity) for frame, quantity, _ in components):
+        found = {
+            axis: components[frame, quantity, axis]
+            for axis in FRAME_QUANTITIES[quantity]
+            if (frame, quantity, axis) in components
+        }
+        if len(found) < len(FRAME_QUANTITIES[quantity]):
+            incomplete += [title for title, _ in found.values()]
+            continue
+        lengths = {axis: len(values) for axis, (_, values) in found.items()}
+        if len(set(lengths.values())) > 1:
+            counts = ", ".join(
+                f"{frame_column_name(frame, quantity, axis)} {n}" for axis, n in lengths.items()
+            )
+            raise LogError(f"{where}: columns have different numbers of samples: {counts}")
+        vectors[frame, quantity] = np.column_stack([values for _, values in found.values()])
+    return vectors, incomplete

@@ -3,7 +3,8 @@
 A column is named ``<joint>.<quantity>[<unit>]``, for example ``elbow.position[deg]``. The
 joint name may contain dots: the last one separates the quantity. The unit may be left
 out, and is then the SI unit. The time column is named ``time[<unit>]``. Names of other programs,
-such as ``q1`` or ``/joint_states/elbow/position``, are in :mod:`steelyard.logs.foreign_names`.
+such as ``q1`` or ``/joint_states/elbow/position``, are in :mod:`steelyard.logs.foreign_names`;
+columns of frames, such as ``wrist.force_x``, in :mod:`steelyard.logs.frame_columns`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 from steelyard.errors import LogError, shown
 from steelyard.logs.foreign_names import foreign_signal
+from steelyard.logs.frame_columns import FRAME_UNITS, frame_signal, is_short
 
 QUANTITIES = ("position", "velocity", "acceleration", "torque", "current")
 
@@ -98,12 +100,37 @@ class LogColumn:
     ``joint`` is empty for time, and for the two columns of a stamp, whose quantities are
     ``seconds`` and ``nanoseconds``. ``unit`` is the SI unit (``rad``, ``m``,
     ``N*m``, ...), empty where the header states none.
+
+    A component of a frame's quantity has an ``axis``, such as ``x``, and ``joint`` is then empty;
+    ``frame`` may be empty, too, where the name does not tell it.
     """
 
     joint: str
     quantity: str
     factor: float
     unit: str
+    frame: str = ""
+    axis: str = ""
+
+    @property
+    def is_time(self) -> bool:
+        """Whether this is the time, or one of the two columns of a stamp."""
+        return not self.joint and not self.axis
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What no two columns of a log have in common."""
+        return self.joint, self.frame, self.quantity, self.axis
+
+    @property
+    def words(self) -> str:
+        """What the column gives, for messages."""
+        if self.is_time:
+            return "time"
+        if self.joint:
+            return f"the {self.quantity} of {shown(self.joint)}"
+        of_frame = f" of frame {shown(self.frame)}" if self.frame else ""
+        return f"{self.axis} of the {self.quantity.replace('_', ' ')}{of_frame}"
 
 
 def split_unit(name: str) -> tuple[str, str | None]:
@@ -122,13 +149,26 @@ def quantity_column(joint: str, quantity: str, unit: str | None, where: str) -> 
     """The column of a joint's quantity, its unit checked; ``where`` names it in errors."""
     if unit is None:
         return LogColumn(joint, quantity, 1.0, "")
-    known = UNITS[quantity]
+    factor, si = _checked_unit(UNITS[quantity], quantity, unit, where)
+    return LogColumn(joint, quantity, factor, si)
+
+
+def frame_column(frame: str, quantity: str, axis: str, unit: str | None, where: str) -> LogColumn:
+    """The column of a component of a frame's quantity, its unit checked."""
+    if unit is None:
+        return LogColumn("", quantity, 1.0, "", frame, axis)
+    factor, si = _checked_unit(FRAME_UNITS[quantity], quantity, unit, where)
+    return LogColumn("", quantity, factor, si, frame, axis)
+
+
+def _checked_unit(
+    known: dict[str, tuple[float, str]], quantity: str, unit: str, where: str
+) -> tuple[float, str]:
     if unit not in known:
         raise LogError(
             f"{where}: {shown(unit)} is not a unit of {quantity}; the units are {', '.join(known)}"
         )
-    factor, si = known[unit]
-    return LogColumn(joint, quantity, factor, si)
+    return known[unit]
 
 
 def time_column(unit: str | None, where: str) -> LogColumn:
@@ -155,7 +195,13 @@ def parse_column(name: str, where: str) -> LogColumn | None:
     if dot and joint.strip() and quantity is not None:
         return quantity_column(joint.strip(), quantity, unit, column)
     foreign = foreign_signal(bare, QUANTITY_OF)
-    return None if foreign is None else quantity_column(*foreign, unit, column)
+    if foreign is not None:
+        return quantity_column(*foreign, unit, column)
+    framed = frame_signal(bare)
+    # a short name with another unit is something else
+    if framed is None or (is_short(bare) and unit not in (None, *FRAME_UNITS[framed[1]])):
+        return None
+    return frame_column(*framed, unit, column)
 
 
 def parse_table(name: str) -> tuple[str, str | None] | None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Key = tuple[str, str]
-"""Joint and quantity."""
+"""Joint, or frame, and quantity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,3 +24,4 @@ class LogDescription:
     units: Mapping[Key, str] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
     columns: Mapping[Key, str] = field(default_factory=dict)
+    frame_signals: Mapping[Key, Array] = field(default_factory=dict)

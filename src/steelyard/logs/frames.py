@@ -157,7 +157,7 @@ def _values(source: _Source, column: LogColumn, where: str) -> tuple[str, LogCol
     array = _array(source.values, what)
     if array.ndim != 1:
         raise LogError(f"{what} has shape {array.shape}; one value per sample is needed")
-    kind, is_time = array.dtype.kind, not column.joint
+    kind, is_time = array.dtype.kind, column.is_time
     if kind in "Mm":
         if not is_time:
             raise LogError(f"{what} holds dates or durations, not numbers (dtype {array.dtype})")

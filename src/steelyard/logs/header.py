@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from steelyard.errors import LogError, did_you_mean, quoted_list, shown
-from steelyard.logs.columns import QUANTITIES, TIME_NAMES, LogColumn, parse_column
+from steelyard.logs._frame_context import with_context
+from steelyard.logs.columns import TIME_NAMES, LogColumn, parse_column
+from steelyard.logs.frame_columns import frame_column_name
 from steelyard.logs.likely_names import likely_quantity, map_option
 from steelyard.logs.renaming import NamedColumn, renamed
 
@@ -24,10 +26,10 @@ def parse_header(
     """
     named = renamed(names, columns, where)
     found = recognised(named, where, names)
-    if not any(column is not None and column.quantity in QUANTITIES for column in found):
+    if all(column is None or column.is_time for column in found):
         raise LogError(
-            f"{where}: no column is named like elbow.position[rad], elbow.torque[N*m] or q1; the "
-            f"columns are {quoted_list(names)}{_nearly_named(names)}"
+            f"{where}: no column is named like elbow.position[rad], elbow.torque[N*m], q1 or "
+            f"wrist.force_x[N]; the columns are {quoted_list(names)}{_nearly_named(names)}"
         )
     pairs = zip(names, found, strict=True)
     return found, tuple(name for name, column in pairs if column is None)
@@ -38,21 +40,22 @@ def recognised(named: Sequence[NamedColumn], where: str, names: Sequence[str]) -
 
     names : of all columns of the file, for messages.
     """
-    columns = [parse_column(one.meaning, where) for one in named]
+    meanings = [one.meaning for one in named]
+    columns = with_context([parse_column(name, where) for name in meanings], meanings, where)
     stated = {
-        (column.joint, column.quantity)
+        column.key
         for one, column in zip(named, columns, strict=True)
         if column is not None and one.stated
     }
     for index, (one, column) in enumerate(zip(named, columns, strict=True)):
-        if column is not None and not one.stated and (column.joint, column.quantity) in stated:
+        if column is not None and not one.stated and column.key in stated:
             columns[index] = None
     has_time = any(column is not None and column.quantity == "time" for column in columns)
-    stamps = {column.quantity for column in columns if column is not None and not column.joint}
+    stamps = {column.quantity for column in columns if column is not None and column.is_time}
     if has_time or not {"seconds", "nanoseconds"} <= stamps:
         columns = [None if _is_stamp(column) else column for column in columns]
     _refuse_repeats(named, columns, where)
-    if not any(column is not None and not column.joint for column in columns):
+    if not any(column is not None and column.is_time for column in columns):
         raise LogError(_no_time(names, where))
     return tuple(columns)
 
@@ -64,20 +67,21 @@ def _is_stamp(column: LogColumn | None) -> bool:
 def _refuse_repeats(
     named: Sequence[NamedColumn], columns: Sequence[LogColumn | None], where: str
 ) -> None:
-    seen: dict[tuple[str, str], str] = {}
+    seen: dict[tuple[str, ...], str] = {}
     for one, column in zip(named, columns, strict=True):
         if column is None:
             continue
-        key = (column.joint, column.quantity)
+        key = column.key
         if key in seen:
             signal = f"{column.joint}.{column.quantity}" if column.joint else "time"
-            what = f"the {column.quantity} of {shown(column.joint)}" if column.joint else "time"
+            if column.axis:
+                signal = frame_column_name(column.frame, column.quantity, column.axis)
             choice = f"choose one with {map_option(signal, seen[key])}"
             if seen[key] == one.source:
                 choice = "give them different names"
             raise LogError(
-                f"{where}: columns {shown(seen[key])} and {shown(one.source)} both give {what}; "
-                f"{choice}"
+                f"{where}: columns {shown(seen[key])} and {shown(one.source)} both give "
+                f"{column.words}; {choice}"
             )
         seen[key] = one.source
 

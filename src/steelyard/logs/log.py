@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard._files.frozen_mapping import frozen_mapping
 from steelyard.errors import LogError, described, listed, quoted_list, shown
-from steelyard.logs.columns import QUANTITIES
+from steelyard.logs.columns import QUANTITIES, split_unit
 from steelyard.logs.description import Key, LogDescription
+from steelyard.logs.frame_columns import FRAME_QUANTITIES, frame_column_name, frame_signal
 from steelyard.logs.frames import FrameLike, describe_frame
 
 Array = NDArray[np.float64]
@@ -32,6 +33,9 @@ class Log:
     ignored : columns of the file that are not in the schema.
     columns : (joint, quantity) -> name of the column in the file, where it is known.
     source : path of the file, or None.
+    frame_signals : (frame, quantity) -> (n_samples, n_axes) of frames, in SI units; the quantities
+        and the order of their axes are in ``FRAME_QUANTITIES``. The frame ``""`` is the one that
+        the columns do not name.
 
     A joint of which the file gives only a number is named ``#1``, ``#2``, ...
 
@@ -45,6 +49,7 @@ class Log:
     units: Mapping[Key, str] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
     columns: Mapping[Key, str] = field(default_factory=dict)
+    frame_signals: Mapping[Key, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         where = f"log '{self.name}'"
@@ -69,6 +74,11 @@ class Log:
         object.__setattr__(self, "units", frozen_mapping(self.units))
         object.__setattr__(self, "ignored", tuple(self.ignored))
         object.__setattr__(self, "columns", frozen_mapping(self.columns))
+        framed = {
+            key: _checked(key, values, len(time), where)
+            for key, values in self.frame_signals.items()
+        }
+        object.__setattr__(self, "frame_signals", frozen_mapping(framed))
 
     @staticmethod
     def from_description(content: LogDescription) -> Log:
@@ -122,7 +132,12 @@ class Log:
     def __repr__(self) -> str:
         count = f"{len(self)} samples in {self.duration_s:.6g} s"
         found = list(dict.fromkeys(quantity for _, quantity in self.signals))
-        return f"<Log '{self.name}': {count}; {', '.join(found)} of {listed(self.joints)}>"
+        parts = [f"{', '.join(found)} of {listed(self.joints)}"] if found or not self.frames else []
+        for frame in self.frames[:4]:
+            words = ", ".join(one.replace("_", " ") for one in self.frame_quantities(frame))
+            parts.append(f"{words} of {f'frame {frame}' if frame else 'a frame without a name'}")
+        parts += [f"{len(self.frames) - 4} more frames"] if len(self.frames) > 4 else []
+        return f"<Log '{self.name}': {count}; {'; '.join(parts)}>"
 
     def __len__(self) -> int:
         return len(self.time)
@@ -147,11 +162,60 @@ class Log:
         for (joint, quantity), values in sorted(self.signals.items(), key=lambda item: item[0]):
             digest.update(f"\0{joint}\0{quantity}\0".encode("utf-8", "surrogatepass"))
             digest.update(_bytes(values))
+        for (frame, quantity), values in sorted(self.frame_signals.items(), key=lambda one: one[0]):
+            digest.update(f"\0\0{frame}\0{quantity}\0".encode("utf-8", "surrogatepass"))
+            digest.update(_bytes(values))
         return digest.hexdigest()
 
     def quantities(self, joint: str) -> tuple[str, ...]:
         """The quantities that are recorded of this joint."""
         return tuple(quantity for name, quantity in self.signals if name == joint)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Names of the frames, in the order of their first column; "" for one without a name."""
+        return tuple(dict.fromkeys(frame for frame, _ in self.frame_signals))
+
+    def frame_quantities(self, frame: str) -> tuple[str, ...]:
+        """The quantities that are recorded of this frame."""
+        return tuple(quantity for name, quantity in self.frame_signals if name == frame)
+
+    def frame_signal(self, frame: str, quantity: str) -> Array:
+        """The samples (n_samples, n_axes) of one quantity of one frame, in SI units.
+
+        Columns without a frame's name stand for any frame that has none of its own.
+        """
+        for name in (frame, ""):
+            if (name, quantity) in self.frame_signals:
+                return self.frame_signals[name, quantity]
+        raise LogError(self.lacks_of_frame(frame, quantity))
+
+    def has_frame_signal(self, frame: str, quantity: str) -> bool:
+        """Whether :meth:`frame_signal` finds this quantity."""
+        return any((name, quantity) in self.frame_signals for name in (frame, ""))
+
+    def lacks_of_frame(self, frame: str, quantity: str) -> str:
+        """What to say where this quantity of a frame is not in the log."""
+        wanted = [frame_column_name(frame, quantity, one) for one in FRAME_QUANTITIES[quantity]]
+        words = f"log '{self.name}': no {quantity.replace('_', ' ')} of frame '{frame}'"
+        there = {}
+        for name in self.ignored[:1000]:
+            found = frame_signal(split_unit(name)[0])
+            if found is not None and found[:2] in ((frame, quantity), ("", quantity)):
+                there[found[2]] = name
+        if there:
+            gone = [one for one in FRAME_QUANTITIES[quantity] if one not in there]
+            return (
+                f"{words}: the log has {quoted_list(there.values())}, but no column has "
+                f"{', '.join(gone)}; name it, as with --map "
+                f"{frame_column_name(frame, quantity, gone[0] if gone else 'x')}=COLUMN"
+            )
+        has = [name or "(without a name)" for name, one in self.frame_signals if one == quantity]
+        others = f"; frames that have one: {listed(has)}" if has else ""
+        return (
+            f"{words}; columns named {listed(wanted)} are needed{others}; columns of another name "
+            f"can be given with --map {wanted[0]}=COLUMN"
+        )
 
     def signal(self, joint: str, quantity: str) -> Array:
         """The samples (n_samples,) of one quantity of one joint, in SI units."""
@@ -200,6 +264,23 @@ def _table(values: ArrayLike, n_joints: int, what: str) -> Array:
             f"joint{turned}"
         )
     return table
+
+
+def _checked(key: Key, values: object, n_samples: int, where: str) -> Array:
+    """The samples of a frame's quantity, read-only; refuses what does not fit."""
+    frame, quantity = key
+    what = f"{where}: {quantity} of frame {shown(frame)}"
+    if quantity not in FRAME_QUANTITIES:
+        raise LogError(f"{what} is not a quantity; the quantities are {listed(FRAME_QUANTITIES)}")
+    array = np.asarray(values)
+    needed = (n_samples, len(FRAME_QUANTITIES[quantity]))
+    if array.dtype.kind not in "fiub":
+        raise LogError(f"{what} is not numeric (dtype {array.dtype})")
+    if array.shape != needed:
+        raise LogError(f"{what} has shape {array.shape}; {needed} is needed")
+    array = np.ascontiguousarray(array, dtype=float).view()
+    array.setflags(write=False)
+    return array
 
 
 def _read_only(values: object, what: str) -> Array:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from steelyard.errors import LogError, described, did_you_mean, quoted_list, shown
 from steelyard.logs.columns import TIME_UNITS, UNITS, parse_column, parse_table, split_unit
+from steelyard.logs.frame_columns import FRAME_UNITS
 
 ColumnNames = Mapping[str, str] | Sequence[str]
 """Columns by signal, or the names of all columns of a file without a header line."""
@@ -123,11 +124,14 @@ def _with_unit(signal: str, source: str, where: str, tables: bool) -> str:
     if table is None and (parsed is None or parsed.quantity in ("seconds", "nanoseconds")):
         raise LogError(
             f"{where}: {shown(signal)} is not a signal, which column {shown(source)} could hold; "
-            "signals are named like elbow.position[deg], elbow.torque or time[ms]"
+            "signals are named like elbow.position[deg], elbow.torque, wrist.force_x "
+            "or time[ms]"
         )
     quantity = table[0] if table is not None else parsed.quantity if parsed is not None else ""
     stated, own = split_unit(signal)[1], split_unit(source)[1]
-    known: Mapping[str, object] = TIME_UNITS if quantity == "time" else UNITS[quantity]
+    known: Mapping[str, object] = TIME_UNITS if quantity == "time" else UNITS.get(quantity, {})
+    if parsed is not None and parsed.axis:
+        known = FRAME_UNITS[quantity]
     if own is None or own not in known:
         return signal
     if stated is None:

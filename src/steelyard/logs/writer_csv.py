@@ -14,6 +14,7 @@ import numpy as np
 
 from steelyard._files.access import whole_file
 from steelyard.errors import LogError
+from steelyard.logs.frame_columns import FRAME_QUANTITIES, FRAME_UNITS, frame_column_name
 from steelyard.logs.log import Log
 
 ROWS_AT_ONCE = 4096
@@ -33,6 +34,12 @@ def write_csv(log: Log, path: str | Path) -> None:
         unit = log.units.get((joint, quantity), "")
         names.append(f"{joint}.{quantity}" + (f"[{unit}]" if unit else ""))
     arrays = [log.time, *log.signals.values()]
+    for (frame, quantity), values in log.frame_signals.items():
+        unit = next(iter(FRAME_UNITS[quantity]))
+        bracket = "" if unit == "1" else f"[{unit}]"
+        axes = FRAME_QUANTITIES[quantity]
+        names += [f"{frame_column_name(frame, quantity, axis)}{bracket}" for axis in axes]
+        arrays += list(values.T)
     with _stream(path) as stream:
         header = io.StringIO()
         csv.writer(header, lineterminator="\n").writerow(names)

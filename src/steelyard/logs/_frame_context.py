@@ -1,0 +1,39 @@
+"""Short names that only the other columns of a table explain.
+
+``x``, ``y``, ``z`` beside an orientation are a position. ``tx``, ``ty``, ``tz`` are a torque beside
+a force, and a translation beside an orientation alone, as in the trajectory files of TUM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from steelyard.logs.columns import LogColumn, frame_column, split_unit
+from steelyard.logs.frame_columns import FRAME_UNITS, ORIENTATIONS
+
+AXES = ("x", "y", "z")
+TRANSLATIONS = ("tx", "ty", "tz")
+
+
+def with_context(
+    columns: Sequence[LogColumn | None], names: Sequence[str], where: str
+) -> list[LogColumn | None]:
+    """The columns, with those that the others explain."""
+    turned = {one.frame for one in columns if one is not None and one.quantity in ORIENTATIONS}
+    pushed = {one.frame for one in columns if one is not None and one.quantity == "force"}
+    if not turned:
+        return list(columns)
+    out = list(columns)
+    for index, (column, name) in enumerate(zip(columns, names, strict=True)):
+        bare, unit = split_unit(name)
+        prefix, _, last = bare.rpartition(".")
+        is_length = unit in FRAME_UNITS["position"] and last.lower() in AXES + TRANSLATIONS
+        plain = unit is None and last.lower() in AXES
+        if column is None and prefix in turned and (plain or is_length):
+            out[index] = frame_column(prefix, "position", last.lower()[-1], unit, where)
+        if column is None or column.unit or not column.axis:
+            continue
+        if last.lower() in TRANSLATIONS and column.frame in turned - pushed:
+            out[index] = replace(column, quantity="position")
+    return out

@@ -1,0 +1,225 @@
+"""Weigh a body on a force/torque sensor, from the motion of its frame and the wrench."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import EstimationError, WeighingError
+from steelyard.findings import Finding
+from steelyard.payload.intervals import INERTIA_COM_NAMES, values_with_intervals
+from steelyard.payload.orientations import check_orientations
+from steelyard.payload.payload_estimate import (
+    PayloadEstimate,
+    PayloadRun,
+    PayloadSolver,
+    PayloadValue,
+)
+from steelyard.payload.saturation import without_saturated
+from steelyard.payload.sensor_factors import SensorFactors, compress_wrench, usable_samples
+from steelyard.payload.sensor_fit import SensorFit, fit_on_sensor, rotation_vector
+from steelyard.payload.wrong_frame import check_frame
+from steelyard.robot.inertia import skew
+from steelyard.signals.frame_motion import FrameMotion, Wrench
+
+Array = NDArray[np.float64]
+Recording = tuple[FrameMotion, Wrench]
+
+BIAS_NAMES = ("bias_fx", "bias_fy", "bias_fz", "bias_tx", "bias_ty", "bias_tz")
+ROTATION_NAMES = ("rotation_x", "rotation_y", "rotation_z")
+
+
+def weigh_on_sensor(
+    recordings: Sequence[Recording],
+    *,
+    solver: PayloadSolver = "sdp",
+    bias: bool = True,
+    rotation: bool = False,
+    level: float = 0.95,
+    static: bool | None = None,
+) -> PayloadEstimate:
+    """The body that the sensor carries, with intervals.
+
+    recordings : motion of the sensor's frame and the wrench on the body, sample by sample.
+    bias : whether to estimate a constant bias of the sensor, common to all recordings.
+    rotation : whether to estimate how the sensor's axes are turned relative to the frame: the
+        rotation vector r, with R_frame_sensor = exp(r), of a small turn.
+    static : True to leave out the inertia, False to refuse data that do not determine it; None to
+        report it as not determined where the motion is too slow.
+    """
+    used, findings = without_saturated(checked(recordings))
+    refuse_empty(used)
+    orientations = check_orientations(used, bias=bias)
+    findings += orientations.findings
+    findings += check_frame(used, bias=bias, rotation=rotation)
+    factors = compress_wrench(used, bias=bias, rotation=rotation)
+    ignored = orientations.ignored
+    if static:
+        ignored = np.column_stack([ignored, np.eye(10)[:, 4:]])
+    fit = fit_on_sensor(factors, solver, ignored=ignored)
+    p = factors.n_nuisance
+    values = values_with_intervals(
+        fit.body,
+        fit.covariance[p:, p:],
+        fit.freedom,
+        level,
+        R=fit.R,
+        z=fit.z,
+        undetermined=fit.undetermined,
+        inflation=fit.inflation,
+    )
+    by_name = {value.name: value for value in values}
+    is_static = all(by_name[name].kind != "confidence" for name in INERTIA_COM_NAMES)
+    if is_static:
+        findings += (_no_inertia(used[0][0].frame, refuse=static is False),)
+    findings += fit_findings(fit)
+    return PayloadEstimate(
+        mode="ft",
+        frame=used[0][0].frame,
+        body=fit.body.body,
+        phi=fit.body.phi,
+        values=values,
+        others=sensor_values(factors, fit, level),
+        level=level,
+        interval_covariance="cluster" if fit.blocks_used else "classical",
+        solver=solver,
+        optimum_reached=fit.body.optimum_reached,
+        excess=fit.body.excess,
+        relative_error=fit.relative_error,
+        channels=(
+            ("force", float(fit.residual[0]), "N"),
+            ("torque", float(fit.residual[1]), "N m"),
+        ),
+        static=is_static,
+        runs=tuple(run_of(motion, wrench) for motion, wrench in used),
+        findings=findings,
+    )
+
+
+def checked(recordings: Sequence[Recording]) -> tuple[Recording, ...]:
+    """The recordings; refuses none, unequal lengths and different frames."""
+    used = tuple(recordings)
+    if not used:
+        raise EstimationError("there is no recording to weigh the payload from")
+    frames = {motion.frame for motion, _ in used} | {wrench.frame for _, wrench in used}
+    if len(frames) > 1:
+        raise EstimationError(
+            "motion and wrench must be of one frame, but there are "
+            + ", ".join(sorted(f"'{frame}'" for frame in frames))
+        )
+    for motion, wrench in used:
+        if len(motion) != len(wrench):
+            raise EstimationError(
+                f"run '{motion.run}' has {len(motion)} samples of motion and {len(wrench)} of the "
+                "wrench; put them on one time base"
+            )
+    return used
+
+
+def refuse_empty(recordings: Sequence[Recording]) -> None:
+    """Refuse a recording in which no sample can be used."""
+    for motion, wrench in recordings:
+        if len(usable_samples(motion, wrench)) == 0:
+            raise EstimationError(
+                f"run '{motion.run}' has no sample with motion, force and torque that can be used"
+            )
+
+
+def fit_findings(fit: SensorFit) -> tuple[Finding, ...]:
+    """What the fit itself has to say."""
+    found = []
+    if not fit.blocks_used:
+        found.append(
+            Finding(
+                "warning",
+                "no-cluster-covariance",
+                f"{fit.why_no_blocks}: the intervals assume independent residuals; record for "
+                "longer",
+            )
+        )
+    if fit.body.at_boundary:
+        found.append(
+            Finding(
+                "info",
+                "on-the-boundary",
+                "unconstrained least squares is not physical: the body is at the edge of the "
+                "physical set (flat, a rod or a point), and intervals of the values that this "
+                "moves are valid on one side at most; move faster to determine the inertia better",
+            )
+        )
+    if not fit.body.optimum_reached:
+        found.append(
+            Finding(
+                "warning",
+                "optimum-not-reached",
+                f"the sum of squares is {fit.body.excess:.2g} above the optimum (relative); use "
+                "the solver 'sdp'",
+            )
+        )
+    return tuple(found)
+
+
+def _no_inertia(frame: str, *, refuse: bool) -> Finding:
+    """That the motion is too slow for the inertia."""
+    words = (
+        f"the motion of frame '{frame}' is too slow to determine the payload's inertia: only mass "
+        "and centre of mass are estimated; turn it back and forth quickly about three axes"
+    )
+    if refuse:
+        raise WeighingError("static-motion", words)
+    return Finding("info", "static-motion", words)
+
+
+def run_of(motion: FrameMotion, wrench: Wrench) -> PayloadRun:
+    """What was used of a recording."""
+    span = float(motion.time[-1] - motion.time[0])
+    return PayloadRun(motion.run, len(usable_samples(motion, wrench)), span)
+
+
+def sensor_values(factors: SensorFactors, fit: SensorFit, level: float) -> tuple[PayloadValue, ...]:
+    """Bias in the sensor's axes and rotation of the sensor, with confidence limits."""
+    from scipy.stats import t
+
+    p, R = factors.n_nuisance, fit.R_frame_sensor
+    quantile = float(t.ppf(0.5 * (1.0 + level), fit.freedom))
+    covariance = fit.covariance[:p, :p]
+    T = np.eye(p)
+    names: list[str] = []
+    units: list[str] = []
+    values: list[float] = []
+    turn = slice(6 * factors.bias, p)
+    if factors.bias:
+        names += BIAS_NAMES
+        units += 3 * ["N"] + 3 * ["N m"]
+        values += fit.bias.tolist()
+        for g in (slice(0, 3), slice(3, 6)):
+            # b_sensor = Rᵀ b_frame, and R turns by exp(delta) R
+            T[g, g] = R.T
+            if factors.rotation:
+                T[g, turn] = R.T @ skew(R @ fit.bias[g])
+    if factors.rotation:
+        r = rotation_vector(R)
+        names += ROTATION_NAMES
+        units += 3 * ["rad"]
+        values += r.tolist()
+        T[turn, turn] = np.linalg.inv(_left_jacobian(r))
+    sigmas = np.sqrt(np.maximum(np.diag(T @ covariance @ T.T), 0.0))
+    return tuple(
+        PayloadValue(name, unit, x, s, x - quantile * s, x + quantile * s, "confidence")
+        for name, unit, x, s in zip(names, units, values, sigmas.tolist(), strict=True)
+    )
+
+
+def _left_jacobian(r: Array) -> Array:
+    """J (3, 3) with exp(r + dr) = exp(J dr) exp(r)."""
+    angle = float(np.linalg.norm(r))
+    S = skew(r)
+    if angle < 1e-6:
+        return np.asarray(np.eye(3) + 0.5 * S)
+    return np.asarray(
+        np.eye(3)
+        + (1.0 - np.cos(angle)) / angle**2 * S
+        + (angle - np.sin(angle)) / angle**3 * S @ S
+    )
