@@ -162,6 +162,19 @@ def test_open_and_huge_intervals_are_drawn():
     assert "z open" in com_label(drawn(phi, (0.0, 1.0), (0.0, 1.0), None))
 
 
+def test_a_box_of_which_nothing_is_known_is_not_drawn():
+    """Where every inertia fits, the picture shows the centre of mass only; the page says why."""
+    inertia = [value.name for value in weighed().values if value.name.endswith("_com")]
+    nothing = opened(weighed(), *inertia)
+    assert not payload_page.box_drawn(nothing)
+    assert payload_page.box_drawn(opened(weighed(), *inertia[1:]))
+    page = render_payload_page(nothing)
+    assert "No equivalent box is drawn" in page
+    body = replace(drawn(nothing.phi), box_drawn=False)
+    assert body.corners == pytest.approx(1000.0 * body.box.centre[None])
+    assert len(body_figure(body, VIEWS[0])) < len(body_figure(drawn(nothing.phi), VIEWS[0]))
+
+
 def test_a_payload_without_mass_has_a_page():
     """Nothing is drawn, and nothing fails."""
     page = render_payload_page(weighed(np.zeros(10)))

@@ -8,7 +8,7 @@ from steelyard.cli.output import Output
 from steelyard.cli.results import show_findings
 from steelyard.report.numbers import percent, significant
 from steelyard.report.payload_notes import KIND_WORDS, is_about_origin, payload_notes
-from steelyard.report.payload_page import value_row
+from steelyard.report.payload_page import box_known, value_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +27,8 @@ def show_payload(output: Output, estimate: PayloadEstimate) -> None:
     box = estimate.box
     size = " × ".join(significant(2000.0 * float(half), 3) for half in box.half_sizes)
     density = "" if box.density is None else f", {significant(box.density, 3)} kg/m³"
-    output.line(f"Equivalent box: {size} mm{density}.")
+    if box_known(estimate):
+        output.line(f"Equivalent box: {size} mm{density}.")
     residuals = ", ".join(f"{name} {significant(rms, 3)} {u}" for name, rms, u in estimate.channels)
     found = (
         "the optimum"

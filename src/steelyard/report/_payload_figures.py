@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -60,11 +59,22 @@ class DrawnBody:
 
     com_intervals : (lower, upper) in m of each coordinate; None where it is not determined.
     box_known : whether the data determine all of the inertia, and so the box.
+    box_drawn : False where they say nothing about it.
     """
 
     box: EquivalentBox
     com_intervals: tuple[tuple[float, float] | None, ...]
     box_known: bool
+    box_drawn: bool = True
+
+    @property
+    def corners(self) -> Array:
+        """Corners (8, 3) of the box, mm; the centre of mass alone where no box is drawn."""
+        if not self.box_drawn:
+            return 1000.0 * self.box.centre[None]
+        along = self.box.rotation * self.box.half_sizes
+        signs = np.array(list(product((-1, 1), repeat=3)))
+        return np.asarray(1000.0 * (self.box.centre + signs @ along.T))
 
 
 def body_figure(body: DrawnBody, view: View) -> str:
@@ -90,7 +100,7 @@ def extent(body: DrawnBody, view: View) -> tuple[float, float, float, float]:
     points = [np.array([x, y, 0.0]) for x in (low[0], high[0]) for y in (low[1], high[1])]
     points += [
         *((high + 0.5 * step) * np.eye(3)),
-        *(1000.0 * corner for corner in _corners(body.box)),
+        *body.corners,
     ]
     for k in range(3):
         along = 1000.0 * body.box.centre
@@ -112,7 +122,8 @@ def draw_body(axes: Any, body: DrawnBody, view: View) -> None:
     P = view.matrix
     _draw_floor(axes, P, low, high, step)
     _draw_axes(axes, P, high, step)
-    _draw_box(axes, P, body)
+    if body.box_drawn:
+        _draw_box(axes, P, body)
     _draw_com(axes, P, body, low, high)
 
 
@@ -121,8 +132,7 @@ def room(body: DrawnBody) -> tuple[float, Array, Array]:
 
     The corners are multiples of that distance, and hold the origin, the box and the intervals.
     """
-    points = [np.zeros(3), body.box.centre, *_corners(body.box)]
-    shown = 1000.0 * np.array(points)
+    shown = np.array([np.zeros(3), *body.corners])
     for k, ends in enumerate(body.com_intervals):
         if ends is not None:
             along = np.tile(1000.0 * body.box.centre, (2, 1))
@@ -205,7 +215,7 @@ def label_side(direction: Array) -> Array:
 
 def _draw_box(axes: Any, P: Array, body: DrawnBody) -> None:
     """Twelve edges; those behind the box are dotted."""
-    corners = 1000.0 * np.array(_corners(body.box))
+    corners = body.corners
     signs = np.array(list(product((-1, 1), repeat=3)))
     farthest = int(np.argmin(corners @ P[2]))
     color = BOX if body.box_known else OPEN_BOX
@@ -246,10 +256,3 @@ def _draw_com(axes: Any, P: Array, body: DrawnBody, low: Array, high: Array) -> 
 
 def _line(axes: Any, P: Array, points: Array, **style: Any) -> None:
     axes.plot(*(P[:2] @ points.T), **style)
-
-
-def _corners(box: EquivalentBox) -> Iterable[Array]:
-    return [
-        box.centre + box.rotation @ (np.array(signs) * box.half_sizes)
-        for signs in product((-1, 1), repeat=3)
-    ]

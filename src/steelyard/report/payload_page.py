@@ -25,6 +25,8 @@ SHOWN_UNITS = {"m": ("mm", 1000.0), "rad": ("°", 57.29577951308232)}
 """Units of lengths and angles for people, and the factor to them."""
 MODE_WORDS = {"ft": "on a force/torque sensor", "joints": "by the torques of the joints"}
 COM = ("cx", "cy", "cz")
+NOISE = 1e-15
+"""A value that is not determined is shown as 0 below this: rounding errors of a symmetric body."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ def _context(estimate: PayloadEstimate) -> dict[str, Any]:
         "com": [value_row(estimate.value(name)) for name in COM if _has(estimate, name)],
         "figures": figures(estimate),
         "box_known": box_known(estimate),
+        "box_drawn": box_drawn(estimate),
         "box_mm": [significant(2000.0 * float(half), 3) for half in box.half_sizes],
         "density": box.density,
         "moments": [significant(float(one), 4) for one in body.principal_moments],
@@ -82,7 +85,8 @@ def _context(estimate: PayloadEstimate) -> dict[str, Any]:
 def value_row(value: PayloadValue) -> ValueRow:
     """One value with its interval, in units that people read easily."""
     unit, factor = SHOWN_UNITS.get(value.unit, (value.unit, 1.0))
-    shown, interval = f"{factor * value.value:.4g}", "any value"
+    own = f"{factor * value.value:.4g}" if abs(value.value) > NOISE else "0"
+    shown, interval = own, "any value"
     if value.lower is not None and value.upper is not None:
         half = 0.5 * factor * (value.upper - value.lower)
         shown, low, high = (
@@ -91,7 +95,7 @@ def value_row(value: PayloadValue) -> ValueRow:
         interval = f"{low} to {high}"
         if value.kind == "feasible range":
             # the width of a range says nothing about the digits of one value in it
-            shown = f"{factor * value.value:.4g}"
+            shown = own
     return ValueRow(
         value.name,
         label_of(value.name),
@@ -119,6 +123,12 @@ def box_known(estimate: PayloadEstimate) -> bool:
     return not any(not is_about_origin(one.name) for one in open_values(estimate.values))
 
 
+def box_drawn(estimate: PayloadEstimate) -> bool:
+    """Whether the data say anything about the inertia, and so about the equivalent box."""
+    inertia = [value for value in estimate.values if value.name.endswith("_com")]
+    return any(value.kind != "not determined" for value in inertia)
+
+
 def figures(estimate: PayloadEstimate) -> list[tuple[str, str]]:
     """(what it shows, data URI) of the body from two sides; none for a body without mass."""
     if estimate.body.mass == 0.0:
@@ -127,6 +137,7 @@ def figures(estimate: PayloadEstimate) -> list[tuple[str, str]]:
         estimate.box,
         tuple(_ends(estimate.value(name)) if _has(estimate, name) else None for name in COM),
         box_known(estimate),
+        box_drawn(estimate),
     )
     return [(view.name, data_uri(body_figure(drawn, view))) for view in VIEWS]
 
