@@ -100,9 +100,13 @@ def test_joints_needs_to_know_the_arm(stand, capsys):
     )
     assert stand.asked["empty"] == ["b"]
     assert stand.asked["arm"] is None
+    assert stand.asked["terms"] is not None
+    assert stand.asked["processing"] is None
+    assert stand.asked["friction"] == "estimate"
     assert main(["payload", "joints", "r.urdf", "a.csv", "--arm", "result.json"]) == 0
     assert str(stand.asked["arm"]) == "result.json"
     assert stand.frame is None
+    assert stand.asked["terms"] is None
     capsys.readouterr()
     for words in ("", " --empty b.csv --arm result.json"):
         assert main(f"payload joints r.urdf a.csv{words}".split()) == 2

@@ -91,6 +91,9 @@ def _add_joints_arguments(parser: argparse.ArgumentParser) -> None:
     add("--frame", metavar="LINK",
         help="link that carries the payload, in whose axes it is stated (default: the last "
         "link)")  # fmt: skip
+    add("--friction", choices=("estimate", "none"), default="estimate",
+        help="whether to estimate how friction changes with the load, or to assume that it does "
+        "not (default: estimate)")  # fmt: skip
 
 
 def _add_shared_arguments(parser: argparse.ArgumentParser) -> None:
@@ -193,16 +196,20 @@ def _joints_task(arguments: argparse.Namespace) -> tuple[list[str], Weigh]:
 
         loaded = read_logs(arguments.loaded, shown, columns)
         robot, overlay, loaded = robot_for_logs(arguments, loaded)
+        by_logs = arguments.arm is None
         return weigh_payload_joints(
             robot,
             loaded,
-            empty=read_logs(arguments.empty, shown, columns) if arguments.empty else None,
-            arm=None if arguments.arm is None else result_path(arguments.arm),
+            empty=read_logs(arguments.empty, shown, columns) if by_logs else None,
+            arm=None if by_logs else result_path(arguments.arm),
             frame=arguments.frame,
-            terms=terms_to_identify(robot, overlay),
+            terms=terms_to_identify(robot, overlay) if by_logs else None,
+            keep_angles=True,  # turned already, unless they are to be kept
+            # a result has processing of its own, which holds unless another is asked for
+            processing=None if processing == Processing() else processing,
+            friction=arguments.friction,
             solver=arguments.solver,
             level=arguments.level,
-            processing=processing,
         )
 
     inputs = [arguments.robot, *arguments.loaded, *arguments.empty]
