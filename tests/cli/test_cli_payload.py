@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from types import ModuleType
 
 import jsonschema
@@ -152,6 +153,18 @@ def test_people_read_values_kinds_and_what_to_record(stand, capsys):
         assert words in printed
     assert "record a motion that turns the payload" in printed
     assert "this payload was not weighed" in printed
+
+
+def test_many_values_do_not_hide_the_body(stand, capsys):
+    """Friction changes of many joints are counted, not listed; the edge is a footnote."""
+    edge = tuple(replace(value, at_boundary=True) for value in weighed().values)
+    others = tuple(replace(weighed().others[0], name=f"change {k}") for k in range(20))
+    stand.estimate = replace(weighed(), values=edge, others=others)
+    assert main(["payload", "ft", "a.csv", "--sensor", "tool"]) == 0
+    printed = capsys.readouterr().out
+    assert "20 more values" in printed
+    assert "change 3" not in printed
+    assert "* the body is at the edge" in printed
 
 
 def test_an_open_mass_is_a_negative_answer(stand, capsys):

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from steelyard.payload.payload_estimate import PayloadEstimate, PayloadValue
 
+MOST_OTHERS = 9
+"""Bias and rotation of a sensor are shown; friction changes of all joints would hide the body."""
 COLUMNS = ("value", "estimate", "interval", "unit", "kind")
 
 
@@ -22,7 +24,14 @@ def show_payload(output: Output, estimate: PayloadEstimate) -> None:
     """Print the body, what was estimated with it, how well it fits, and what is left open."""
     body = [value for value in estimate.values if not is_about_origin(value.name)]
     show_values(output, f"Payload at {estimate.frame}, in its axes", body)
-    if estimate.others:
+    if any(value.at_boundary for value in body):
+        output.line("* the body is at the edge of what is physical in this value")
+    if len(estimate.others) > MOST_OTHERS:
+        output.line(
+            f"{len(estimate.others)} more values were estimated with it: --json, and the report of "
+            "-o, have them."
+        )
+    elif estimate.others:
         show_values(output, "Estimated with it", estimate.others)
     box = estimate.box
     size = " × ".join(significant(2000.0 * float(half), 3) for half in box.half_sizes)
@@ -59,7 +68,7 @@ def show_values(output: Output, title: str, values: Iterable[PayloadValue]) -> N
                 row.value,
                 row.interval,
                 row.unit,
-                row.kind + (", at the edge of what is physical" if row.at_boundary else ""),
+                row.kind + (" *" if row.at_boundary else ""),
             )
             for row in rows
         ],
