@@ -1,0 +1,233 @@
+"""Least squares on the manifold of physical bodies: every iterate is physical.
+
+    minimise |g - F theta|²    with every body theta_b = phi(m, c, Q, L), m >= 0, L >= 0
+
+(Traversaro et al. 2016, equation 24), for any number of bodies and further columns with lower
+bounds. Each iteration is a damped Newton step in the coordinates of
+`steelyard.robot.principal_body`, with the bounds as active set, and is taken only if it reduces
+the objective.
+
+The objective is convex in theta. A point with gradient G is optimal if every body's dual matrix Z,
+<Z, J(phi)> = G · phi, is positive semidefinite and <Z, J> = 0. The fit stops by these conditions,
+so it knows whether it reached the optimum of the semidefinite program (SDP). Where a point meets
+the first-order conditions in (m, c, Q, L) but Z has a negative eigenvalue (a massless body, for
+instance), a point mass is added along its eigenvector: J + t w wᵀ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.errors import EstimationError
+from steelyard.robot.inertia import from_pseudo_inertia, pseudo_inertia
+from steelyard.robot.principal_body import PrincipalBody, principal_body
+
+Array = NDArray[np.float64]
+Stopped = Literal["optimum", "iterations", "budget", "stalled"]
+GAP = 1e-9
+"""Relative gap to the optimum at which a fit stops."""
+ROUNDING_GAP = 1e-15
+"""Gap, as a share of |g|², that is rounding."""
+SHORTEST, LONGEST = 0.03, 3.0
+"""Limits (m) of the unit of length."""
+START_FLOOR = 1e-3
+"""Smallest eigenvalue of a start body's pseudo-inertia, as a share of its largest one."""
+
+
+@dataclass(frozen=True, eq=False)
+class ManifoldFit:
+    """Physical parameters, and how they were found.
+
+    theta : (n,) parameters. bodies : in the order of ``first_of_body``.
+    objective : |g - F theta|². objectives : of the start and of every iterate, never increasing.
+    converged : whether theta is the optimum, to an estimated relative gap of `GAP`. gap : by how
+        much the objective is estimated to be above its optimum. stopped : why it ended.
+    seconds : wall-clock time.
+    """
+
+    theta: Array
+    bodies: tuple[PrincipalBody, ...]
+    objective: float
+    objectives: tuple[float, ...]
+    iterations: int
+    converged: bool
+    stopped: Stopped
+    seconds: float
+    gap: float = float("nan")
+
+
+def fit_on_manifold(
+    F: ArrayLike,
+    g: ArrayLike,
+    first_of_body: Sequence[int],
+    *,
+    lower: ArrayLike | None = None,
+    start: ArrayLike | None = None,
+    max_iterations: int = 200,
+    budget_s: float | None = None,
+    on_iterate: Callable[[Array], None] | None = None,
+) -> ManifoldFit:
+    """Minimise |g - F theta|² over physical bodies.
+
+    F : (n_rows, n), g : (n_rows,). first_of_body : column of each body's first of ten parameters,
+        in the order of :data:`steelyard.robot.inertia.PARAMETERS`.
+    lower : (n,) lower bounds of the columns of no body, -inf for none; those of bodies are unused.
+    start : (n,) parameters to start from, bodies physical; by default the unconstrained fit,
+        with every body moved inside the physical set.
+    budget_s : wall-clock time (s) after which the current iterate is returned.
+    on_iterate : called with the parameters (n,) of the start and of every iterate.
+    """
+    from steelyard.estimators.manifold._steps import (
+        FIRST_DAMPING,
+        OPTIMUM,
+        PROGRESS,
+        improve,
+        squares,
+    )
+
+    begun = perf_counter()
+    matrix, values, first, bounds = _checked(F, g, first_of_body, lower)
+    n = matrix.shape[1]
+    total, constant = float(values @ values), 0.0
+    if len(values) > n + 1:
+        R = np.asarray(np.linalg.qr(np.column_stack([matrix, values]), mode="r"))
+        matrix, values = R[:n, :n], R[:n, n]
+        constant = float(R[n, n] ** 2)
+    scale = column_scale(matrix, values, first)
+    scaled_F, scaled_g = np.ascontiguousarray(matrix * scale), np.ascontiguousarray(values)
+    free = np.ones(n, dtype=bool)
+    for begin in first:
+        free[begin : begin + 10] = False
+    scaled_lower = np.where(free, bounds / scale, -np.inf)
+    if start is None:
+        guess = default_start(scaled_F, scaled_g, first, scaled_lower)
+    else:
+        guess = np.asarray(start, dtype=float) / scale
+        if guess.shape != (n,) or not np.isfinite(guess).all():
+            raise EstimationError(f"start needs one finite number for each of {n} columns")
+    bodies = [
+        principal_body(guess[begin : begin + 10], f"body {k + 1} of the start")
+        for k, begin in enumerate(first)
+    ]
+    mass = np.array([body.mass for body in bodies], dtype=float)
+    com = np.array([body.com for body in bodies], dtype=float).reshape(-1, 3)
+    Q = np.array([body.rotation for body in bodies], dtype=float).reshape(-1, 3, 3)
+    L = np.array([body.second_moments for body in bodies], dtype=float).reshape(-1, 3)
+    theta = np.maximum(guess, scaled_lower)
+    for body, begin in zip(bodies, first, strict=True):
+        theta[begin : begin + 10] = body.phi
+    residual = np.empty(len(scaled_g))
+    figures = np.array([0.0, FIRST_DAMPING, np.inf, GAP, ROUNDING_GAP * total + GAP * constant])
+    figures[0] = squares(scaled_F, scaled_g, theta, residual)
+    objectives = [float(figures[0]) + constant]
+    stopped: Stopped = "iterations"
+    iterations = 0
+    if on_iterate is not None:
+        on_iterate(theta * scale)
+    while True:
+        if budget_s is not None and perf_counter() - begun >= budget_s:
+            stopped = "budget"
+            break
+        if iterations >= max_iterations:
+            break
+        code = improve(
+            scaled_F, scaled_g, first, scaled_lower, free, mass, com, Q, L, theta, residual, figures
+        )
+        if code != PROGRESS:
+            stopped = "optimum" if code == OPTIMUM else "stalled"
+            break
+        iterations += 1
+        objectives.append(float(figures[0]) + constant)
+        if on_iterate is not None:
+            on_iterate(theta * scale)
+    out = theta * scale
+    found = tuple(
+        PrincipalBody(
+            float(mass[k] * scale[begin]),
+            com[k] * (scale[begin + 1] / scale[begin]),
+            Q[k].copy(),
+            L[k] * scale[begin + 4],
+        )
+        for k, begin in enumerate(first)
+    )
+    return ManifoldFit(
+        theta=out,
+        bodies=found,
+        objective=objectives[-1],
+        objectives=tuple(objectives),
+        iterations=iterations,
+        converged=stopped == "optimum",
+        stopped=stopped,
+        seconds=perf_counter() - begun,
+        gap=float(figures[2]),
+    )
+
+
+def column_scale(F: Array, g: Array, first: NDArray[np.int64]) -> Array:
+    """Units (n,) in which the parameters are near one.
+
+    A body's are m0, m0 l, m0 l² with a mass m0 and a length l that the sizes of its columns
+    suggest, so that a body in these units is a body again.
+    """
+    norms = np.linalg.norm(F, axis=0)
+    size = float(np.linalg.norm(g)) or 1.0
+    scale = np.where(norms > 0.0, size / np.where(norms > 0.0, norms, 1.0), 1.0)
+    for begin in first:
+        a = norms[begin]
+        b = float(np.sqrt(np.mean(norms[begin + 1 : begin + 4] ** 2)))
+        c = float(np.sqrt(np.mean(norms[begin + 4 : begin + 10] ** 2)))
+        length = SHORTEST
+        if a > 0.0 and b > 0.0:
+            length = a / b
+        elif b > 0.0 and c > 0.0:
+            length = b / c
+        length = min(max(length, SHORTEST), LONGEST)
+        contribution = max(a, b * length, c * length**2)
+        mass = size / contribution if contribution > 0.0 else 1.0
+        scale[begin] = mass
+        scale[begin + 1 : begin + 4] = mass * length
+        scale[begin + 4 : begin + 10] = mass * length**2
+    return scale
+
+
+def default_start(F: Array, g: Array, first: NDArray[np.int64], lower: Array) -> Array:
+    """The unconstrained fit (n,), bodies moved inside the physical set, bounds respected."""
+    free = np.asarray(np.linalg.lstsq(F, g, rcond=1e-10)[0])
+    theta = np.maximum(free, lower)
+    for begin in first:
+        values, vectors = np.linalg.eigh(pseudo_inertia(free[begin : begin + 10]))
+        floor = START_FLOOR * max(values[-1], 1e-3)
+        J = (vectors * np.maximum(values, floor)) @ vectors.T
+        if values[0] < 1e-12 * max(values[-1], 1e-3):
+            theta[begin : begin + 10] = from_pseudo_inertia(J)
+    return theta
+
+
+def _checked(
+    F: ArrayLike, g: ArrayLike, first_of_body: Sequence[int], lower: ArrayLike | None
+) -> tuple[Array, Array, NDArray[np.int64], Array]:
+    """The input as arrays, refused where shapes or numbers are wrong."""
+    matrix, values = np.asarray(F, dtype=float), np.asarray(g, dtype=float)
+    if matrix.ndim != 2 or values.shape != matrix.shape[:1]:
+        raise EstimationError(
+            f"F has shape {matrix.shape} and g {values.shape}; they must be (n_rows, n), (n_rows,)"
+        )
+    if not (np.isfinite(matrix).all() and np.isfinite(values).all()):
+        raise EstimationError("F or g has entries that are not finite")
+    n = matrix.shape[1]
+    first = np.asarray(sorted(first_of_body), dtype=np.int64)
+    order = np.asarray(first_of_body, dtype=np.int64)
+    if len(first) and (first[0] < 0 or first[-1] + 10 > n or np.any(np.diff(first) < 10)):
+        raise EstimationError(
+            f"bodies start at columns {order.tolist()} of {n}; each needs ten columns of its own"
+        )
+    bounds = np.full(n, -np.inf) if lower is None else np.asarray(lower, dtype=float)
+    if bounds.shape != (n,) or np.isnan(bounds).any() or np.any(bounds == np.inf):
+        raise EstimationError(f"lower needs one number for each of {n} columns, or -inf")
+    return matrix, values, order, bounds
