@@ -97,6 +97,19 @@ def test_a_fit_that_is_not_optimal_says_so(no_figures):
     assert ">physical, optimal<" not in page
 
 
+def test_a_flat_fit_is_not_called_a_measured_shape(no_figures):
+    """At the edge of what is physical the page says so, and that no solid is that dense."""
+    flat = weighed(from_com(1.2, [0.0, 0.0, 0.06], np.diag([0.004, 0.0025, 0.0015 + 1e-9])))
+    page = render_payload_page(flat)
+    assert "No solid is as dense" in page
+    assert "inertia determined" in page
+    edge = tuple(replace(value, at_boundary=True) for value in flat.values)
+    page = render_payload_page(replace(flat, values=edge))
+    assert "inertia at the edge" in page
+    assert "inertia determined" not in page
+    assert "No solid is as dense" not in render_payload_page(weighed())
+
+
 def test_values_are_shown_in_units_for_people():
     """Metres become mm and radians degrees; digits follow the interval, or the value's own."""
     com = PayloadValue("cx", "m", 0.0123456, 1e-4, 0.0121, 0.0125, "confidence")

@@ -25,6 +25,8 @@ SHOWN_UNITS = {"m": ("mm", 1000.0), "rad": ("°", 57.29577951308232)}
 """Units of lengths and angles for people, and the factor to them."""
 MODE_WORDS = {"ft": "on a force/torque sensor", "joints": "by the torques of the joints"}
 COM = ("cx", "cy", "cz")
+DENSEST = 22_600.0
+"""kg/m³, of osmium: an equivalent box of more is smaller than the body can be."""
 NOISE = 1e-15
 """A value that is not determined is shown as 0 below this: rounding errors of a symmetric body."""
 
@@ -67,6 +69,8 @@ def _context(estimate: PayloadEstimate) -> dict[str, Any]:
         "box_drawn": box_drawn(estimate),
         "box_mm": [significant(2000.0 * float(half), 3) for half in box.half_sizes],
         "density": box.density,
+        "too_dense": box.density is not None and box.density > DENSEST,
+        "at_edge": any(one.at_boundary for one in main if one.name.endswith("_com")),
         "moments": [significant(float(one), 4) for one in body.principal_moments],
         "tables": [
             ("The body", [value_row(value) for value in main]),
