@@ -88,7 +88,7 @@ def body_figure(body: DrawnBody, view: View) -> str:
         draw_body(axes, body, view)
         axes.set_xlim(left, right)
         axes.set_ylim(bottom, top)
-        axes.text(0.01, 0.99, com_label(body), transform=axes.transAxes, fontsize=8, va="top")
+        figure.text(0.01, 0.99, com_label(body), fontsize=8, va="top")
 
     left, right, bottom, top = extent(body, view)
     return svg_text(draw, WIDTH, HEIGHT)
