@@ -132,5 +132,7 @@ def random_case(number: int) -> Case:
         seed=number,
         budget_s=BUDGET_S,
         rounds=1,
+        rate_hz=1000.0,
+        share=1.0,
     )
     return Case(name, limits, settings, start, end, still)

@@ -57,7 +57,9 @@ def measure() -> dict[str, float | None]:
     model = Model(robot)
     truth = builtin_truth(model)
     limits = motion_limits(robot)
-    designed = design_motion(model, limits, DesignSettings(budget_s=60.0, rate_hz=RATE_HZ))
+    designed = design_motion(
+        model, limits, DesignSettings(budget_s=60.0, rate_hz=RATE_HZ, share=1.0)
+    )
     say(f"designed: {designed!r}")
     noise = designed.predicted.noise
     core = designed.core

@@ -172,7 +172,13 @@ def collision_margins(count: int) -> Iterator[float]:
                 package_folders=[package_folder(urdf)],
             )
             settings = DesignSettings(
-                period_s=10.0, harmonics=3, rounds=1, seed=number, budget_s=BUDGET_S
+                period_s=10.0,
+                harmonics=3,
+                rounds=1,
+                seed=number,
+                budget_s=BUDGET_S,
+                rate_hz=1000.0,
+                share=1.0,
             )
             motion = design_motion(model, stated_limits(name), settings, collision=collision)
         except SteelyardError as refusal:

@@ -13,7 +13,7 @@ from steelyard.excitation.design import design_motion
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.limits import MotionLimits, motion_limits
 
-SETTINGS = DesignSettings(rounds=1, budget_s=20.0, period_s=8.0, harmonics=3)
+SETTINGS = DesignSettings(rounds=1, budget_s=20.0, period_s=8.0, harmonics=3, share=1.0)
 UNSTATED_ROBOT = "double_pendulum_simple"
 """A file whose joints have no speed limit."""
 

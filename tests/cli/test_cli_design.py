@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+from inspect import signature
 from pathlib import Path
 
 import jsonschema
@@ -13,14 +14,26 @@ import pytest
 from small_arm import URDF, arm_log, write_arm
 
 from steelyard.cli import main
-from steelyard.cli.motion_options import budget_seconds, per_joint, pose_from
+from steelyard.cli.design import what_is_known
+from steelyard.cli.motion_options import budget_seconds, per_joint, pose_from, settings_from
+from steelyard.cli.parser import build_parser
 from steelyard.errors import SteelyardError
+from steelyard.estimators.result_file import write_result
+from steelyard.excitation.design import design_model
+from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.files.motion_file import read_motion, read_motion_schema
 from steelyard.excitation.files.motion_points import csv_text, motion_points
+from steelyard.excitation.limits import motion_limits
 from steelyard.excitation.motions.fourier import multisine
+from steelyard.excitation.torque_noise import assumed_noise
+from steelyard.identification.identify import identify
 from steelyard.identification.motion_outputs import CSV, JSON, NPZ, PAGE, ROS_JSON, ROS_YAML
+from steelyard.identification.outputs import document_of
+from steelyard.identification.rehearse import rehearse
 from steelyard.logs.reading import read_log
 from steelyard.logs.writer_csv import write_csv
+from steelyard.model.model import Model
+from steelyard.model.typical_sizes import known_parameters
 from steelyard.robot.robot import Robot
 
 SMALL = ["--period", "4", "--harmonics", "2", "--rounds", "1", "--budget", "10min"]
@@ -97,6 +110,30 @@ def test_the_motion_keeps_the_limits_that_were_given(designed):
     assert document["predicted"]["noise"]["bandwidth_hz"] == 40.0
 
 
+def test_files_and_page_state_what_the_motion_was_designed_for(designed, arm):
+    """Poses, share of the limits, interpolation, seed and noise; a file without them, as older
+    ones are, is read and follows the schema too.
+    """
+    folder, document = designed
+    assert document["conditions"]["start"] == {"shoulder": 0.2, "elbow": -0.3}
+    assert document["conditions"]["end"] is None
+    assert document["conditions"]["collision"] is None
+    settings = document["settings"]
+    assert (settings["share"], settings["seed"]) == (0.8, 0)
+    assert settings["interpolation"] == "quintic"
+    page = (folder / PAGE).read_text()
+    for words in ("shoulder=0.2,elbow=-0.3 (given)", "80 % of every limit", "not checked"):
+        assert words in page
+    older = {key: value for key, value in document.items() if key != "conditions"}
+    for key in ("share", "interpolation"):
+        del older["settings"][key]
+    jsonschema.Draft202012Validator(read_motion_schema()).validate(older)
+    old = folder.parent / "older.json"
+    old.write_text(json.dumps(older))
+    assert read_motion(old).holds
+    settings["share"], settings["interpolation"] = 0.8, "quintic"
+
+
 def test_the_points_begin_at_the_start_pose_and_are_those_of_the_coefficients(designed):
     """CSV, NPZ and the message hold the same motion; slower versions hold the same path."""
     folder, _ = designed
@@ -158,6 +195,71 @@ def test_a_motion_is_scored_beside_the_design_and_alone(designed, arm, tmp_path)
     np.testing.assert_allclose(both[0], both[1], rtol=0.15)
 
 
+def test_a_score_says_which_limits_a_motion_keeps(designed, arm, tmp_path):
+    """By joint, for a motion file and for a CSV: the design keeps its limits, and not those that
+    are lower than what it reaches.
+    """
+    folder, document = designed
+    for name in (JSON, CSV):
+        code, out, err = run("design", arm, "--like", folder / name, "--json", "--jerk", "200")
+        assert (code, err) == (0, "")
+        kept = json.loads(out)["like"]["kept"]
+        assert kept["within_limits"] is True
+        assert kept["at_every_time"] is True
+        for quantity in ("lower", "upper", "velocity"):
+            for joint, bound in document["proven"]["extremes"][quantity].items():
+                assert kept["extremes"][quantity][joint] == pytest.approx(bound, rel=0.02, abs=0.02)
+    code, out, _ = run(
+        "design", arm, "--like", folder / JSON, "--velocity", "elbow=0.5", "--torque", "shoulder=1"
+    )
+    assert code == 0
+    assert "joint 'elbow': its velocity reaches" in out
+    assert "joint 'shoulder': the torque by the model reaches" in out
+    assert "joint 'shoulder': its velocity" not in out
+    assert "motion.json does NOT keep all limits and torques" in out
+    result = tmp_path / "other.json"
+    result.write_text('{"schema": "steelyard.result/1"}')
+    code, _, err = run("design", arm, "--like", result)
+    assert code == 2
+    assert "is not a motion file" in err
+
+
+def test_after_a_result_each_parameter_has_a_sigma_before_and_after(arm, tmp_path):
+    """Before: what the result states, for what its data determine; after: never more."""
+    robot = Robot.from_urdf(arm)
+    found = identify(robot, [arm_log(robot, 1)], method="wls", threads=1)
+    write_result(tmp_path / "result.json", document_of(found))
+    code, out, err = run(
+        "design", arm, "--after", tmp_path / "result.json", "--json", *SMALL, "-o",
+        tmp_path / "motion.html",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    document = json.loads(out)
+    stated = {one.name: one for one in found.estimate.parameters(0.95)}
+    for one in document["predicted"]["parameters"]:
+        cluster = stated[one["name"]].sigma_cluster
+        sigma = stated[one["name"]].sigma if cluster is None else cluster
+        assert one["before"] == pytest.approx(sigma, rel=1e-5)
+        assert one["sigma"] < one["before"]
+    assert document["conditions"]["after"] == str(tmp_path / "result.json")
+    (note,) = [one for one in document["findings"] if one["code"] == "earlier-result"]
+    assert note["words"].endswith("by their covariance")
+    assert "σ before" in (tmp_path / "motion.html").read_text()
+    _, out, _ = run(
+        "design", arm, "--after", tmp_path / "result.json", "--like",
+        _short_plan(robot, tmp_path), "--torque-noise", "5",
+    )  # fmt: skip
+    assert "sigma before" in out
+    assert "sigma after" in out
+
+
+def _short_plan(robot: Robot, folder: Path) -> Path:
+    """A file of positions."""
+    plan = motion_points(multisine(robot, period_s=2.0, seed=4), robot, rate_hz=50.0)
+    (folder / "short.csv").write_text(csv_text(plan))
+    return folder / "short.csv"
+
+
 def test_one_file_is_written_by_its_ending_and_joints_stand_still(arm, designed, tmp_path):
     """-o motion.csv writes one file; a joint with --still does not move; the design is compared
     with --like.
@@ -197,6 +299,11 @@ def test_distances_are_kept_and_proven(tmp_path):
     document = json.loads(out)
     proven = document["proven"]["clearance"]
     assert proven["smallest_m"] >= 0.03
+    around = document["conditions"]["collision"]
+    assert (around["clearance_m"], around["ground_m"]) == (0.03, -0.05)
+    (ball,) = around["obstacles"]
+    assert (ball["kind"], ball["size_m"]) == ("sphere", [0.2, 0.2, 0.2])
+    assert [row[3] for row in ball["pose"]] == [0.3, 0.0, 0.35, 1.0]
     assert not [one for one in document["findings"] if one["code"] == "collisions-not-checked"]
     motion = read_motion(tmp_path / "motion.json").trajectory
     time = np.linspace(0.0, motion.duration_s, 2001)
@@ -244,8 +351,15 @@ REFUSED = [
     (["--torque-noise", "0"], "torque noise of joint 'shoulder' is 0"),
     (["--torque-noise-bandwidth-hz", "0"], "bandwidth of the torque noise is 0.0 Hz"),
     (["--no-collision", "--ground", "0"], "--no-collision and --ground are given"),
-    (["--obstacle", "cube:0,0,0:1"], "--obstacle is 'cube:0,0,0:1'"),
-    (["--obstacle", "sphere:0,0,1:-1"], "sizes positive"),
+    (["--share", "1e-9"], "share of the limits is 1e-09; it must be from 0.01 to 1"),
+    (["--period", "1e-3"], "a period of 0.001 s is too short: within the limits of speed"),
+    (["--obstacle", "cube:0,0,0:1"], "there is no shape 'cube'"),
+    (["--obstacle", "box:0,0:1,1,1"], "its centre is '0,0'; 3 finite numbers are needed"),
+    (["--obstacle", "box:0,0,0:1,1"], "its size is '1,1'; 3 finite numbers are needed"),
+    (["--obstacle", "box:0,0,x:1,1,1"], "its centre is '0,0,x', not numbers"),
+    (["--obstacle", "box,0,0,0,1"], "there is no shape 'box,0,0,0,1'"),
+    (["--obstacle", "sphere:0,0,1"], "it has 2 parts between colons in place of 3"),
+    (["--obstacle", "sphere:0,0,1:-1"], "sizes must be positive"),
     (["--rate-hz", "0"], "rate_hz is 0.0"),
     (["--harmonics", "0"], "harmonics is 0"),
     (["--after", "none.json"], "no such file"),
@@ -301,6 +415,28 @@ def test_a_wrong_place_for_files_is_refused_at_once(tmp_path, name, message):
     assert code == 2
     assert message in err
     assert (tmp_path / "plain").read_text() == "mine"
+
+
+def test_the_command_line_has_the_defaults_of_python(tmp_path):
+    """Settings, model and noise of a command without options are those of design_motion(robot):
+    an angle of 1.5708 is turned onto a right angle by both.
+    """
+    arm = write_arm(tmp_path, URDF.replace('rpy="0.3 0 0"', 'rpy="1.5708 0 0"'))
+    arguments = build_parser().parse_args(["design", str(arm)])
+    assert settings_from(arguments) == DesignSettings()
+    known = what_is_known(arguments)
+    robot = Robot.from_urdf(arm)
+    model = design_model(robot)
+    assert known.model.hash == model.hash
+    assert model.hash != Model(robot).hash
+    assert design_model(Model(robot)).hash == Model(robot).hash
+    python = assumed_noise(model, known_parameters(model), motion_limits(model.robot))
+    np.testing.assert_array_equal(known.noise.rms, python.rms)
+    rehearsal = build_parser().parse_args(["rehearse", str(arm)])
+    defaults = {name: one.default for name, one in signature(rehearse).parameters.items()}
+    assert rehearsal.rate_hz == defaults["rate_hz"]
+    assert rehearsal.resamples == defaults["n_resamples"]
+    assert rehearsal.tolerance == defaults["tolerance"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from small_arm import write_arm
 
 from steelyard.cli import main
+from steelyard.excitation.files.motion_file import read_motion
 from steelyard.excitation.files.motion_points import csv_text, motion_points
 from steelyard.excitation.motions.fourier import multisine
 from steelyard.robot.robot import Robot
@@ -51,12 +52,33 @@ def test_friction_is_recovered_and_a_mass_is_not(arm):
     assert "Held-out motion: the estimate beats the baseline" in out
 
 
+def test_the_motion_that_is_designed_is_written_and_the_output_says_how_to_read_it(arm, tmp_path):
+    """-o writes what design writes; noise, seed and both labels of base parameters are printed."""
+    path = tmp_path / "motion.json"
+    code, out, err = run(
+        "rehearse", arm, "-o", path, "--period", "4", "--harmonics", "2", "--rounds", "1",
+        "--budget", "10min", *QUICK,
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    assert read_motion(path).holds
+    for words in (
+        f"wrote {path}",
+        "How to read it",
+        "Seed 0; log at 100 Hz",
+        "Torque noise (rms, N m or N), assumed to be 1% of each joint's torque range: shoulder ",
+        "'mostly from the prior' is said by identify",
+    ):
+        assert words in out
+
+
 def test_wrong_input_is_refused_before_any_work(arm):
     """Names, files and tolerances."""
     for options, message in (
         (["--need", "elbow.fcc"], "did you mean 'elbow.fc'"),
         (["--motion", "none.json"], "no such file"),
         (["--tolerance", "0"], "--tolerance is 0; it must be positive"),
+        (["--motion", arm.parent / "plan.csv", "-o", "out"], "leave one of them out"),
+        (["-o", arm], "would overwrite an input"),
     ):
         code, out, err = run("rehearse", arm, *options)
         assert (code, out) == (2, "")

@@ -21,7 +21,9 @@ from steelyard.model.model import Model
 from steelyard.robot.parts import Limits
 from steelyard.testing.random_robots import random_robot
 
-QUICK = DesignSettings(period_s=8.0, harmonics=3, budget_s=300.0, rounds=1, rate_hz=200.0)
+QUICK = DesignSettings(
+    period_s=8.0, harmonics=3, budget_s=300.0, rounds=1, rate_hz=200.0, share=1.0
+)
 
 
 def arm(seed: int = 0, n_joints: int = 3) -> Model:
@@ -62,6 +64,23 @@ def test_limits_hold_at_10_khz(designed):
         axis=0,
     )
     assert (used > 0.9).all()
+
+
+def test_a_share_of_the_limits_is_used_and_the_limits_themselves_are_kept():
+    """Of the range about its middle, of speed, acceleration and jerk; what was asked is stated."""
+    model = arm(n_joints=2)
+    limits = some_limits(model)
+    start = np.array([0.1, 0.2])
+    motion = design_motion(model, limits, replace(QUICK, share=0.5), start=start)
+    assert motion.limits is limits
+    time = np.arange(0.0, motion.duration_s, 1e-3)
+    q, v, a, j = (motion.trajectory.derivative(time, order) for order in range(4))
+    assert np.abs(q - 0.15).max() <= 0.5 * 1.35
+    for values, limit in ((v, 1.1), (a, 2.5), (j, 20.0)):
+        assert np.abs(values).max() <= 0.5 * limit
+    assert np.abs(v).max() > 0.4 * 1.1
+    assert motion.conditions.start == dict(zip(model.channels, start.tolist(), strict=True))
+    assert motion.conditions.end is None
 
 
 def test_it_is_better_than_the_best_start(designed):

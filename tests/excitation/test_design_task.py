@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from steelyard.errors import SignalError
+from steelyard.excitation.design import design_findings
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.design_task import DesignTask
-from steelyard.excitation.limits import MotionLimits
+from steelyard.excitation.limits import MotionLimits, motion_limits
+from steelyard.excitation.motions.fourier import multisine
 from steelyard.model.model import Model
 from steelyard.testing.random_robots import random_robot
 
@@ -30,6 +34,25 @@ def task(
     return DesignTask(
         MODEL, limits, DesignSettings(), None, None, *poses, {} if still is None else still
     )
+
+
+def test_a_file_that_states_a_torque_limit_of_zero_is_noted():
+    """No limit is used, and a warning names the joints; with a given limit there is none."""
+    joints = [
+        replace(joint, limits=replace(joint.limits, effort=0.0)) for joint in MODEL.robot.joints
+    ]
+    model = Model(replace(MODEL.robot, joints=tuple(joints)))
+    core = SimpleNamespace(whole=True, run=multisine(model.robot, period_s=5.0))
+    codes = []
+    for torque in (None, 50.0):
+        limits = motion_limits(model.robot, torque=torque)
+        found = design_findings(DesignTask(model, limits, DesignSettings()), core)
+        codes.append([one.code for one in found if one.code == "torque-limit-of-zero"])
+        if torque is None:
+            assert np.isinf(limits.torque).all()
+            (words,) = [one.words for one in found if one.code == "torque-limit-of-zero"]
+            assert all(f"'{name}'" in words for name in model.robot.joint_names)
+    assert codes == [["torque-limit-of-zero"], []]
 
 
 def test_an_unknown_joint_cannot_stand_still() -> None:

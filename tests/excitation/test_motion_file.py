@@ -196,6 +196,19 @@ def test_huge_and_deeply_nested_trajectories_are_refused(tmp_path, document):
         read_motion(written(tmp_path, edit(document, "trajectory", inner)))
 
 
+def test_a_message_names_the_file_once_and_a_motion_is_one_line(tmp_path, document):
+    """Also for a mistake deep inside nested trajectories."""
+    path = written(tmp_path, document)
+    assert repr(read_motion(path)).startswith("<MotionFile of 'random': 5 s of 2 joints; within")
+    wrong = {**document["trajectory"], "omega_rad_s": -1.0}
+    for _ in range(3):
+        wrong = {"kind": "slowed", "speed": 0.9, "trajectory": wrong}
+    with pytest.raises(SignalError, match="base frequency is -1") as refusal:
+        read_motion(written(tmp_path, edit(document, "trajectory", wrong)))
+    assert str(refusal.value).count("motion.json") == 1
+    assert str(refusal.value).count("'trajectory'") == 4
+
+
 @every("seed", range(150))
 def test_random_damage_is_never_another_exception(tmp_path_factory, document, seed):
     """Whatever byte is changed, the file is read or refused by a named error."""

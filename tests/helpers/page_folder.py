@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from moving_frames import body_wrench, moving_frame, pose_log
 from project import DOCS
 
 from steelyard.cli import main
@@ -22,6 +23,7 @@ from steelyard.excitation.motions.fourier import multisine
 from steelyard.identification.identify import identify
 from steelyard.identification.outputs import write_outputs
 from steelyard.knowledge.payload import Payload
+from steelyard.logs.log import Log
 from steelyard.logs.reading import read_log
 from steelyard.logs.writer_csv import write_csv
 from steelyard.model.model import Model
@@ -146,6 +148,7 @@ def fill() -> None:
     Path("arm7.urdf").write_text(arm_urdf(), encoding="utf-8")
     assert main(shlex.split(HELD)) == 0
     _write_other_names()
+    _write_poses_and_wrenches()
 
 
 def names_of_blocks() -> dict[str, Any]:
@@ -209,3 +212,15 @@ def _write_other_names() -> None:
     head = "Zeit,shoulder.position,shoulder.torque,PosElbow,Temp,M3"
     Path("foreign.csv").write_text("\n".join([head, *rows, ""]), encoding="utf-8")
     Path("bare.csv").write_text("\n".join([*rows, ""]), encoding="utf-8")
+
+
+def _write_poses_and_wrenches() -> None:
+    """Two tables of one recording: poses for 8 s at 100 Hz, wrenches for 10 s at 500 Hz."""
+    poses = moving_frame(np.random.default_rng(0), np.arange(100, 901) / 100.0)
+    write_csv(pose_log(poses), "poses.csv")
+    moved = moving_frame(np.random.default_rng(0), np.arange(5000) / 500.0)
+    force, torque = body_wrench(
+        moved, 1.5, np.array([0.0, 0.02, 0.08]), np.diag([0.02, 0.03, 0.01])
+    )
+    signals = {("", "force"): force, ("", "torque"): torque}
+    write_csv(Log(moved.t, {}, frame_signals=signals), "wrenches.csv")

@@ -27,12 +27,14 @@ class PayloadRuns:
 
     noise : standard deviation as a share of the root mean square of each joint's torque; it
     passes a low-pass of 10 Hz, so that neighbouring samples are correlated.
+    motions : seeds of the two sums of sines, without and with the payload.
     """
 
     noise: float = 0.02
     duration_s: float = 20.0
     rate_hz: float = 200.0
     payload: Payload = PAYLOAD
+    motions: tuple[int, int] = (1, 2)
 
     @cached_property
     def robot(self) -> Robot:
@@ -60,16 +62,23 @@ class PayloadRuns:
                 sensors=Sensors(encoder_step=1e-5),
                 name=name,
             )
-            for seed, (name, values) in enumerate((("empty", theta), ("loaded", loaded)), 1)
+            for seed, (name, values) in zip(
+                self.motions, (("empty", theta), ("loaded", loaded)), strict=True
+            )
         ]
         return logs[0], logs[1]
 
-    def drawn(self, seed: int) -> tuple[np.ndarray, Log, Log]:
-        """True gains (n_joints,) and both logs, with torques divided by the gains, and noise."""
+    def drawn(self, seed: int, noise_seed: int | None = None) -> tuple[np.ndarray, Log, Log]:
+        """True gains (n_joints,) and both logs, with torques divided by the gains, and noise.
+
+        noise_seed : of the noise, where other runs have the same gains.
+        """
         from scipy.signal import lfilter
 
         rng = np.random.default_rng([7, seed])
         gains = rng.uniform(0.8, 1.25, size=len(self.robot.joint_names))
+        if noise_seed is not None:
+            rng = np.random.default_rng([8, noise_seed])
         keep = np.exp(-2.0 * np.pi * 10.0 / self.rate_hz)
         logs = []
         for log in self.exact:

@@ -45,5 +45,7 @@ def stand_in(model: Model, *, seed: int = 0, period_s: float = 5.0) -> DesignedM
         settings=settings,
         seconds=0.1,
         evaluations=7,
+        model=model,
+        theta=theta,
         findings=(Finding("warning", "stand-in", "this motion was not optimised"),),
     )

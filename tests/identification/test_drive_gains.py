@@ -23,6 +23,7 @@ from steelyard.logs.writer_csv import write_csv
 from steelyard.model.base_map import base_map
 from steelyard.model.kernels import torque, torque_regressor
 from steelyard.model.model import Model
+from steelyard.payload.joint_columns import PAYLOAD_COLUMNS, PayloadColumns
 from steelyard.regression.regression import merge
 from steelyard.robot.inertia import from_com
 from steelyard.robot.transmission import Motor, Transmission
@@ -68,7 +69,7 @@ def test_noise_does_not_pull_gains_towards_zero():
             compress_motors(model, base, prepare(log, model, PROCESSING), log.name, payload)
             for log, payload in ((empty, None), (loaded, PAYLOAD))
         ]
-        ours.append(1.0 / fit_gains(runs).inverse_gain / truth)
+        ours.append(1.0 / fit_gains(runs, PAYLOAD).inverse_gain / truth)
         linear.append(linear_gains(merge(runs)) / truth)
     sharp = slice(1, 5)  # the joints on which the payload has much torque
     ours, linear = np.array(ours)[:, sharp], np.array(linear)[:, sharp]
@@ -80,8 +81,9 @@ def linear_gains(regression):
     """g of min |W beta + p - g y|, each motor by itself."""
     gains = []
     for rows in regression.group_factors:
-        columns = np.column_stack([rows[:, :-2], -rows[:, -1]])
-        gains.append(np.linalg.lstsq(columns, -rows[:, -2], rcond=None)[0][-1])
+        columns = np.column_stack([rows[:, :-11], -rows[:, -1]])
+        torque = rows[:, -11:-1] @ PAYLOAD.inertial
+        gains.append(np.linalg.lstsq(columns, -torque, rcond=None)[0][-1])
     return np.array(gains)
 
 
@@ -98,11 +100,12 @@ def test_the_fit_is_the_least_squares_of_the_samples():
         W = torque_regressor(model, motion.q, motion.v, motion.a)[:, :, list(base.independent)]
         p = PAYLOAD.torque(model, motion) * (payload is not None)
         assert done.measurements.channels == model.channels
-        tables.append((W, p, done.measurements.tau))
-    W, p, y = (np.concatenate(parts) for parts in zip(*tables, strict=True))
+        columns = PayloadColumns(model, PAYLOAD.link)(motion) * (payload is not None)
+        tables.append((W, p, columns, done.measurements.tau))
+    W, p, P, y = (np.concatenate(parts) for parts in zip(*tables, strict=True))
     own = []
     for m in range(6):
-        A = np.column_stack([W[:, m], p[:, m]])
+        A = np.column_stack([W[:, m], P[:, m]])
         A = A[:, np.abs(A).max(axis=0) > 0]
         left = y[:, m] - A @ np.linalg.lstsq(A, y[:, m], rcond=None)[0]
         own.append(np.sqrt(left @ left / (len(left) - np.linalg.matrix_rank(A))))
@@ -123,7 +126,7 @@ def test_the_fit_is_the_least_squares_of_the_samples():
         [np.linalg.lstsq(flat, (truth * y - p).ravel(), rcond=None)[0], 1.0 / truth]
     )
     best = least_squares(residuals, start, jacobian, xtol=1e-15, ftol=1e-15, gtol=1e-12)
-    fit = fit_gains(runs)
+    fit = fit_gains(runs, PAYLOAD)
     np.testing.assert_allclose(fit.inverse_gain, best.x[-6:], rtol=1e-4)
 
 
@@ -206,7 +209,7 @@ def test_currents_of_joints_give_constants():
 
 def test_a_gain_that_the_payload_does_not_tell_has_no_value():
     """A payload of two grams determines no gain above the noise, and the words say so."""
-    light = Payload.of("tool", 0.002, (0.0, 0.0, 0.05))
+    light = Payload.of("tool", 0.002, (0.0, 0.0, 0.05), np.zeros((3, 3)))
     world = replace(WORLD, payload=light, noise=0.05)
     _, empty, loaded = world.drawn(1)
     found = identify_gains(world.robot, empty, loaded, light, processing=PROCESSING)
@@ -305,9 +308,13 @@ def test_gains_do_not_depend_on_the_order_of_runs():
         compress_motors(model, base, prepare(log, model, PROCESSING), log.name, payload)
         for log, payload in ((empty, None), (loaded, PAYLOAD))
     ]
-    assert [regression.extra for regression in runs] == [("payload",)] * 2
-    fit = fit_gains(runs)
-    for other in (fit_gains(runs[::-1]), fit_gains([merge(runs)]), fit_gains([merge(runs[::-1])])):
+    assert [regression.extra for regression in runs] == [PAYLOAD_COLUMNS] * 2
+    fit = fit_gains(runs, PAYLOAD)
+    for other in (
+        fit_gains(runs[::-1], PAYLOAD),
+        fit_gains([merge(runs)], PAYLOAD),
+        fit_gains([merge(runs[::-1])], PAYLOAD),
+    ):
         np.testing.assert_allclose(other.inverse_gain, fit.inverse_gain, rtol=1e-9)
         np.testing.assert_allclose(other.covariance, fit.covariance, rtol=1e-6, atol=1e-12)
         assert (other.kind, other.n_blocks, other.n_rows) == (fit.kind, fit.n_blocks, fit.n_rows)
@@ -326,9 +333,11 @@ def test_a_short_run_keeps_its_own_time_blocks():
     assert [regression.block_s for regression in runs] == [0.5, 0.25]
     found = identify_gains(WORLD.robot, empty, loaded, PAYLOAD, processing=PROCESSING)
     assert found.n_blocks == sum(len(regression.keys) for regression in runs)
-    merged = fit_gains([merge(runs)])
+    merged = fit_gains([merge(runs)], PAYLOAD)
     assert merged.n_blocks < found.n_blocks
-    np.testing.assert_allclose(merged.inverse_gain, fit_gains(runs).inverse_gain, rtol=1e-9)
+    np.testing.assert_allclose(
+        merged.inverse_gain, fit_gains(runs, PAYLOAD).inverse_gain, rtol=1e-9
+    )
 
 
 def test_a_fit_needs_the_payloads_column():
@@ -337,9 +346,9 @@ def test_a_fit_needs_the_payloads_column():
     model = Model(with_unit_gains(WORLD.robot))
     done = prepare(empty, model, PROCESSING)
     with pytest.raises(EstimationError, match="this regression has none"):
-        fit_gains([compress_run(model, base_map(model), done, 1)])
+        fit_gains([compress_run(model, base_map(model), done, 1)], PAYLOAD)
     with pytest.raises(EstimationError, match="no regression"):
-        fit_gains([])
+        fit_gains([], PAYLOAD)
     with pytest.raises(EstimationError, match="without motors has no drive gains"):
         compress_motors(Model(WORLD.robot), base_map(model), done, "run", None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,12 +10,16 @@ import pytest
 from stand_in_motion import stand_in
 
 from steelyard.errors import ResultError, SignalError
+from steelyard.excitation.files.motion_file import read_motion
 from steelyard.excitation.files.motion_points import motion_points
 from steelyard.excitation.files.sent_points import interpolated
 from steelyard.identification.motion_outputs import (
     CSV,
+    FILE_NAMES,
     JSON,
+    check_destination,
     motion_files,
+    save_motion,
     single_file,
     slower_name,
     write_motion,
@@ -57,6 +62,15 @@ def test_sparse_points_are_found_to_exceed_the_limits(case):
         acceleration=1.0001 * designed.extremes.acceleration,
     )
     designed = replace(designed, limits=tight)
+    for name in (CSV, "joint_trajectory.yaml"):
+        with pytest.raises(SignalError, match="does not keep the limits: the") as refusal:
+            motion_files(model, designed, rate_hz=4.0, only=(name,))
+        named = float(re.search(r"send ([0-9.]+) points", str(refusal.value))[1])
+        assert 4.0 < named < 200.0
+        # the rate that is named is enough, and not much more than enough
+        assert name in motion_files(model, designed, rate_hz=named, only=(name,)).contents
+        with pytest.raises(SignalError, match="does not keep the limits"):
+            motion_files(model, designed, rate_hz=0.7 * named, only=(name,))
     files = motion_files(model, designed, rate_hz=4.0, only=())
     assert codes(files)[0] == "interpolated-points-beyond-limits"
     warning = next(f for f in files.designed.findings if f.code == codes(files)[0])
@@ -106,3 +120,39 @@ def test_an_ending_chooses_the_file(tmp_path):
     assert slower_name("motion.csv", 0.3) == "motion_30_percent.csv"
     with pytest.raises(SignalError, match=r"the endings are \.csv"):
         single_file(tmp_path / "motion.bag")
+
+
+def test_a_motion_is_saved_in_one_call(case, tmp_path):
+    """As one file by its ending; a folder gets every file that there is."""
+    model, designed = case
+    written = save_motion(designed, tmp_path / "motion.json")
+    assert written == {JSON: tmp_path / "motion.json"}
+    assert read_motion(tmp_path / "motion.json").holds
+    everything = motion_files(model, replace(designed, settings=designed.settings))
+    assert set(everything.contents) == set(FILE_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("plain", "is a file; give the name of a folder"),
+        ("plain/deeper/folder", "is a file; give the name of a folder"),
+        ("taken", "motion.csv': cannot be written \\(it is a folder\\)"),
+        ("inputs", "would overwrite an input"),
+        ("none/motion.csv", "there is no such folder"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_made(
+    case, tmp_path, place, message
+):
+    """Files in the way of folders, folders in the way of files, and inputs among the outputs."""
+    (tmp_path / "plain").write_text("mine")
+    (tmp_path / "taken" / CSV).mkdir(parents=True)
+    (tmp_path / "inputs").mkdir()
+    log = tmp_path / "inputs" / CSV
+    log.write_text("mine")
+    check_destination(tmp_path / "taken" / CSV)  # a folder, whatever its name
+    with pytest.raises(ResultError, match=message):
+        check_destination(tmp_path / place, [log])
+    assert log.read_text() == "mine"
+    assert not (tmp_path / "none").exists()

@@ -101,6 +101,28 @@ def test_a_motion_of_one_joint_does_not_meet_needs_of_the_other(arm):
     assert not found.met
 
 
+def test_base_parameters_have_the_label_of_the_data_and_that_of_identify(rehearsal, arm):
+    """The prediction is that of the data alone, the same for a strong prior; identify's label
+    says what the prior does: with a strong one, parameters that the data determine well are
+    called mostly prior.
+    """
+    model, limits, motion = arm
+    beta = rehearsal.found.estimate.base.K @ rehearsal.truth
+    assert [one.truth for one in rehearsal.base] == pytest.approx(beta.tolist())
+    errors = np.array([one.value - one.truth for one in rehearsal.base])
+    sigma = np.array([one.predicted_sigma for one in rehearsal.base])
+    friction = [k for k, one in enumerate(rehearsal.base) if one.name.endswith((".fc", ".fv"))]
+    assert (np.abs(errors[friction]) < 6.0 * sigma[friction]).all()
+    assert {rehearsal.base[k].kind for k in friction} == {"confidence"}
+    strong = rehearse(model, motion, limits, seed=1, **{**QUICK, "gamma": 1e7})
+    assert [one.verdict for one in strong.base] == [one.verdict for one in rehearsal.base]
+    both = [one for one in strong.base if one.verdict == "well" and one.kind == "mostly prior"]
+    assert both
+    document = json.loads(json.dumps(finite(strong.to_dict())))
+    assert (document["seed"], document["rate_hz"]) == (1, 200.0)
+    assert len(document["base"]) == len(beta)
+
+
 def test_coverage_and_recovery_follow_the_truth_they_are_given(rehearsal):
     """Against a wrong truth, intervals miss and errors grow."""
     wrong = 3.0 * rehearsal.truth

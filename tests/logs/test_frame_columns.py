@@ -157,6 +157,24 @@ def test_npz_files_hold_frames_too(tmp_path):
     assert log.joints == ()
 
 
+def test_tables_of_frames_are_read(tmp_path):
+    """An array (n_samples, n_axes) per quantity, beside tables of joints; also from memory."""
+    rng = np.random.default_rng(0)
+    force, q = rng.normal(size=(6, 3)), rng.normal(size=(6, 2))
+    turned = rng.normal(size=(6, 4))
+    arrays = {"time": np.arange(6.0), "position": q, "wrist.force[kN]": force, "quaternion": turned}
+    np.savez(tmp_path / "run.npz", **arrays)
+    for log in (read_log(tmp_path / "run.npz"), Log.from_frame(arrays)):
+        np.testing.assert_allclose(log.frame_signal("wrist", "force"), 1e3 * force)
+        np.testing.assert_array_equal(log.frame_signal("tool", "quaternion"), turned)
+        np.testing.assert_array_equal(log.signal("#2", "position"), q[:, 1])
+        assert log.ignored == ()
+    np.savez(tmp_path / "only.npz", time=np.arange(6.0), **{"wrist.force": force})
+    np.testing.assert_array_equal(
+        read_log(tmp_path / "only.npz").frame_signal("wrist", "force"), force
+    )
+
+
 def test_columns_of_frames_can_be_named(tmp_path):
     """With --map, a star, and a unit; a column that is named goes before others."""
     path = tmp_path / "run.csv"

@@ -49,6 +49,33 @@ def test_optimum_is_that_of_an_independent_formulation():
     assert 2 <= edges <= 11
 
 
+def test_both_solvers_find_the_same_body():
+    """The manifold's result has the optimum of the semidefinite programme, and says so."""
+    for seed in range(25):
+        R, z = factor_of(seed, noise=3.0, thin=1.0 if seed % 2 else 0.1)
+        by_sdp, by_manifold = fit_body(R, z), fit_body(R, z, "manifold")
+        assert by_manifold.optimum_reached
+        assert by_manifold.objective == pytest.approx(by_sdp.objective, rel=1e-6)
+        assert holds_exactly(physical_block(), by_manifold.phi)
+        np.testing.assert_allclose(by_manifold.phi, by_sdp.phi, atol=1e-4 * by_sdp.phi[0])
+    with pytest.raises(EstimationError, match="no solver 'newton'"):
+        fit_body(R, z, "newton")
+
+
+def test_missed_optimum_is_told(monkeypatch):
+    """A body that does not fit best is reported with its excess."""
+    R, z = factor_of(1, noise=3.0)
+    optimum = fit_body(R, z)
+
+    class Early:
+        theta = sphere_of_water(optimum.phi[0], optimum.body.com)
+
+    monkeypatch.setattr("steelyard.payload.one_body.fit_on_manifold", lambda *_: Early)
+    early = fit_body(R, z, "manifold")
+    assert not early.optimum_reached
+    assert early.excess == pytest.approx(early.objective / optimum.objective - 1.0, rel=1e-6)
+
+
 def test_digits_are_physical_in_exact_arithmetic():
     """Every body is physical without rounding, also where least squares is not."""
     for seed in range(60):

@@ -17,12 +17,11 @@ from steelyard.excitation.motions.polynomial import quintic
 from steelyard.excitation.motions.sequence import SequenceTrajectory
 from steelyard.model.model import Model
 from steelyard.report import motion_page
+from steelyard.report.limit_cells import LimitCell, limit_cell
+from steelyard.report.motion_conditions import lead_times
 from steelyard.report.motion_page import (
-    LimitCell,
     MotionPage,
     WrittenFile,
-    lead_times,
-    limit_cell,
     limit_rows,
     render_motion_page,
     tightest,

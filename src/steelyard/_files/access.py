@@ -25,7 +25,7 @@ def whole_file(path: str | Path, error: type[SteelyardError]) -> Iterator[Binary
     path = Path(path)
     temporary = None
     try:
-        _refuse_special(path, error)
+        refuse_special(path, error)
         handle, temporary = tempfile.mkstemp(prefix=".steelyard.", dir=path.parent)
         with os.fdopen(handle, "wb") as stream:
             yield stream
@@ -108,7 +108,7 @@ def refuse_overwriting(
                 raise error(f"'{output}': would overwrite an input; choose another name or folder")
 
 
-def _refuse_special(path: Path, error: type[SteelyardError]) -> None:
+def refuse_special(path: Path, error: type[SteelyardError]) -> None:
     """Refuse a path that cannot become a file, before anything is written."""
     where = shown_path(path)
     if "\0" in str(path):

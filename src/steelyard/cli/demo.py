@@ -92,6 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
             rounds=1,
             budget_s=DESIGN_BUDGET_S,
             rate_hz=RATE_HZ,
+            share=1.0,
         )
         designed = design_motion(model, motion_limits(robot).scaled(0.9), settings)
         motions: list[tuple[str, Trajectory, float]] = [

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard._files.access import refuse_overwriting
 from steelyard.cli.logs import add_column_arguments, columns_from
 from steelyard.cli.motion_options import (
+    CollisionCheck,
     add_motion_arguments,
     collision_from,
     limits_from,
@@ -21,16 +20,18 @@ from steelyard.cli.motion_options import (
 )
 from steelyard.cli.output import Output, Progress, progress
 from steelyard.cli.robot import add_robot_arguments, robot_from
-from steelyard.errors import ResultError, shown_path
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from steelyard.excitation.collision.collision_distances import CollisionModel
     from steelyard.excitation.designed import DesignedMotion
+    from steelyard.excitation.files.motion_file import MotionFile
     from steelyard.excitation.limits import MotionLimits
     from steelyard.excitation.scored import ScoredMotion
     from steelyard.excitation.torque_noise import TorqueNoise
     from steelyard.findings import Finding
+    from steelyard.identification.motion_outputs import MotionFiles
     from steelyard.logs.log import Log
     from steelyard.model.model import Model
 
@@ -45,15 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--out", metavar="FILE|FOLDER",
         help="motion.csv, .npz, .json (coefficients and proofs), .yaml (ROS 2 JointTrajectory) or "
         ".html (page) for one file; a folder for all of them and slower versions")  # fmt: skip
-    add("--interpolation", choices=("linear", "cubic", "quintic"), default="quintic",
-        help="what the controller does between the points, for which limits are proven too "
-        "(default: quintic)")  # fmt: skip
     add("--after", metavar="RESULT",
         help="result.json of an earlier identification: its parameters, residuals and variances "
         "decide what to record next")  # fmt: skip
     add("--like", metavar="LOG",
-        help="score the motion of this log or file of positions, beside the design, or alone "
-        "without -o")  # fmt: skip
+        help="score the motion of this log, file of positions or motion.json, and say whether it "
+        "keeps the limits; beside the design, or alone without -o")  # fmt: skip
     add_motion_arguments(parser, budget="30s")
     add_column_arguments(parser)
 
@@ -61,35 +59,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Design, score if asked, print, and write files if asked."""
     from steelyard.cli import motion_tables
+    from steelyard.cli.limit_tables import show_kept
+    from steelyard.cli.results import show_findings
     from steelyard.excitation.files.motion_file import motion_document
-    from steelyard.identification.motion_outputs import motion_files, write_motion
+    from steelyard.identification.motion_outputs import write_motion
 
     output = Output(arguments.json)
     settings = settings_from(arguments)
     check_out(arguments)
     like = read_like(arguments)
     known = what_is_known(arguments, like)
+    surroundings = collision_from(arguments, known.model.robot)
     with progress() as shown:
-        score = None if like is None else scored(known, like, shown)
+        score = None
+        if like is not None:
+            score = scored(arguments, known, like, surroundings.model, shown)
         if score is not None and arguments.out is None:
-            motion_tables.show_score(output, score)
+            motion_tables.show_score(output, known.model, score)
+            show_findings(output, surroundings.findings)
             output.document({"like": motion_tables.score_document(score)})
             return 0
-        designed = designed_motion(arguments, known, settings, shown)
-        shown.step("writing files")
-        files = motion_files(
-            known.model,
-            designed,
-            theta=known.parameters,
-            reference=known.reference,
-            interpolation=arguments.interpolation,
-            only=asked_files(arguments),
-        )
+        designed = designed_motion(arguments, known, settings, surroundings, shown)
+        shown.step("proving what a controller makes of the points, and drawing the page")
+        files = motion_files_of(arguments, known, designed)
         designed = files.designed
         written = {} if arguments.out is None else write_motion(files, arguments.out)
     motion_tables.show_design(output, known.model, designed)
     if score is not None:
         motion_tables.show_comparison(output, designed, score)
+        if score.kept is not None:
+            show_kept(output, known.model, score.name, score.kept)
     motion_tables.show_motion_findings(output, designed)
     for path in written.values():
         output.line(f"wrote {path}")
@@ -108,12 +107,11 @@ class Known:
     theta : (n_columns,) of an earlier result, or of the file with its friction; None where there
     is no file. parameters : theta, or the file's.
     reference : where they are from. information : (n_base, n_base) of earlier runs, or None.
-    limits : of the robot; share of them that a motion may use.
+    limits : of the robot.
     """
 
     model: Model
     limits: MotionLimits
-    share: float
     noise: TorqueNoise
     theta: NDArray[Any] | None
     information: NDArray[Any] | None
@@ -128,8 +126,11 @@ class Known:
         return known_parameters(self.model) if self.theta is None else self.theta
 
 
-def what_is_known(arguments: argparse.Namespace, log: Log | None = None) -> Known:
-    """Model, limits, noise and earlier knowledge, as the options state them."""
+def what_is_known(arguments: argparse.Namespace, existing: Log | MotionFile | None = None) -> Known:
+    """Model, limits, noise and earlier knowledge, as the options state them.
+
+    existing : the motion to score; a log says which joints were recorded.
+    """
     from steelyard.estimators.result_file import read_result
     from steelyard.excitation.earlier_result import earlier_knowledge
     from steelyard.excitation.stated_parameters import stated_parameters
@@ -137,6 +138,7 @@ def what_is_known(arguments: argparse.Namespace, log: Log | None = None) -> Know
     from steelyard.findings import Finding
     from steelyard.knowledge.overlay.model import model_of
     from steelyard.knowledge.overlay.terms import terms_to_identify
+    from steelyard.logs.log import Log
     from steelyard.model.typical_sizes import known_parameters
     from steelyard.robot.formats.dynamics import read_dynamics
 
@@ -153,11 +155,17 @@ def what_is_known(arguments: argparse.Namespace, log: Log | None = None) -> Know
         reference = "the earlier result" if theta is not None else reference
         words = (
             f"{earlier.n_known} of {len(information)} base parameters are known from "
-            f"{arguments.after}, by their variances; it states no correlations between them"
+            f"{arguments.after}, "
+            + (
+                "by their covariance"
+                if earlier.correlated
+                else "by their variances only: it is of an older version, which stated no "
+                "correlations; identify again for a better design"
+            )
         )
         findings.append(Finding("info", "earlier-result", words))
     else:
-        robot, overlay = robot_from(arguments, log)
+        robot, overlay = robot_from(arguments, existing if isinstance(existing, Log) else None)
         model = model_of(
             robot, terms=terms_to_identify(robot, overlay, torque=arguments.torque_side)
         )
@@ -165,34 +173,34 @@ def what_is_known(arguments: argparse.Namespace, log: Log | None = None) -> Know
     if theta is None and model.robot.source is not None:
         theta = stated_parameters(model, read_dynamics(arguments.robot))
     limits = limits_from(arguments, model.robot)
-    limits.scaled(arguments.share)  # refuses a wrong share before any work
     if noise is None:
         noise = assumed_noise(model, known_parameters(model), limits)
     noise = replace(noise, bandwidth_hz=arguments.torque_noise_bandwidth_hz)
-    return Known(
-        model, limits, arguments.share, noise, theta, information, reference, tuple(findings)
-    )
+    return Known(model, limits, noise, theta, information, reference, tuple(findings))
 
 
 def designed_motion(
-    arguments: argparse.Namespace, known: Known, settings: Any, shown: Progress
+    arguments: argparse.Namespace,
+    known: Known,
+    settings: Any,
+    surroundings: CollisionCheck,
+    shown: Progress,
 ) -> DesignedMotion:
-    """The design with these options; its limits are those of the robot, not the share of them."""
+    """The design with these options."""
     from steelyard.excitation.design import design_motion
 
-    limits = known.limits.scaled(known.share)
+    limits = known.limits
     joints = limits.joints
     start = pose_from(arguments.start, joints, "--start")
     end = pose_from(arguments.end, joints, "--end")
-    collision, notes = collision_from(arguments, known.model.robot)
 
     def tell(now: Any) -> None:
         shown.step(
-            f"designing: round {now.round}, {settings.criterion} {now.value:.4g} after "
-            f"{now.seconds:.0f} s of {settings.budget_s:g} s"
+            f"searching: round {now.round}, {settings.criterion} {now.value:.4g} after "
+            f"{now.seconds:.0f} s; search and proofs have {settings.budget_s:g} s"
         )
 
-    shown.step("designing")
+    shown.step(f"searching; search and proofs have {settings.budget_s:g} s")
     designed = design_motion(
         known.model,
         limits,
@@ -201,31 +209,55 @@ def designed_motion(
         noise=known.noise,
         start=start,
         end=end,
-        still=still_from(arguments, limits, start),
-        collision=collision,
+        still=still_from(arguments, limits.scaled(settings.share), start),
+        collision=surroundings.model,
         known=known.information,
         progress=tell,
     )
-    findings = (*known.findings, *designed.findings, *notes)
-    return replace(designed, limits=known.limits, findings=findings)
+    findings = (*known.findings, *designed.findings, *surroundings.findings)
+    conditions = replace(designed.conditions, reference=known.reference, after=arguments.after)
+    return replace(designed, findings=findings, conditions=conditions)
 
 
-def scored(known: Known, log: Log, shown: Progress) -> ScoredMotion:
-    """The score of the motion of a log."""
-    from steelyard.excitation.scored import scored_log
+def scored(
+    arguments: argparse.Namespace,
+    known: Known,
+    existing: Log | MotionFile,
+    collision: CollisionModel | None,
+    shown: Progress,
+) -> ScoredMotion:
+    """The score of the motion of a log or of a motion file."""
+    from steelyard.excitation.scored import scored_log, scored_trajectory
+    from steelyard.logs.log import Log
 
-    shown.step(f"scoring the motion of {log.name}")
-    return scored_log(
-        known.model, log, known.noise, reference=known.parameters, known=known.information
+    shown.step(f"scoring the motion of {arguments.like}")
+    given: dict[str, Any] = {
+        "reference": known.parameters,
+        "known": known.information,
+        "limits": known.limits,
+        "collision": collision,
+    }
+    if isinstance(existing, Log):
+        return scored_log(known.model, existing, known.noise, **given)
+    return scored_trajectory(
+        known.model,
+        existing.trajectory,
+        known.noise,
+        rate_hz=arguments.rate_hz,
+        name=Path(arguments.like).name,
+        **given,
     )
 
 
-def read_like(arguments: argparse.Namespace) -> Log | None:
-    """The log that is to be scored, or None."""
+def read_like(arguments: argparse.Namespace) -> Log | MotionFile | None:
+    """The log or motion file that is to be scored, or None."""
+    from steelyard.excitation.files.motion_file import read_motion
     from steelyard.logs.reading import read_log
 
     if arguments.like is None:
         return None
+    if arguments.like.lower().endswith(".json"):
+        return read_motion(arguments.like)
     return read_log(arguments.like, columns=columns_from(arguments))
 
 
@@ -241,17 +273,18 @@ def asked_files(arguments: argparse.Namespace) -> tuple[str, ...] | None:
 
 def check_out(arguments: argparse.Namespace) -> None:
     """Refuse a place that cannot be written, before any long computation; nothing is created."""
-    from steelyard.identification.motion_outputs import single_file
+    from steelyard.identification.motion_outputs import check_destination
 
     if arguments.out is None:
         return
-    path = Path(arguments.out)
     inputs = [arguments.robot, arguments.overlay, arguments.after, arguments.like, arguments.srdf]
-    refuse_overwriting([path], [name for name in inputs if name is not None], ResultError)
-    if single_file(path) is None and path.is_file():
-        raise ResultError(f"{shown_path(path)} is a file; give the name of a folder")
-    folder = path if path.is_dir() else path.parent
-    if single_file(path) is not None and not folder.is_dir():
-        raise ResultError(f"{shown_path(folder)}: there is no such folder; create it first")
-    if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
-        raise ResultError(f"{shown_path(folder)}: nothing can be written to this folder")
+    check_destination(arguments.out, [name for name in inputs if name is not None])
+
+
+def motion_files_of(
+    arguments: argparse.Namespace, known: Known, designed: DesignedMotion
+) -> MotionFiles:
+    """The files that -o asks for."""
+    from steelyard.identification.motion_outputs import motion_files
+
+    return motion_files(known.model, designed, only=asked_files(arguments))

@@ -1,4 +1,6 @@
-"""Estimate drive gains (true over recorded torque) from runs without and with a known payload."""
+"""Estimate drive gains (true over recorded torque) from runs without and with a payload of known
+mass.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from steelyard.identification.drive_gains import DriveGains
 
 NAME = "gains"
-HELP = "estimate drive gains from runs without and with a known payload"
+HELP = "estimate drive gains from runs without and with a payload of known mass"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,12 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--mass", type=float, required=True, metavar="KG", help="mass of the payload")
     add("--mass-sigma", type=float, default=0.0, metavar="KG",
         help="standard deviation of that mass (default: 0)")  # fmt: skip
-    add("--com", nargs=3, type=float, default=(0.0, 0.0, 0.0), metavar=("X", "Y", "Z"),
-        help="its centre of mass in the link's frame, m (default: the origin)")  # fmt: skip
-    add("--inertia", nargs=6, type=float, default=(0.0,) * 6,
+    add("--com", nargs=3, type=float, metavar=("X", "Y", "Z"),
+        help="its centre of mass in the link's frame, m (default: estimated)")  # fmt: skip
+    add("--inertia", nargs=6, type=float,
         metavar=("IXX", "IXY", "IXZ", "IYY", "IYZ", "IZZ"),
-        help="inertia about its centre of mass, in the link's axes, kg m² "
-        "(default: a point mass)")  # fmt: skip
+        help="inertia about its centre of mass, in the link's axes, kg m² (default: estimated; "
+        "zeros for a point mass)")  # fmt: skip
     add(
         "--level",
         type=float,
@@ -61,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.payload,
         arguments.mass,
         arguments.com,
-        from_vech(arguments.inertia),
+        None if arguments.inertia is None else from_vech(arguments.inertia),
         arguments.mass_sigma,
     )
     with progress() as shown:
@@ -113,6 +115,17 @@ def show_gains(output: Output, found: DriveGains) -> None:
     for gain in found.gains:
         if gain.words:
             output.line(f"{gain.name}: {gain.words}")
+    if found.payload:
+        output.table(
+            ("payload", "value", f"{100 * found.level:g} % from", "to", "unit"),
+            [
+                (value.name, number(value.value), number(value.lower), number(value.upper),
+                 value.unit)
+                for value in found.payload
+            ],
+            title="Estimated with the gains, in the frame of its link",
+            left=("payload", "unit"),
+        )  # fmt: skip
     output.line("For the overlay:", "bold")
     for gain in found.gains:
         if gain.gain is not None:

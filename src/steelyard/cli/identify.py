@@ -91,6 +91,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do not compute the feasible range of each standard parameter (constrained methods)",
     )
+    parser.add_argument(
+        "--budget-s",
+        type=float,
+        metavar="S",
+        help="stop the iterations of the fit after so many seconds; the parameters are physical "
+        "then too, and a finding says whether they are the optimum "
+        f"({', '.join(one.name for one in all_estimators() if 'budget_s' in one.options)})",
+    )
     add_constraint_arguments(parser)
     parser.add_argument(
         "--validate-on",
@@ -165,6 +173,7 @@ def run(arguments: argparse.Namespace) -> int:
             attached=arguments.attached,
             n_resamples=checked_resamples(arguments.resamples),
             ranges=not arguments.no_ranges,
+            budget_s=arguments.budget_s,
             level=level,
             keep_first_run=folder is not None and not arguments.validate_on,
             progress=lambda what, done, total: shown.step(f"{what}: {done} of {total}"),

@@ -6,6 +6,7 @@ import argparse
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,39 +22,47 @@ if TYPE_CHECKING:
     from steelyard.robot.robot import Robot
 
 BUDGET_UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
-DEFAULT_SHARE = 0.95
-DEFAULT_RATE_HZ = 200.0
 CLEARANCE_M = 0.01
 
 
 def add_motion_arguments(parser: argparse.ArgumentParser, *, budget: str) -> None:
     """Options of the design; ``budget`` is the default of --budget."""
-    from steelyard.excitation.design_settings import BASES
+    from steelyard.excitation.design_settings import BASES, DesignSettings
+    from steelyard.excitation.files.interpolation import INTERPOLATIONS
     from steelyard.excitation.search.criteria import CRITERIA, DEFAULT_CRITERION
     from steelyard.model.term_kinds import SIDES
 
+    default = DesignSettings()
     search = parser.add_argument_group("the search")
     add = search.add_argument
     add("--budget", default=budget, metavar="TIME",
-        help=f"time for the search, such as 30s or 2min (default: {budget})")  # fmt: skip
+        help="time for search and proofs, such as 30s or 2min; the proofs' share is measured, at "
+        "least half is searched, and writing files comes after it "
+        f"(default: {budget})")  # fmt: skip
     add("--rounds", type=int, metavar="N",
         help="end the search after so many rounds, if its time has not ended before: the result "
         "then does not depend on the machine's speed")  # fmt: skip
-    add("--basis", choices=BASES, default="fourier",
+    add("--basis", choices=BASES, default=default.basis,
         help="fourier: sums of sines; points: optimum points joined by polynomials; via: via "
         "points with trapezoidal acceleration; postures: rest at static postures "
-        "(default: fourier)")  # fmt: skip
+        f"(default: {default.basis})")  # fmt: skip
     add("--criterion", choices=[one.name for one in CRITERIA], default=DEFAULT_CRITERION,
         help="; ".join(f"{one.name}: {one.description}" for one in CRITERIA)
         + f" (default: {DEFAULT_CRITERION})")  # fmt: skip
-    add("--period", type=float, default=20.0, metavar="S", help="period, s (default: 20)")
-    add("--periods", type=int, default=1, metavar="N",
-        help="how often the period is run (default: 1)")  # fmt: skip
-    add("--harmonics", type=int, default=5, metavar="N", help="sines per joint (default: 5)")
-    add("--seed", type=int, default=0, metavar="N", help="random seed of the search")
-    add("--rate-hz", type=float, default=DEFAULT_RATE_HZ, metavar="F",
+    add("--period", type=float, default=default.period_s, metavar="S",
+        help=f"period, s (default: {default.period_s:g})")  # fmt: skip
+    add("--periods", type=int, default=default.periods, metavar="N",
+        help=f"how often the period is run (default: {default.periods})")  # fmt: skip
+    add("--harmonics", type=int, default=default.harmonics, metavar="N",
+        help=f"sines per joint (default: {default.harmonics})")  # fmt: skip
+    add("--seed", type=int, default=default.seed, metavar="N",
+        help=f"random seed of the search (default: {default.seed})")  # fmt: skip
+    add("--rate-hz", type=float, default=default.rate_hz, metavar="F",
         help="rate of the points, and of the log for which precision is predicted "
-        f"(default: {DEFAULT_RATE_HZ:g})")  # fmt: skip
+        f"(default: {default.rate_hz:g})")  # fmt: skip
+    add("--interpolation", choices=INTERPOLATIONS, default=default.interpolation,
+        help="what the controller does between the points, for which limits are proven too "
+        f"(default: {default.interpolation})")  # fmt: skip
     add("--threads", type=int, metavar="N", help="number of threads (default: all)")
     add("--torque-side", choices=SIDES,
         help="where torque is measured, which decides the default terms of joints, as --torque of "
@@ -77,9 +86,9 @@ def add_motion_arguments(parser: argparse.ArgumentParser, *, budget: str) -> Non
             help=f"largest {name} of all joints or of one, {unit}")  # fmt: skip
     limits.add_argument("--range", action="append", default=[], metavar="JOINT=LOWER:UPPER",
         help="positions of a joint, rad (m)")  # fmt: skip
-    limits.add_argument("--share", type=float, default=DEFAULT_SHARE, metavar="P",
+    limits.add_argument("--share", type=float, default=default.share, metavar="P",
         help="share of the limits that the motion may use; ranges shrink about their middle "
-        f"(default: {DEFAULT_SHARE:g})")  # fmt: skip
+        f"(default: {default.share:g})")  # fmt: skip
     limits.add_argument("--start", metavar="JOINT=POSITION,...",
         help="pose at which the motion begins, rad (m), all joints")  # fmt: skip
     limits.add_argument("--end", metavar="JOINT=POSITION,...",
@@ -120,6 +129,8 @@ def settings_from(arguments: argparse.Namespace) -> DesignSettings:
         rounds=arguments.rounds,
         rate_hz=arguments.rate_hz,
         threads=arguments.threads,
+        share=arguments.share,
+        interpolation=arguments.interpolation,
     )
 
 
@@ -261,9 +272,18 @@ def still_from(
     return still
 
 
-def collision_from(
-    arguments: argparse.Namespace, robot: Robot
-) -> tuple[CollisionModel | None, tuple[Finding, ...]]:
+@dataclass(frozen=True, eq=False)
+class CollisionCheck:
+    """What a motion must keep away from.
+
+    model : None where collisions are not checked. findings : why not, and what is missing.
+    """
+
+    model: CollisionModel | None
+    findings: tuple[Finding, ...]
+
+
+def collision_from(arguments: argparse.Namespace, robot: Robot) -> CollisionCheck:
     """The collision model, or None with a note that says why there is none."""
     from importlib.util import find_spec
 
@@ -280,11 +300,11 @@ def collision_from(
     if arguments.no_collision:
         if given:
             raise SignalError(f"--no-collision and {given[0]} are given; give one of them")
-        return None, (_unchecked("--no-collision was given"),)
+        return CollisionCheck(None, (_unchecked("--no-collision was given"),))
     if not given:
         reason = _why_unchecked(arguments.robot, find_spec("coal") is not None)
         if reason is not None:
-            return None, (_unchecked(reason),)
+            return CollisionCheck(None, (_unchecked(reason),))
     from steelyard.excitation.collision.collision import collision_model
 
     model = collision_model(
@@ -297,9 +317,9 @@ def collision_from(
         package_folders=arguments.packages,
     )
     if arguments.ground is not None:
-        return model, ()
+        return CollisionCheck(model, ())
     words = "there is no floor among what was checked; give its height with --ground"
-    return model, (Finding("info", "no-ground", words),)
+    return CollisionCheck(model, (Finding("info", "no-ground", words),))
 
 
 def _why_unchecked(path: str, installed: bool) -> str | None:
@@ -334,21 +354,33 @@ def _obstacle(text: str, number: int) -> Any:
     from steelyard.excitation.collision.collision import Obstacle
     from steelyard.robot.formats.urdf_shapes import Primitive
 
-    kind, _, rest = text.partition(":")
-    centre, _, size = rest.partition(":")
-    try:
-        place = [float(x) for x in centre.split(",")]
-        edges = [float(x) for x in size.split(",")]
-    except ValueError:
-        place, edges = [], []
-    needed = {"box": 3, "sphere": 1}.get(kind.strip())
-    good = needed is not None and len(place) == 3 and len(edges) == needed
-    if not good or not all(math.isfinite(x) for x in (*place, *edges)) or min(edges) <= 0.0:
-        raise SignalError(
-            f"--obstacle is {shown(text)}; it must be box:X,Y,Z:LX,LY,LZ or sphere:X,Y,Z:RADIUS, "
-            "in m, sizes positive"
+    parts = [part.strip() for part in text.split(":")]
+    kind = parts[0]
+    n_sizes = {"box": 3, "sphere": 1}.get(kind)
+
+    def refusal(what: str) -> SignalError:
+        return SignalError(
+            f"--obstacle is {shown(text)}; {what}; it must be box:X,Y,Z:LX,LY,LZ or "
+            "sphere:X,Y,Z:RADIUS, in m, such as box:0.5,0,0.2:0.3,0.3,0.4"
         )
+
+    if n_sizes is None:
+        raise refusal(f"there is no shape {shown(kind)}")
+    if len(parts) != 3:
+        raise refusal(f"it has {len(parts)} parts between colons in place of 3")
+    numbers = []
+    for what, part, needed in (("centre", parts[1], 3), ("size", parts[2], n_sizes)):
+        try:
+            values = [float(x) for x in part.split(",")]
+        except ValueError:
+            raise refusal(f"its {what} is {shown(part)}, not numbers with commas") from None
+        if len(values) != needed or not all(math.isfinite(x) for x in values):
+            raise refusal(f"its {what} is {shown(part)}; {needed} finite numbers are needed")
+        numbers.append(values)
+    place, edges = numbers
+    if min(edges) <= 0.0:
+        raise refusal(f"its size is {shown(parts[2])}; sizes must be positive")
     pose = np.eye(4)
     pose[:3, 3] = place
-    whole = np.array(edges) if kind.strip() == "box" else np.full(3, 2.0 * edges[0])
-    return Obstacle(f"obstacle {number}", Primitive(kind.strip(), whole, pose))  # type: ignore[arg-type]
+    whole = np.array(edges) if kind == "box" else np.full(3, 2.0 * edges[0])
+    return Obstacle(f"obstacle {number}", Primitive(kind, whole, pose))  # type: ignore[arg-type]

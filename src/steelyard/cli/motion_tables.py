@@ -21,21 +21,13 @@ SHOWN_WEAK = 10
 
 def show_design(output: Output, model: Model, designed: DesignedMotion) -> None:
     """Print proven limits, criterion, measures and predicted precision."""
+    from steelyard.cli.limit_tables import show_bounds
     from steelyard.report.motion_page import MotionPage, limit_rows
 
-    rows = limit_rows(MotionPage(model, designed, model.prior_theta()))
-    names = ("position", "velocity", "acceleration", "jerk", "torque")
-    kept = [
-        k for k in range(len(names)) if any(cells[k].used is not None for _, cells in rows) or k < 3
-    ]
-    output.table(
-        ("joint", *(names[k] for k in kept)),
-        [
-            (joint, *(f"{cells[k].text}  {cells[k].percent}".strip() for k in kept))
-            for joint, cells in rows
-        ],
-        title="Bounds that hold at every time, their limits, and the share that is used",
-        left=("joint", *(names[k] for k in kept)),
+    show_bounds(
+        output,
+        limit_rows(MotionPage(model, designed, model.prior_theta())),
+        "Bounds that hold at every time, their limits, and the share that is used",
     )
     show_precision(output, designed.predicted, "this motion")
     measures = "; ".join(
@@ -50,8 +42,16 @@ def show_design(output: Output, model: Model, designed: DesignedMotion) -> None:
 
 def show_motion_findings(output: Output, designed: DesignedMotion) -> None:
     """Print warnings and notes, what is proven of the clearance, and what to do first."""
+    from steelyard.report.motion_conditions import condition_rows
     from steelyard.report.motion_page import clearance_words
 
+    for name, value in condition_rows(designed):
+        output.line(f"{name}: {value}")
+    settings = designed.settings
+    output.line(
+        f"share of the limits: {percent(settings.share)}; seed: {settings.seed}; points at "
+        f"{settings.rate_hz:g} Hz for {settings.interpolation} interpolation"
+    )
     words = clearance_words(designed)
     if words:
         output.line(f"collision: {words}")
@@ -66,14 +66,24 @@ def show_precision(output: Output, predicted: PredictedPrecision, what: str) -> 
         key=lambda one: one.relative,
         reverse=True,
     )
+    after = predicted.before is not None
     if weak:
         output.table(
-            ("base parameter", "reference", "sigma", "unit", "± 95 %, relative", "determined"),
+            (
+                "base parameter",
+                "reference",
+                *(("sigma before",) if after else ()),
+                "sigma after" if after else "sigma",
+                "unit",
+                "± 95 %, relative",
+                "determined",
+            ),
             [
                 (
                     one.name,
                     significant(one.reference),
-                    significant(one.sigma, 2) if math.isfinite(one.sigma) else "infinite",
+                    *((_sigma(one.before),) if one.before is not None else ()),
+                    _sigma(one.sigma),
                     one.unit,
                     percent(one.relative) if math.isfinite(one.relative) else "open",
                     {"well": "well", "roughly": "roughly", "not": "no"}[one.verdict],
@@ -84,15 +94,24 @@ def show_precision(output: Output, predicted: PredictedPrecision, what: str) -> 
             + (f" ({SHOWN_WEAK} of {len(weak)})" if len(weak) > SHOWN_WEAK else ""),
             left=("base parameter", "unit", "determined"),
         )
+    noise = predicted.noise
+    values = ", ".join(
+        f"{joint} {significant(rms, 3)}" for joint, rms in zip(noise.joints, noise.rms, strict=True)
+    )
+    output.line(f"Torque noise (rms, N m or N), {noise.source}: {values}")
     output.line(
         f"A log of {what} at {predicted.rate_hz:g} Hz determines {counts['well']} of "
         f"{predicted.base.rank} base parameters well, {counts['roughly']} roughly and "
-        f"{counts['not']} not; torque noise: {predicted.noise.source}"
+        f"{counts['not']} not."
     )
 
 
-def show_score(output: Output, score: ScoredMotion) -> None:
+def show_score(output: Output, model: Model, score: ScoredMotion) -> None:
     """Print the score of an existing motion alone."""
+    from steelyard.cli.limit_tables import show_kept
+
+    if score.kept is not None:
+        show_kept(output, model, score.name, score.kept)
     show_precision(output, score.predicted, score.name)
     measures = "; ".join(f"{one.name} {significant(one.value)}" for one in score.measures)
     output.line(f"{score.name}: {duration(score.duration_s)}; {measures}")
@@ -128,6 +147,7 @@ def score_document(score: ScoredMotion) -> dict[str, Any]:
     """The score as plain data."""
     from dataclasses import asdict
 
+    from steelyard.cli.limit_tables import kept_document
     from steelyard.excitation.files.motion_file import predicted_data
 
     return {
@@ -137,7 +157,12 @@ def score_document(score: ScoredMotion) -> dict[str, Any]:
         "measures": [asdict(measure) for measure in score.measures],
         "mean_sigma": score.predicted.mean_sigma,
         "predicted": predicted_data(score.predicted),
+        "kept": None if score.kept is None else kept_document(score.kept),
     }
+
+
+def _sigma(value: float) -> str:
+    return significant(value, 2) if math.isfinite(value) else "infinite"
 
 
 def _share(value: float) -> str:

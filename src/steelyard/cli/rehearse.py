@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.cli.design import designed_motion, what_is_known
+from steelyard.cli.design import check_out, designed_motion, motion_files_of, what_is_known
 from steelyard.cli.logs import add_column_arguments, columns_from
-from steelyard.cli.motion_options import add_motion_arguments, settings_from
+from steelyard.cli.motion_options import add_motion_arguments, collision_from, settings_from
 from steelyard.cli.output import Output, progress
 from steelyard.cli.robot import add_robot_arguments
 from steelyard.errors import SignalError
@@ -23,29 +24,35 @@ HELP = "design, simulate and identify: would the motion recover what is needed?"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
+    from steelyard.identification.rehearsal_defaults import RESAMPLES, TOLERANCE
+
     add_robot_arguments(parser)
     add = parser.add_argument
     add("--motion", metavar="FILE",
         help="motion.json of design -o, or CSV or NPZ file with positions over time (default: a "
         "motion that is designed)")  # fmt: skip
+    add("-o", "--out", metavar="FILE|FOLDER",
+        help="write the motion that was designed, as design -o does")  # fmt: skip
     add("--need", action="append", default=[], metavar="NAME",
         help="what must be recovered: a parameter such as forearm.m, forearm.cx or elbow.fc, or "
         "a link or joint for all of its own; may be repeated")  # fmt: skip
-    add("--tolerance", type=float, default=0.1, metavar="P",
-        help="largest error of what is needed, relative to its size (default: 0.1)")  # fmt: skip
-    add("--resamples", type=int, default=100, metavar="N",
-        help="fits for the intervals, as for identify (default: 100)")  # fmt: skip
+    add("--tolerance", type=float, default=TOLERANCE, metavar="P",
+        help="largest error of what is needed, relative to its size "
+        f"(default: {TOLERANCE:g})")  # fmt: skip
+    add("--resamples", type=int, default=RESAMPLES, metavar="N",
+        help=f"fits for the intervals, as for identify (default: {RESAMPLES})")  # fmt: skip
     add("--controller", choices=("computed_torque", "pd", "ideal"), default="computed_torque",
         help="ideal: the virtual robot follows exactly (default: computed_torque)")  # fmt: skip
     add_motion_arguments(parser, budget="10s")
     add_column_arguments(parser)
-    parser.set_defaults(after=None)
+    parser.set_defaults(after=None, like=None)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Rehearse and print; exit code 1 if what is needed would not be recovered."""
     from steelyard.cli.identify import checked_resamples
     from steelyard.cli.results import show_findings
+    from steelyard.identification.motion_outputs import write_motion
     from steelyard.identification.rehearse import needed_names, rehearse
     from steelyard.simulation.simulate import Controller
 
@@ -54,10 +61,21 @@ def run(arguments: argparse.Namespace) -> int:
     needed_names(known.model, arguments.need)  # refuses a wrong name before any work
     if not arguments.tolerance > 0.0:
         raise SignalError(f"--tolerance is {arguments.tolerance:g}; it must be positive")
+    if arguments.out is not None and arguments.motion is not None:
+        raise SignalError(
+            "-o writes the motion that is designed, but --motion gives one; leave one of them out"
+        )
+    check_out(arguments)
+    written: dict[str, Path] = {}
     with progress() as shown:
         findings: tuple[Any, ...] = ()
         if arguments.motion is None:
-            designed = designed_motion(arguments, known, settings, shown)
+            surroundings = collision_from(arguments, known.model.robot)
+            designed = designed_motion(arguments, known, settings, surroundings, shown)
+            if arguments.out is not None:
+                files = motion_files_of(arguments, known, designed)
+                designed = files.designed
+                written = write_motion(files, arguments.out)
             trajectory, findings = designed.trajectory, designed.findings
         else:
             trajectory = given_motion(arguments, known.limits)
@@ -73,14 +91,22 @@ def run(arguments: argparse.Namespace) -> int:
             controller=Controller(kind=arguments.controller),
             seed=arguments.seed,
             n_resamples=checked_resamples(arguments.resamples),
-            ranges=False,
             threads=arguments.threads,
             progress=lambda what, done, total: shown.step(f"{what}: {done} of {total}"),
         )
     output = Output(arguments.json)
     show_rehearsal(output, found)
     show_findings(output, findings)
-    output.document(found.to_dict())
+    for path in written.values():
+        output.line(f"wrote {path}")
+    if arguments.motion is None and not written:
+        output.line(
+            "The motion that was designed is not written; give -o FOLDER for its files, or run "
+            "steelyard design with the same options."
+        )
+    document = found.to_dict()
+    document["files"] = {name: str(path) for name, path in written.items()}
+    output.document(document)
     return 0 if found.met else 1
 
 
@@ -130,10 +156,17 @@ def show_rehearsal(output: Output, found: Rehearsal) -> None:
     output.table(
         ("link", "mass", "in the file", "centre of mass", "in the file", "inertia", "in the file"),
         [(name, *_link_cells(rows)) for name, rows in links.items()],
-        title="Errors of links, of the estimate and of the robot file "
-        "(mass; distance; largest entry relative to the largest moment)",
+        title="Errors of links: of the estimate, and of the robot file beside it",
         left=("link",),
     )
+    output.line(
+        "How to read it: the virtual robot differs from its file; each error is the distance from "
+        "its true value: of the mass relative to it, of the centre of mass in mm, of the inertia "
+        "the largest entry relative to the largest moment. Where an error is as large as that of "
+        "the file, the log says little about it: torques determine many of these only in "
+        "combinations."
+    )
+    show_assumptions(output, found)
     joints = {name: rows for name, rows in by_owner.items() if name not in links}
     symbols = list(
         dict.fromkeys(one.name.rpartition(".")[2] for rows in joints.values() for one in rows)
@@ -157,6 +190,7 @@ def show_rehearsal(output: Output, found: Rehearsal) -> None:
         f"{coverage.inside} of {coverage.total} true base parameters lie inside their "
         f"{100 * coverage.level:g} % intervals."
     )
+    show_labels(output, found)
     assert found.found.validation is not None
     overall = found.found.validation.overall
     output.line(f"Held-out motion: the estimate {overall.verdict}.")
@@ -178,6 +212,39 @@ def show_rehearsal(output: Output, found: Rehearsal) -> None:
     if found.met:
         what = "Everything that is needed" if found.needed else "What torques determine"
         output.line(f"{what} would be recovered (torque error {percent(found.held_out_error)}).")
+
+
+def show_assumptions(output: Output, found: Rehearsal) -> None:
+    """Print noise, rate and seed of the simulated log."""
+    from steelyard.report.numbers import significant
+
+    noise = found.noise
+    values = ", ".join(
+        f"{joint} {significant(rms, 3)}" for joint, rms in zip(noise.joints, noise.rms, strict=True)
+    )
+    output.line(f"Torque noise (rms, N m or N), {noise.source}: {values}")
+    output.line(f"Seed {found.seed}; log at {found.rate_hz:g} Hz.")
+
+
+def show_labels(output: Output, found: Rehearsal) -> None:
+    """Print how many base parameters the data determine, and how identify labels them."""
+    from steelyard.identification.base_recovery import LABELS
+
+    verdicts = {"well": "well", "roughly": "roughly", "not": "not"}
+    rows = []
+    for verdict, words in verdicts.items():
+        ones = [one for one in found.base if one.verdict == verdict]
+        by_data = [one for one in ones if one.kind == "confidence"]
+        by_prior = [one for one in ones if one.kind == "mostly prior"]
+        other = len(ones) - len(by_data) - len(by_prior)
+        rows.append((words, *map(str, (len(ones), len(by_data), len(by_prior), other))))
+    output.table(
+        ("determined by data alone", "number", "by the data", "mostly from the prior", "neither"),
+        rows,
+        title="Base parameters: predicted for the motion, and as identify labels them",
+        left=("determined by data alone",),
+    )
+    output.line(f"{LABELS[:1].upper()}{LABELS[1:]}.")
 
 
 def _link_cells(rows: list[Recovery]) -> list[str]:

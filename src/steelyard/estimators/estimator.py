@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DEFAULT_METHOD = "entropic"
 PriorUse = Literal["none", "values", "bodies"]
-Option = Literal["gamma", "n_resamples", "ranges", "constraints", "compare_terms"]
+Option = Literal["gamma", "n_resamples", "ranges", "constraints", "compare_terms", "budget_s"]
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,15 @@ class EstimationOptions:
     gamma : weight of the prior, or the rule by which the data choose it.
     n_resamples : resamples for the confidence intervals of constrained estimates, 0 for none.
     ranges : whether to compute feasible ranges.
+    budget_s : time (s) after which the iterations of the fit end; None for no limit. Intervals
+        take time of their own.
     """
 
     method: str = DEFAULT_METHOD
     gamma: float | GammaRule = "leave-blocks-out"
     n_resamples: int = 200
     ranges: bool = True
+    budget_s: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

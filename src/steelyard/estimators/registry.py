@@ -76,6 +76,7 @@ def estimate_by(
     if estimator.takes_prior and prior is None:
         raise EstimationError(f"the method '{estimator.name}' needs a prior")
     refuse_needless_prior(estimator, prior)
+    refuse_needless_budget(estimator, options.budget_s)
     task = EstimationTask(model, regression, options, prior, constraints, threads, progress)
     return estimator.run(task)
 
@@ -84,3 +85,17 @@ def refuse_needless_prior(estimator: Estimator, prior: object) -> None:
     """Refuse a prior for an estimator that takes none."""
     if prior is not None and not estimator.takes_prior:
         raise EstimationError(f"a prior is given, but the method '{estimator.name}' takes none")
+
+
+def refuse_needless_budget(estimator: Estimator, budget_s: float | None) -> None:
+    """Refuse a time budget for an estimator that cannot be stopped, and a budget that is none."""
+    if budget_s is None:
+        return
+    if "budget_s" not in estimator.options:
+        able = ", ".join(one.name for one in all_estimators() if "budget_s" in one.options)
+        raise EstimationError(
+            f"a budget of {budget_s:g} s is given, but the method '{estimator.name}' cannot be "
+            f"stopped early; methods that can: {able}"
+        )
+    if not 0.0 < budget_s < float("inf"):
+        raise EstimationError(f"budget_s is {budget_s:g}; it must be a positive number of seconds")

@@ -39,6 +39,29 @@ def stored_list(within: JsonObject | None, key: str) -> Iterator[JsonObject]:
         yield JsonObject.of(entry, f"{within.where}: '{key}' {number}", within.error)
 
 
+def stored_correlations(result: Result) -> list[list[float]] | None:
+    """Correlations of the base parameters below the diagonal, NaN where there is none; None for a
+    result of an older version, which does not state them.
+    """
+    estimate = stored_object(result, "estimate")
+    rows = None if estimate is None else estimate.entries.get("correlations")
+    if estimate is None or rows is None:
+        return None
+    if not isinstance(rows, list) or len(rows) != len(result.names):
+        raise estimate.error(
+            f"{estimate.where}: 'correlations' must have {len(result.names)} rows, one for each "
+            "base parameter"
+        )
+    found = []
+    for k, row in enumerate(rows):
+        one = JsonObject({"row": row}, f"{estimate.where}: 'correlations' {k + 1}", estimate.error)
+        numbers = list(one.numbers("row"))
+        if len(numbers) != k or any(abs(x) > 1.0 + 1e-6 for x in numbers):
+            raise one.error(f"{one.where}: must have {k} numbers from -1 to 1")
+        found.append(numbers)
+    return found
+
+
 def stored_parameters(result: Result) -> tuple[ParameterEstimate, ...]:
     """The base parameters with their intervals; NaN where a number is not known."""
     found = []

@@ -214,6 +214,7 @@ def result_document(
             "n_blocks": estimate.n_blocks,
             "interval_level": level,
             "interval_covariance": estimate.spread.kind,
+            "correlations": correlation_rows(estimate.spreads[0].covariance),
             "parameters": [
                 asdict(parameter) | {"predicts_with": float(estimate.beta[k])}
                 for k, parameter in enumerate(estimate.parameters(level))
@@ -231,6 +232,17 @@ def result_document(
         "validation": validation,
     }
     return finite(document)  # type: ignore[no-any-return]
+
+
+def correlation_rows(covariance: Array) -> list[list[float]]:
+    """Correlations below the diagonal of a covariance (n, n): row k has k numbers, NaN where one
+    of the two parameters is not determined.
+    """
+    sigma = np.sqrt(np.diag(covariance))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = covariance / np.outer(sigma, sigma)
+    # twelve digits: an inverse of nearly dependent parameters needs more than people do
+    return [np.round(row[:k], 12).tolist() for k, row in enumerate(correlation)]
 
 
 def record_document(estimate: Estimate, signals: Mapping[str, Any] | None = None) -> dict[str, Any]:

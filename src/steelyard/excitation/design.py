@@ -1,16 +1,18 @@
 """Design an exciting motion: the one function that does it all.
 
-motion = design_motion(Model(robot), motion_limits(robot))
+motion = design_motion(robot)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.excitation.collision.collision_distances import CollisionModel
+from steelyard.excitation.design_conditions import DesignConditions
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.design_task import DesignTask
 from steelyard.excitation.designed import DesignedMotion, measures_of
@@ -25,9 +27,14 @@ from steelyard.excitation.polynomial_designs import (
 from steelyard.excitation.predicted import predicted_precision
 from steelyard.excitation.proven_core import DesignedCore
 from steelyard.excitation.search.search import Progress
-from steelyard.excitation.torque_noise import TorqueNoise
+from steelyard.excitation.search_time import search_seconds
+from steelyard.excitation.torque_noise import TorqueNoise, assumed_noise
 from steelyard.findings import Finding
+from steelyard.model.energy import refuse_floating_base
 from steelyard.model.model import Model
+from steelyard.model.right_angles import with_right_angles
+from steelyard.model.typical_sizes import known_parameters
+from steelyard.robot.robot import Robot
 
 Array = NDArray[np.float64]
 Design = Callable[[DesignTask, Callable[[Progress], None] | None], DesignedCore]
@@ -42,7 +49,7 @@ DESIGNS: Mapping[str, Design] = {
 
 
 def design_motion(
-    model: Model,
+    model: Model | Robot,
     limits: MotionLimits | None = None,
     settings: DesignSettings | None = None,
     *,
@@ -57,22 +64,33 @@ def design_motion(
 ) -> DesignedMotion:
     """A motion that excites the parameters of a model within limits, proven and ready to run.
 
-    limits : by default those of the robot's file. For theta, noise, start, end, still,
-    collision and known see `steelyard.excitation.design_task.DesignTask`.
+    model : or a robot, of which the model with the default terms is used, joint angles that its
+        file rounds turned onto right angles, as the command line and `identify` do.
+    limits : of the robot, by default those of its file; the motion uses ``settings.share`` of them.
+    For theta, noise, start, end, still, collision and known see
+    `steelyard.excitation.design_task.DesignTask`; noise is by default 1 % of each joint's torque
+    range within the limits.
     """
+    model = design_model(model)
     settings = DesignSettings() if settings is None else settings
+    limits = motion_limits(model.robot) if limits is None else limits
+    refuse_floating_base(model)
+    reference = known_parameters(model) if theta is None else np.asarray(theta, dtype=float)
     task = DesignTask(
         model,
-        motion_limits(model.robot) if limits is None else limits,
+        limits.scaled(settings.share),
         settings,
-        theta=None if theta is None else np.asarray(theta, dtype=float),
-        noise=noise,
+        theta=reference,
+        noise=assumed_noise(model, known_parameters(model), limits) if noise is None else noise,
         start=None if start is None else np.asarray(start, dtype=float),
         end=None if end is None else np.asarray(end, dtype=float),
         still={} if still is None else dict(still),
         collision=collision,
         known=None if known is None else np.asarray(known, dtype=float),
     )
+    if settings.rounds is None:
+        timed = replace(settings, budget_s=search_seconds(task))
+        task = replace(task, settings=timed)
     found = DESIGNS[settings.basis](task, progress)
     factors = motion_factors(
         model, model_motion(model, found.core, rate_hz=settings.samples / found.core.duration_s)
@@ -81,7 +99,7 @@ def design_motion(
         trajectory=found.run,
         core=found.core,
         periods=settings.periods,
-        limits=task.limits,
+        limits=limits,
         extremes=found.verified.extremes,
         criterion=found.criterion,
         value=found.value,
@@ -100,7 +118,31 @@ def design_motion(
         settings=settings,
         seconds=found.seconds,
         evaluations=found.evaluations,
+        model=model,
+        theta=task.reference,
         findings=design_findings(task, found),
+        conditions=design_conditions(task),
+    )
+
+
+def design_model(model: Model | Robot) -> Model:
+    """The model itself, or that of a robot as commands use it: rounded angles turned."""
+    return Model(with_right_angles(model)) if isinstance(model, Robot) else model
+
+
+def design_conditions(task: DesignTask) -> DesignConditions:
+    """Poses and surroundings of a task, by joint."""
+
+    def by_joint(pose: Array | None) -> dict[str, float] | None:
+        return None if pose is None else dict(zip(task.limits.joints, pose.tolist(), strict=True))
+
+    conditions = DesignConditions(by_joint(task.start), by_joint(task.end), dict(task.still))
+    if task.collision is None:
+        return conditions
+    return replace(
+        conditions,
+        clearance_m=task.collision.clearance_m,
+        surroundings=task.collision.surroundings,
     )
 
 
@@ -116,6 +158,22 @@ def design_findings(task: DesignTask, found: DesignedCore) -> tuple[Finding, ...
                 "no acceleration limit is stated for "
                 + ", ".join(f"'{name}'" for name in assumed)
                 + ": full speed in half a second was assumed; give limits with --acceleration",
+            )
+        )
+    unlimited = [
+        joint.name
+        for joint, limit in zip(task.model.robot.free_joints, task.limits.torque, strict=True)
+        if joint.limits.effort == 0.0 and np.isinf(limit)
+    ]
+    if unlimited:
+        findings.append(
+            Finding(
+                "warning",
+                "torque-limit-of-zero",
+                "the robot file states a torque limit (effort) of 0 for "
+                + ", ".join(f"'{name}'" for name in unlimited)
+                + ": it is taken for one that nobody filled in, so that the torque is not "
+                "limited; give limits with --torque",
             )
         )
     if not found.whole:

@@ -23,6 +23,9 @@ from steelyard.model.typical_sizes import known_parameters, parameter_scale
 
 Array = NDArray[np.float64]
 
+LEAST_SWING = 1e-3
+"""Share of half its range by which a joint must be able to swing in a period."""
+
 
 @dataclass(frozen=True, eq=False)
 class DesignTask:
@@ -66,10 +69,33 @@ class DesignTask:
         for name, pose in (("start", self.start), ("end", self.end)):
             if pose is not None:
                 self._check_pose(name, pose)
+        self._check_period()
         rank = self.base.rank
         if self.known is not None and self.known.shape != (rank, rank):
             raise SignalError(
                 f"what is known has shape {self.known.shape}; {(rank, rank)} is needed"
+            )
+
+    def _check_period(self) -> None:
+        """Refuse a period of sines in which no joint can move noticeably."""
+        limits, period_s = self.limits, self.settings.period_s
+        if self.settings.basis != "fourier":
+            return
+        omega = 2.0 * np.pi / period_s
+        swing = np.minimum(limits.velocity / omega, limits.acceleration / omega**2)
+        use = np.array(
+            [
+                0.0 if joint in self.still else share
+                for joint, share in zip(limits.joints, swing / limits.half_range, strict=True)
+            ]
+        )
+        if use.max(initial=0.0) < LEAST_SWING and len(self.still) < len(limits.joints):
+            j = int(np.argmax(use))
+            raise SignalError(
+                f"a period of {period_s:g} s is too short: within the limits of speed and "
+                f"acceleration no joint can swing by more than {use[j]:.2g} of its range in it "
+                f"(joint '{limits.joints[j]}', by {swing[j]:.2g}); give a longer --period, or "
+                "higher limits"
             )
 
     def _check_pose(self, name: str, pose: Array) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.excitation.collision.clearance import ClearanceProof
+from steelyard.excitation.design_conditions import DesignConditions
 from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.extremes import Extremes, LimitCheck, check_limits
 from steelyard.excitation.limits import MotionLimits
@@ -16,6 +17,7 @@ from steelyard.excitation.predicted import PredictedPrecision
 from steelyard.excitation.torque.torque_bounds import TorqueBounds
 from steelyard.excitation.trajectory import Trajectory
 from steelyard.findings import Finding
+from steelyard.model.model import Model
 
 Array = NDArray[np.float64]
 
@@ -34,13 +36,15 @@ class DesignedMotion:
 
     trajectory : the whole run, from rest to rest. core : what was optimised, which runs
         ``periods`` times.
-    extremes : proven bounds of the whole run. limits : that it was designed for.
+    extremes : proven bounds of the whole run. limits : of the robot, of which the motion uses the
+        share that its settings state. conditions : poses and surroundings that it was designed for.
     criterion, value, start_value : what was optimised, its value, and that of the best random
         start. measures : other measures of the same motion.
     predicted : how well a log of it determines each base parameter.
     torque, clearance : bounds on torque and distances under the reference model; None where they
         were not asked for.
-    seconds, evaluations : that the optimisation took.
+    seconds, evaluations : that the optimisation took. model : that it was designed for. theta :
+        (n_columns,) reference parameters, with which torques were computed.
     """
 
     trajectory: Trajectory
@@ -58,7 +62,10 @@ class DesignedMotion:
     settings: DesignSettings
     seconds: float
     evaluations: int
+    model: Model
+    theta: Array
     findings: tuple[Finding, ...] = ()
+    conditions: DesignConditions = field(default_factory=DesignConditions)
 
     def __repr__(self) -> str:
         counts = self.predicted.counts

@@ -66,7 +66,8 @@ class PredictedParameter:
     """One base parameter: its combination, reference value, and predicted standard deviation.
 
     size : what sigma is compared with, see `RULE`. sigma is infinite where the motion does not
-    determine it.
+    determine it. before : standard deviation that was known before, infinite where nothing was;
+    None where no earlier knowledge was given.
     """
 
     name: str
@@ -75,6 +76,7 @@ class PredictedParameter:
     reference: float
     sigma: float
     size: float
+    before: float | None = None
 
     @property
     def relative(self) -> float:
@@ -113,6 +115,8 @@ class PredictedPrecision:
     sigma : (n_base,) in the units of the parameters; infinite where not determined.
     sizes : (n_base,) that the verdicts compare with.
     noise : of the torque that was assumed. rate_hz, n_samples : of the log that was assumed.
+    before : (n_base,) what sigma was before the motion, infinite where nothing was known; None
+        where no earlier knowledge was given.
     """
 
     base: BaseMap
@@ -122,6 +126,7 @@ class PredictedPrecision:
     noise: TorqueNoise
     rate_hz: float
     n_samples: int
+    before: Array | None = None
 
     def __repr__(self) -> str:
         counts = self.counts
@@ -150,6 +155,7 @@ class PredictedPrecision:
             self.reference.tolist(),
             self.sigma.tolist(),
             self.sizes.tolist(),
+            [None] * self.base.rank if self.before is None else self.before.tolist(),
             strict=True,
         )
         return tuple(PredictedParameter(*row) for row in rows)
@@ -254,8 +260,11 @@ def factor_precision(
         )
     base = factors.base
     R = factors.weighted(noise.per_sample(rate_hz))
+    before = None
     if known is not None:
-        R = np.vstack([R, _root(np.asarray(known, dtype=float), base.rank)])
+        earlier = _root(np.asarray(known, dtype=float), base.rank)
+        before = standard_deviations(earlier)
+        R = np.vstack([R, earlier])
     theta = model.prior_theta() if reference is None else parameter_array(model, reference)
     beta = base.K @ theta
     typical = parameter_scale(model)[list(base.independent)]
@@ -267,6 +276,7 @@ def factor_precision(
         noise,
         rate_hz,
         factors.n_samples,
+        before,
     )
 
 

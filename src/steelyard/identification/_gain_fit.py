@@ -1,15 +1,18 @@
-"""Drive gains from compressed runs without and with a known payload.
+"""Drive gains from compressed runs without and with a payload of known mass.
 
 With recorded torques y_m of motor m, its gain g_m (the torque is g_m y_m), base parameters beta
-and the payload's torque p_m (zero in the runs without it),
+and the payload's columns P_m (zero in the runs without it),
 
-    y_m = (W_m beta + p_m) / g_m + noise.
+    y_m = (W_m beta + P_m pi) / g_m + noise.
 
-The noise is that of y_m alone. The form g_m y_m = W_m beta + p_m of Gautier and Briot (ICRA 2012;
-eq 5 of Gautier and Venture 2013) is linear, but has noisy columns, which bias its least-squares
-solution towards zero. That solution is only the starting point of Gauss-Newton on (beta, 1/g).
-Everything is computed from triangular factors of [W_m p_m y_m]: regressions whose rows are motors,
-with the payload's torque as their extra column.
+pi are the payload's ten inertial parameters. What is not known of them is estimated with the
+gains, under the condition that the body is physical: the known mass fixes the scale of everything.
+
+The noise is that of y_m alone. The form g_m y_m = W_m beta + P_m pi of Gautier and Briot (ICRA
+2012; eq 5 of Gautier and Venture 2013) is linear, but has noisy columns, which bias its
+least-squares solution towards zero. That solution is only the starting point of Gauss-Newton on
+(beta, 1/g, pi). Everything is computed from triangular factors of [W_m P_m y_m]: regressions whose
+rows are motors, with the payload's columns as their extra ones.
 """
 
 from __future__ import annotations
@@ -23,7 +26,12 @@ from numpy.typing import NDArray
 from steelyard.errors import EstimationError, listed
 from steelyard.estimators.cluster import MIN_BLOCKS
 from steelyard.estimators.least_squares import Fit, triangular_fit
+from steelyard.identification._gain_payload import PayloadForm
+from steelyard.identification._physical_steps import physical_step
+from steelyard.knowledge.payload import Payload
+from steelyard.payload.joint_columns import PAYLOAD_COLUMNS
 from steelyard.regression.regression import Regression, RowGroup, check_alike, triangle
+from steelyard.robot.inertia import is_physical
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -31,17 +39,23 @@ IntArray = NDArray[np.int64]
 MAX_ITERATIONS = 100
 CONVERGED = 1e-10
 """The iteration ends when the relative step of all 1/g is smaller than this."""
+CONVERGED_PHYSICAL = 1e-7
+"""The same where a conic solver makes the steps, to its accuracy."""
 ROUNDING = 1e-12
 """Relative differences of sums of squares below this may be rounding alone."""
+N_PAYLOAD = len(PAYLOAD_COLUMNS)
 
 
 @dataclass(frozen=True, eq=False)
 class GainFit:
-    """1/g of each motor.
+    """1/g of each motor, and what was estimated with it.
 
     inverse_gain : (n_motors,). determined : whether the data determine it at all.
     covariance : (n_motors, n_motors) of them; kind : "cluster" (CR3 over the time blocks) or
         "classical" where there are too few blocks, with the reason in ``why``.
+    unknown : (size,) what was not known of the payload, see `PayloadForm`; its covariance, and
+        whether the data determine each. at_boundary : whether the condition that the payload is
+        physical decides it.
     relative_error : of each motor's recorded torque, |residual| / |y|.
     """
 
@@ -51,15 +65,32 @@ class GainFit:
     degrees_of_freedom: int
     kind: str
     why: str
+    unknown: Array
+    unknown_covariance: Array
+    unknown_determined: NDArray[np.bool_]
+    at_boundary: bool
     relative_error: Array
     n_rows: int
     n_blocks: int
 
 
-def fit_gains(regressions: Iterable[Regression]) -> GainFit:
-    """Gains and base parameters together, each motor weighted by its own noise.
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Values of all unknowns: beta (n_base,), gamma = 1/g (n_motors,), u (size,)."""
 
-    regressions : of [W_m p_m y_m], one per run or merged. Each keeps its own time blocks: merging
+    beta: Array
+    gamma: Array
+    u: Array
+
+    def moved(self, step: Array) -> _Point:
+        n, k = len(self.beta), len(self.beta) + len(self.gamma)
+        return _Point(self.beta + step[:n], self.gamma + step[n:k], self.u + step[k:])
+
+
+def fit_gains(regressions: Iterable[Regression], payload: Payload) -> GainFit:
+    """Gains, base parameters and what is unknown of the payload, each motor weighted by its noise.
+
+    regressions : of [W_m P_m y_m], one per run or merged. Each keeps its own time blocks: merging
         gives all runs the longest blocks, and leaves few of them in a short run.
     """
     given = list(regressions)
@@ -67,42 +98,51 @@ def fit_gains(regressions: Iterable[Regression]) -> GainFit:
         raise EstimationError("there is no regression to estimate drive gains from")
     check_alike(given)
     like = given[0]
-    if len(like.extra) != 1:
+    if like.extra != PAYLOAD_COLUMNS:
         raise EstimationError(
-            "drive gains need one extra column, the payload's torque; this regression has "
+            f"drive gains need the extra columns {listed(PAYLOAD_COLUMNS)}; this regression has "
             f"{listed(like.extra)}"
         )
+    form = PayloadForm(payload)
     whole = [
         triangle(np.vstack([regression.group_factors[m] for regression in given]))
         for m in range(len(like.groups))
     ]
     counts = np.sum([regression.counts.sum(axis=0) for regression in given], axis=0)
     weights = 1.0 / _noise(like.groups, counts, whole)
-    beta, gamma = _start(like, whole, weights)
-    fit, residual = _search(like, whole, weights, beta, gamma)
-    n, n_rows = like.base.rank, int(counts.sum())
+    rows = _Rows(like, weights, form)
+    point = _start(rows, whole)
+    point, at_boundary = _search(rows, whole, point)
+    n, n_motors, n_rows = like.base.rank, len(whole), int(counts.sum())
+    linear = rows.linearised(whole, point)
+    fit = triangular_fit(triangle(linear))
+    residual = float(linear[:, -1] @ linear[:, -1])
     freedom = n_rows - fit.rank
     if freedom <= 0:
         raise EstimationError(
             f"{n_rows} torque values are too few for {fit.rank} parameters and noise: record more"
         )
     covariance = residual / freedom * fit.inverse[n:] @ fit.inverse[n:].T
-    cluster, why = _cluster(given, weights, beta, gamma, fit)
+    cluster, why = _cluster(given, rows, point, fit)
     kind, n_blocks = "classical", sum(len(regression.keys) for regression in given)
     if cluster is not None:
         covariance, freedom, kind = cluster, n_blocks - 1, "cluster"
+    pi = form.pi(point.u)
     errors = []
     for m, R in enumerate(whole):
-        columns = list(like.groups[m].columns)
-        left = R[:, -1] - gamma[m] * (R[:, :-2] @ beta[columns] + R[:, -2])
+        left = R[:, -1] - point.gamma[m] * rows.torque(m, R, point.beta, pi)
         errors.append(np.linalg.norm(left) / np.linalg.norm(R[:, -1]))
     return GainFit(
-        gamma,
-        fit.determined[n:],
-        covariance,
+        point.gamma,
+        fit.determined[n : n + n_motors],
+        covariance[:n_motors, :n_motors],
         freedom,
         kind,
         why,
+        point.u,
+        covariance[n_motors:, n_motors:],
+        fit.determined[n + n_motors :],
+        at_boundary,
         np.array(errors),
         n_rows,
         n_blocks,
@@ -131,84 +171,129 @@ def _noise(groups: tuple[RowGroup, ...], counts: IntArray, whole: list[Array]) -
     return sigma
 
 
-def _start(like: Regression, whole: list[Array], weights: Array) -> tuple[Array, Array]:
-    """beta and 1/g of min |W beta + p - g y|, which is linear."""
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows of the weighted, linearised problem.
+
+    like : a regression with the columns of each motor. weights : (n_motors,).
+    """
+
+    like: Regression
+    weights: Array
+    form: PayloadForm
+
+    def torque(self, m: int, R: Array, beta: Array, pi: Array) -> Array:
+        """W_m beta + P_m pi of a factor of [W_m P_m y_m]."""
+        columns = list(self.like.groups[m].columns)
+        n = len(columns)
+        return np.asarray(R[:, :n] @ beta[columns] + R[:, n : n + N_PAYLOAD] @ pi)
+
+    def linearised(self, factors: Sequence[Array], at: _Point) -> Array:
+        """Rows [J_beta J_gamma J_u e] of the weighted residuals e = y - gamma (W beta + P pi)."""
+        n, n_motors = self.like.base.rank, len(factors)
+        pi, slope = self.form.pi(at.u), self.form.slope(at.u)
+        rows = []
+        for m, R in enumerate(factors):
+            columns = list(self.like.groups[m].columns)
+            torque = self.torque(m, R, at.beta, pi)
+            block = np.zeros((len(R), n + n_motors + self.form.size + 1))
+            block[:, columns] = at.gamma[m] * R[:, : len(columns)]
+            block[:, n + m] = torque
+            payload = R[:, len(columns) : len(columns) + N_PAYLOAD]
+            block[:, n + n_motors : -1] = at.gamma[m] * payload @ slope
+            block[:, -1] = R[:, -1] - at.gamma[m] * torque
+            rows.append(self.weights[m] * block)
+        return np.vstack(rows)
+
+    def cost(self, factors: Sequence[Array], at: _Point) -> float:
+        """Sum of squares of the weighted residuals."""
+        pi = self.form.pi(at.u)
+        total = 0.0
+        for m, R in enumerate(factors):
+            left = R[:, -1] - at.gamma[m] * self.torque(m, R, at.beta, pi)
+            total += float(self.weights[m] ** 2 * (left @ left))
+        return total
+
+
+def _start(rows: _Rows, whole: list[Array]) -> _Point:
+    """beta, 1/g and u of min |W beta + P pi - g y|, which is linear in them where pi is in u."""
+    like, form = rows.like, rows.form
     n, n_motors = like.base.rank, len(whole)
-    rows = []
+    pi, slope = form.pi(form.start), form.slope(form.start)
+    blocks = []
     for m, R in enumerate(whole):
         # in units of the recorded torque, which may be a current
-        block = np.zeros((len(R), n + n_motors + 1))
-        block[:, list(like.groups[m].columns)] = R[:, :-2]
-        block[:, n + m] = -R[:, -1]
-        block[:, -1] = -R[:, -2]
-        rows.append(weights[m] * block)
-    fit = triangular_fit(triangle(np.vstack(rows)))
-    gain = fit.beta[n:]
-    told = fit.determined[n:] & (gain > 0.0)
-    typical = float(np.median(gain[told])) if told.any() else 1.0
-    return fit.beta[:n].copy(), 1.0 / np.where(told, gain, typical)
-
-
-def _linearised(
-    like: Regression, factors: Sequence[Array], weights: Array, beta: Array, gamma: Array
-) -> Array:
-    """Rows [J_beta J_gamma e] of the weighted residuals e = y - gamma (W beta + p).
-
-    like : a regression with the columns of each motor. factors : of [W_m p_m y_m], per motor.
-    """
-    n = like.base.rank
-    rows = []
-    for m, R in enumerate(factors):
         columns = list(like.groups[m].columns)
-        model = R[:, :-2] @ beta[columns] + R[:, -2]
-        block = np.zeros((len(R), n + len(factors) + 1))
-        block[:, columns] = gamma[m] * R[:, :-2]
-        block[:, n + m] = model
-        block[:, -1] = R[:, -1] - gamma[m] * model
-        rows.append(weights[m] * block)
-    return np.vstack(rows)
+        payload = R[:, len(columns) : len(columns) + N_PAYLOAD]
+        block = np.zeros((len(R), n + n_motors + form.size + 1))
+        block[:, columns] = R[:, : len(columns)]
+        block[:, n + m] = -R[:, -1]
+        block[:, n + n_motors : -1] = payload @ slope
+        block[:, -1] = -payload @ pi
+        blocks.append(rows.weights[m] * block)
+    fit = triangular_fit(triangle(np.vstack(blocks)))
+    gain = fit.beta[n : n + n_motors]
+    told = fit.determined[n : n + n_motors] & (gain > 0.0)
+    typical = float(np.median(gain[told])) if told.any() else 1.0
+    u = form.start + fit.beta[n + n_motors :]
+    return _Point(fit.beta[:n].copy(), 1.0 / np.where(told, gain, typical), u)
 
 
-def _search(
-    like: Regression, whole: list[Array], weights: Array, beta: Array, gamma: Array
-) -> tuple[Fit, float]:
-    """Gauss-Newton with step halving; changes beta and gamma in place.
+def _search(rows: _Rows, whole: list[Array], point: _Point) -> tuple[_Point, bool]:
+    """The optimum, and whether the condition that the payload is physical decides it."""
+    may_be_unphysical = rows.form.physical(0) is not None
+    free = _descend(rows, whole, point, physical=False)
+    if free is not None and not (may_be_unphysical and not is_physical(rows.form.pi(free.u))):
+        return free, False
+    found = None
+    if may_be_unphysical:
+        # from a physical start, every step is physical: the set is convex, and steps are chords
+        begin = point if free is None else free
+        inside = _Point(begin.beta, begin.gamma, rows.form.inside)
+        found = _descend(rows, whole, inside, physical=True)
+    if found is None:
+        raise EstimationError(
+            f"the drive gains did not converge in {MAX_ITERATIONS} steps: the payload is too light "
+            "for this motion, or the runs are not of the same robot"
+        )
+    return found, True
 
-    Returns the last linear fit and the sum of squares of the weighted residuals.
-    """
-    n = like.base.rank
+
+def _descend(rows: _Rows, whole: list[Array], point: _Point, *, physical: bool) -> _Point | None:
+    """Gauss-Newton with step halving; None where it does not converge."""
+    n, n_motors = rows.like.base.rank, len(whole)
+    gains = slice(n, n + n_motors)
+    converged = CONVERGED_PHYSICAL if physical else CONVERGED
     last_size = np.inf
     for _ in range(MAX_ITERATIONS):
-        rows = _linearised(like, whole, weights, beta, gamma)
-        cost = float(rows[:, -1] @ rows[:, -1])
-        fit = triangular_fit(triangle(rows))
-        step, length = fit.beta, 1.0
-        size = float(np.max(np.abs(step[n:]) / np.abs(gamma)))
-        small = size <= CONVERGED
+        linear = rows.linearised(whole, point)
+        cost = float(linear[:, -1] @ linear[:, -1])
+        if physical:
+            step = physical_step(triangle(linear), point.gamma, point.u, rows.form)
+        else:
+            step = triangular_fit(triangle(linear)).beta
+        size, length = float(np.max(np.abs(step[gains]) / np.abs(point.gamma))), 1.0
+        small = size <= converged
         # near the optimum the sum of squares is constant up to rounding before the gains have
         # converged: there, steps are accepted as long as they shrink
         limit = (1.0 + ROUNDING) * cost if size < 0.5 * last_size else cost
         last_size = size
         while not small:
-            trial_beta, trial_gamma = beta + length * step[:n], gamma + length * step[n:]
-            trial = _linearised(like, whole, weights, trial_beta, trial_gamma)[:, -1]
-            if float(trial @ trial) < limit and (trial_gamma * gamma > 0.0).all():
-                beta[:], gamma[:] = trial_beta, trial_gamma
+            trial = point.moved(length * step)
+            if rows.cost(whole, trial) < limit and (trial.gamma * point.gamma > 0.0).all():
+                point = trial
                 break
             length *= 0.5
             small = length < 1e-8  # no step improves the fit beyond rounding
         if small:
-            return fit, cost
-    raise EstimationError(
-        f"the drive gains did not converge in {MAX_ITERATIONS} steps: the payload is too light "
-        "for this motion, or the runs are not of the same robot"
-    )
+            return point
+    return None
 
 
 def _cluster(
-    given: Sequence[Regression], weights: Array, beta: Array, gamma: Array, fit: Fit
+    given: Sequence[Regression], rows: _Rows, point: _Point, fit: Fit
 ) -> tuple[Array | None, str]:
-    """CR3 covariance (n_motors, n_motors) of 1/g, or None and the reason."""
+    """CR3 covariance of 1/g and u, or None and the reason."""
     blocks = [(regression, k) for regression in given for k in range(len(regression.keys))]
     n, n_blocks = given[0].base.rank, len(blocks)
     if n_blocks < MIN_BLOCKS:
@@ -216,8 +301,8 @@ def _cluster(
     steps = []
     for regression, block in blocks:
         factors = [of_motor[block] for of_motor in regression.factors]
-        rows = _linearised(regression, factors, weights, beta, gamma)
-        J = rows[:, :-1] @ fit.inverse
+        linear = rows.linearised(factors, point)
+        J = linear[:, :-1] @ fit.inverse
         left = np.eye(fit.rank) - J.T @ J
         if np.linalg.eigvalsh(left)[0] < 1e-10:
             run, k = regression.keys[block]
@@ -225,6 +310,6 @@ def _cluster(
                 f"without time block {k} of run '{run}' some parameters are not determined; "
                 "repeat the motion or record for longer"
             )
-        steps.append(fit.inverse[n:] @ np.linalg.solve(left, J.T @ rows[:, -1]))
+        steps.append(fit.inverse[n:] @ np.linalg.solve(left, J.T @ linear[:, -1]))
     d = np.array(steps)
     return (n_blocks - 1) / n_blocks * d.T @ d, ""

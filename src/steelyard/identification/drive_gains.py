@@ -1,7 +1,8 @@
-"""Drive gains: true over recorded torque, from runs without and with a known payload.
+"""Drive gains: true over recorded torque, from runs without and with a payload of known mass.
 
-Runs of the same robot without and with a payload of known inertia determine the scale of the
-torque (or current) of each motor or joint; see :mod:`steelyard.identification._gain_fit`.
+Runs of the same robot without and with a payload determine the scale of the torque (or current) of
+each motor or joint. Where its centre of mass or inertia are not known, they are estimated with the
+gains; see :mod:`steelyard.identification._gain_fit`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from steelyard.errors import EstimationError, LogError, listed
 from steelyard.findings import Finding
 from steelyard.identification._arguments import RobotLike, as_robot, check_level
 from steelyard.identification._gain_fit import GainFit, fit_gains
+from steelyard.identification._gain_payload import PayloadForm
 from steelyard.identification.runs import compress_run
 from steelyard.knowledge.overlay.model import model_of
 from steelyard.knowledge.overlay.overlay import Overlay
@@ -27,6 +29,8 @@ from steelyard.logs.several import refuse_duplicates, with_unique_names
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
 from steelyard.model.terms import Term
+from steelyard.payload.joint_columns import PAYLOAD_COLUMNS, PayloadColumns
+from steelyard.payload.payload_estimate import PayloadValue
 from steelyard.regression.extra_columns import ExtraColumns
 from steelyard.regression.regression import Regression
 from steelyard.regression.row_mixing import motor_rows
@@ -80,6 +84,7 @@ class DriveGains:
     """The result of :func:`identify_gains`.
 
     kind : "cluster" or "classical", the covariance of the intervals.
+    payload : centre of mass and inertia, as far as they were estimated; in the link's frame.
     relative_errors : |residual| / |recorded torque| by motor. runs : that were used.
     """
 
@@ -91,6 +96,7 @@ class DriveGains:
     relative_errors: dict[str, float]
     findings: tuple[Finding, ...]
     runs: tuple[GainRun, ...] = ()
+    payload: tuple[PayloadValue, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
@@ -103,6 +109,7 @@ class DriveGains:
             "relative_errors": self.relative_errors,
             "findings": [vars(finding) for finding in self.findings],
             "runs": [run.as_json() for run in self.runs],
+            "payload": [vars(value) for value in self.payload],
         }
 
 
@@ -125,6 +132,9 @@ def identify_gains(
     none. Friction, drives and links must be the same in all logs; their estimates are not
     returned: identify again with the gains in the overlay.
 
+    payload : of known mass. What is not known of its centre of mass and inertia is estimated with
+        the gains, as a physical body, which makes their intervals wider.
+
     processing : what it leaves open is not chosen by prediction here: the torque is filtered like
         the positions, and torques below a tenth of the rms speed are left out.
     """
@@ -133,7 +143,7 @@ def identify_gains(
     stated = model_of(robot, terms=terms, overlay=overlay)
     model = Model(with_unit_gains(stated.robot), stated.terms)
     base = base_map(model)
-    used = _without_open_options(processing or Processing())
+    used = without_open_options(processing or Processing())
     runs: list[Regression] = []
     records: list[GainRun] = []
     units: dict[str, str] = {}
@@ -152,7 +162,7 @@ def identify_gains(
         if len(runs) == n_before:
             what = "without the payload" if on_robot is None else "with the payload"
             raise LogError(f"there is no log {what}; gains need runs without and with it")
-    found = fit_gains(runs)
+    found = fit_gains(runs, payload)
     gains = gains_with_intervals(found, payload, units, level)
     return DriveGains(
         gains,
@@ -161,17 +171,18 @@ def identify_gains(
         found.n_rows,
         found.n_blocks,
         dict(zip(units, map(float, found.relative_error), strict=True)),
-        (*findings, *_findings(found, gains)),
+        (*findings, *_findings(found, gains, payload)),
         tuple(records),
+        _payload_values(found, payload, level),
     )
 
 
 def compress_motors(
     model: Model, base: BaseMap, prepared: Prepared, name: str, payload: Payload | None
 ) -> Regression:
-    """The factors of one run, a row per motor, with the payload's torque as an extra column.
+    """The factors of one run, a row per motor, with the payload's ten columns as extra ones.
 
-    payload : None in a run without it, where its torque is zero. name : of the log.
+    payload : None in a run without it, where its columns are zero. name : of the log.
     """
     transmission = model.robot.transmission
     if transmission is None:
@@ -179,10 +190,12 @@ def compress_motors(
             "a robot without motors has no drive gains: pass it through with_unit_gains first"
         )
 
-    def payload_torque(motion: Motion) -> Array:
-        if payload is None:
-            return np.zeros((*motion.v.shape, 1))
-        return payload.torque(model, motion)[:, :, None]
+    columns = None if payload is None else PayloadColumns(model, payload.link)
+
+    def payload_columns(motion: Motion) -> Array:
+        if columns is None:
+            return np.zeros((*motion.v.shape, len(PAYLOAD_COLUMNS)))
+        return columns(motion)
 
     run = name if payload is None else f"{name} (loaded)"
     return compress_run(
@@ -190,7 +203,7 @@ def compress_motors(
         base,
         replace(prepared, motion=replace(prepared.motion, run=run)),
         threads=1,
-        extra=ExtraColumns(("payload",), payload_torque),
+        extra=ExtraColumns(PAYLOAD_COLUMNS, payload_columns),
         mixing=motor_rows(transmission, model.channels),
     )
 
@@ -260,8 +273,34 @@ def gains_with_intervals(
     return tuple(gains)
 
 
-def _findings(found: GainFit, gains: tuple[DriveGain, ...]) -> tuple[Finding, ...]:
+def _payload_values(found: GainFit, payload: Payload, level: float) -> tuple[PayloadValue, ...]:
+    """What was estimated of the payload."""
+    from scipy.stats import t
+
+    quantile = float(t.ppf(0.5 + level / 2.0, found.degrees_of_freedom))
+    values = PayloadForm(payload).values(
+        found.unknown, found.unknown_covariance, found.unknown_determined, quantile
+    )
+    return tuple(replace(value, at_boundary=found.at_boundary) for value in values)
+
+
+def _findings(
+    found: GainFit, gains: tuple[DriveGain, ...], payload: Payload
+) -> tuple[Finding, ...]:
     findings = []
+    if not payload.known:
+        what = [
+            *(() if payload.com_known else ("centre of mass",)),
+            *(() if payload.inertia_known else ("inertia",)),
+        ]
+        findings.append(
+            Finding(
+                "info",
+                "payload-estimated",
+                f"the payload's {' and '.join(what)} are not stated and were estimated with the "
+                "gains, which makes the intervals wider: state what is known",
+            )
+        )
     if found.kind == "classical":
         findings.append(
             Finding(
@@ -300,7 +339,7 @@ def _findings(found: GainFit, gains: tuple[DriveGain, ...]) -> tuple[Finding, ..
     return tuple(findings)
 
 
-def _without_open_options(processing: Processing) -> Processing:
+def without_open_options(processing: Processing) -> Processing:
     """The processing with a torque filter and a dead band where they are left open."""
     if processing.torque_filter == "auto":
         processing = replace(processing, torque_filter="same")

@@ -21,7 +21,11 @@ from steelyard.estimators.estimator import DEFAULT_METHOD, EstimationOptions
 from steelyard.estimators.merged_bodies import with_merged_bodies
 from steelyard.estimators.parallel.threads import available_threads
 from steelyard.estimators.prior_weight import MIN_GROUPS, GammaRule
-from steelyard.estimators.registry import estimate_by, estimator_named
+from steelyard.estimators.registry import (
+    estimate_by,
+    estimator_named,
+    refuse_needless_budget,
+)
 from steelyard.findings import Finding
 from steelyard.identification._arguments import (
     RobotLike,
@@ -81,6 +85,7 @@ def identify(
     compare_terms: bool = True,
     n_resamples: int = 200,
     ranges: bool = True,
+    budget_s: float | None = None,
     certify: bool = True,
     level: float = 0.95,
     keep_first_run: bool = True,
@@ -127,6 +132,8 @@ def identify(
     compare_terms : with a prior, whether to compare other sets of terms on the data.
     n_resamples, ranges : how intervals of constrained estimates are computed; see
         :func:`steelyard.estimators.intervals.with_intervals`.
+    budget_s : time (s) after which the iterations of the fit end, for the method "manifold": the
+        parameters are physical then too, and a finding says whether they are the optimum.
     certify : whether to prove that a constrained estimate meets its constraints.
     level : of the intervals in the files that :func:`steelyard.write_outputs` writes.
     keep_first_run : whether the first run stays in memory, for the report to show if no log is
@@ -148,7 +155,8 @@ def identify(
     check_logs(validate_on)
     estimator = estimator_named(method)
     fitted = Equation(equation, interval_s)
-    options = EstimationOptions(method, gamma, n_resamples, ranges)
+    options = EstimationOptions(method, gamma, n_resamples, ranges, budget_s)
+    refuse_needless_budget(estimator, budget_s)
     threads = available_threads() if threads is None else threads
     if threads < 1:
         raise EstimationError(f"threads is {threads}; at least one is needed")

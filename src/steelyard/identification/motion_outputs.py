@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import os
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,10 +11,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard._files.access import made_folder, text_bytes, write_files
+from steelyard._files.access import (
+    made_folder,
+    refuse_overwriting,
+    refuse_special,
+    text_bytes,
+    write_files,
+)
 from steelyard.errors import ResultError, SignalError, listed, shown_path
 from steelyard.excitation.designed import DesignedMotion
 from steelyard.excitation.extremes import LimitCheck
+from steelyard.excitation.files.interpolation import Interpolation
 from steelyard.excitation.files.joint_trajectory import joint_trajectory_json, joint_trajectory_yaml
 from steelyard.excitation.files.motion_file import motion_document, motion_text
 from steelyard.excitation.files.motion_points import (
@@ -22,7 +30,8 @@ from steelyard.excitation.files.motion_points import (
     motion_points,
     npz_bytes,
 )
-from steelyard.excitation.files.sent_points import Interpolation, Known, SentProof, sent_proof
+from steelyard.excitation.files.sent_points import Known, SentProof, sent_proof
+from steelyard.excitation.files.sent_rate import broken_limits, lowest_rate_hz
 from steelyard.excitation.motions.slowed import CAREFUL_SPEEDS, SlowedTrajectory
 from steelyard.findings import Finding
 from steelyard.model.model import Model
@@ -64,28 +73,40 @@ def motion_files(
     designed: DesignedMotion,
     *,
     theta: ArrayLike | None = None,
-    reference: str = "the robot file",
+    reference: str | None = None,
     rate_hz: float | None = None,
-    interpolation: Interpolation = "quintic",
+    interpolation: Interpolation | None = None,
     only: Collection[str] | None = None,
 ) -> MotionFiles:
     """Everything that is written about a motion; nothing is written yet.
 
-    theta : (n_columns,) reference parameters, whose torques the page shows; by default the file's.
+    theta : (n_columns,) reference parameters, whose torques the page shows; by default those that
+        the motion was designed with. reference : where they are from, for a sentence.
     rate_hz : of the points; by default that of the design. The points of ROS 2 messages have
-        100 Hz at most.
-    interpolation : what the controller makes of the points, for which limits are proven too.
+        100 Hz at most, where these keep the limits.
+    interpolation : what the controller makes of the points, for which limits are proven too; by
+        default that of the design's settings. Points of which a controller would make a motion
+        beyond the limits are an error that names a rate at which it would not; without files of
+        points, they are a finding.
     only : names of the files that are needed; None for all.
     """
     rate = designed.settings.rate_hz if rate_hz is None else rate_hz
+    interpolation = designed.settings.interpolation if interpolation is None else interpolation
     robot = model.robot
     points = motion_points(designed.trajectory, robot, rate_hz=rate, limits=designed.limits)
-    ros_rate = min(rate, ROS_RATE_HZ)
-    message = motion_points(designed.trajectory, robot, rate_hz=ros_rate, limits=designed.limits)
-    proofs = (
-        sent_proof(points.sent, interpolation, designed.limits, "positions"),
-        sent_proof(message.sent, interpolation, designed.limits, "states"),
-    )
+    proof = sent_proof(points.sent, interpolation, designed.limits, "positions")
+    # a message has fewer points, unless only all of them keep the limits
+    for ros_rate in (min(rate, ROS_RATE_HZ), rate):
+        message = motion_points(
+            designed.trajectory, robot, rate_hz=ros_rate, limits=designed.limits
+        )
+        ros_proof = sent_proof(message.sent, interpolation, designed.limits, "states")
+        if not broken_limits(ros_proof):
+            break
+    proofs = (proof, ros_proof)
+    for one, written, one_rate in zip(proofs, POINT_FILES, (rate, ros_rate), strict=True):
+        if broken_limits(one) and (only is None or set(only) & set(written)):
+            raise _limits_not_kept(designed, one, one_rate)
     findings = sent_findings(proofs, ("CSV and NPZ", "ROS 2"), (rate, ros_rate))
     designed = replace(designed, findings=(*designed.findings, *findings))
 
@@ -109,8 +130,9 @@ def motion_files(
             lambda speed: text_bytes(joint_trajectory_yaml(slow(speed, speed * ros_rate))), speed
         )
         files += [WrittenFile(name, "the same path, slower", speed) for name in (table, yaml)]
-    parameters = model.prior_theta() if theta is None else np.asarray(theta, dtype=float)
-    page = MotionPage(model, designed, parameters, reference, tuple(files))
+    parameters = designed.theta if theta is None else np.asarray(theta, dtype=float)
+    source = designed.conditions.reference if reference is None else reference
+    page = MotionPage(model, designed, parameters, source, tuple(files))
     makers[PAGE] = lambda: text_bytes(render_motion_page(page))
     contents = {name: make() for name, make in makers.items() if only is None or name in only}
     return MotionFiles(designed, contents, proofs)
@@ -120,6 +142,55 @@ def slower_name(name: str, speed: float) -> str:
     """The name of a file with the same path at a share of the speed."""
     stem, dot, ending = name.rpartition(".")
     return f"{stem}_{100 * speed:.0f}_percent{dot}{ending}"
+
+
+POINT_FILES = (
+    (CSV, NPZ, *(slower_name(CSV, speed) for speed in CAREFUL_SPEEDS)),
+    (ROS_YAML, ROS_JSON, *(slower_name(ROS_YAML, speed) for speed in CAREFUL_SPEEDS)),
+)
+"""Files with points for positions, and with those of messages."""
+FILE_NAMES = (
+    *WHAT,
+    ROS_JSON,
+    PAGE,
+    *(slower_name(name, speed) for speed in CAREFUL_SPEEDS for name in (CSV, ROS_YAML)),
+)
+"""All files of a motion."""
+
+
+def save_motion(designed: DesignedMotion, path: str | Path) -> dict[str, Path]:
+    """Write a designed motion into a folder, or as one file by the ending of its name.
+
+    Returns the paths that were written, by name.
+    """
+    check_destination(path)
+    name = single_file(Path(path))
+    only = None if name is None else (name,)
+    return write_motion(motion_files(designed.model, designed, only=only), path)
+
+
+def check_destination(path: str | Path, inputs: Iterable[str | Path] = ()) -> None:
+    """Refuse a folder or file that cannot be written, or that would overwrite an input; to be
+    called before any long computation. Nothing is created.
+    """
+    path, given = Path(path), list(inputs)
+    refuse_overwriting([path], given, ResultError)
+    one_file = single_file(path) is not None
+    if not one_file and path.exists() and not path.is_dir():
+        raise ResultError(f"{shown_path(path)} is a file; give the name of a folder")
+    files = [path] if one_file else [path / name for name in FILE_NAMES]
+    refuse_overwriting(files, given, ResultError)
+    for file in files:
+        refuse_special(file, ResultError)
+    if one_file and not path.parent.is_dir():
+        raise ResultError(f"{shown_path(path.parent)}: there is no such folder; create it first")
+    folder = path.parent if one_file else path
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not folder.is_dir():
+        raise ResultError(f"{shown_path(folder)} is a file; give the name of a folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ResultError(f"{shown_path(folder)}: nothing can be written to this folder")
 
 
 def write_motion(files: MotionFiles, path: str | Path) -> dict[str, Path]:
@@ -170,7 +241,7 @@ def sent_findings(
         if proof.interpolation == "linear":
             how = "linear interpolation"
         what = f"{how}, points at {rate:g} Hz ({name})"
-        broken = [check for check in proof.checks if not check.holds and np.isfinite(check.bound)]
+        broken = broken_limits(proof)
         unproven = [
             check for check in proof.checks if not check.holds and not np.isfinite(check.bound)
         ]
@@ -204,7 +275,23 @@ def sent_findings(
     return tuple(findings)
 
 
-def _worst(broken: list[LimitCheck]) -> str:
+def _limits_not_kept(designed: DesignedMotion, proof: SentProof, rate_hz: float) -> SignalError:
+    """Why points cannot be written, and at which rate they could."""
+    enough = lowest_rate_hz(
+        designed.trajectory, designed.limits, rate_hz, proof.interpolation, proof.known
+    )
+    what_to_do = (
+        f"send {enough:g} points a second or more, with --rate-hz"
+        if enough is not None
+        else "no rate up to 1000 Hz helps: use less of the limits, with --share"
+    )
+    return SignalError(
+        f"{proof.interpolation} interpolation {KNOWN_WORDS[proof.known]} of points at "
+        f"{rate_hz:g} Hz does not keep the limits: {_worst(broken_limits(proof))}; {what_to_do}"
+    )
+
+
+def _worst(broken: Sequence[LimitCheck]) -> str:
     """The check that is missed by most, relative to its limit."""
 
     def by(check: LimitCheck) -> float:

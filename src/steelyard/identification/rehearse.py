@@ -17,12 +17,16 @@ from steelyard.errors import EstimationError, did_you_mean, listed, shown
 from steelyard.estimators.bodies import body_estimates, term_estimates
 from steelyard.estimators.estimate import StandardEstimate
 from steelyard.estimators.prior_weight import GammaRule
+from steelyard.excitation.design_settings import DEFAULT_RATE_HZ
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.motions.fourier import multisine
+from steelyard.excitation.predicted import predicted_precision
 from steelyard.excitation.torque_noise import NOISE_SHARE, TorqueNoise, assumed_noise
 from steelyard.excitation.trajectory import Trajectory
+from steelyard.identification.base_recovery import BaseRecovery, base_recoveries
 from steelyard.identification.found import Identification
 from steelyard.identification.identify import identify
+from steelyard.identification.rehearsal_defaults import RESAMPLES, TOLERANCE
 from steelyard.model.kernels import parameter_array
 from steelyard.model.model import Model
 from steelyard.robot.inertia import to_com
@@ -35,7 +39,6 @@ Array = NDArray[np.float64]
 
 ENCODER_STEP = 2e-5
 """Resolution (rad or m) of the positions of the virtual robot."""
-TOLERANCE = 0.1
 HELD_OUT_S = 20.0
 AXES = ("xx", "xy", "yy", "xz", "yz", "zz")
 PLACES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
@@ -95,6 +98,8 @@ class Rehearsal:
     found : the identification from the simulated log. truth : theta (n_columns,) of the virtual
     robot. recoveries : every parameter of links and joints. coverage : of base parameters.
     needed : names of the parameters that were asked for; empty for none in particular.
+    base : every base parameter, predicted and identified. seed : of the virtual robot and its
+    noise. rate_hz : of the log.
     """
 
     found: Identification
@@ -104,6 +109,9 @@ class Rehearsal:
     noise: TorqueNoise
     needed: tuple[str, ...]
     tolerance: float
+    base: tuple[BaseRecovery, ...]
+    seed: int
+    rate_hz: float
 
     def __repr__(self) -> str:
         n_good = sum(one.close(self.tolerance) for one in self.recoveries)
@@ -147,6 +155,10 @@ class Rehearsal:
             "coverage": vars(self.coverage),
             "held_out": self.found.validation.overall.to_dict(),
             "noise": dict(zip(self.noise.joints, self.noise.rms.tolist(), strict=True)),
+            "noise_source": self.noise.source,
+            "seed": self.seed,
+            "rate_hz": self.rate_hz,
+            "base": [vars(one) for one in self.base],
             "parameters": [
                 {
                     **vars(one),
@@ -168,7 +180,7 @@ def rehearse(
     tolerance: float = TOLERANCE,
     truth: ArrayLike | None = None,
     noise: TorqueNoise | None = None,
-    rate_hz: float = 500.0,
+    rate_hz: float = DEFAULT_RATE_HZ,
     controller: Controller | None = None,
     held_out: Trajectory | None = None,
     seed: int = 0,
@@ -176,8 +188,8 @@ def rehearse(
     processing: Processing | None = None,
     friction_width: float | Mapping[str, float] | Literal["auto"] = "auto",
     gamma: float | GammaRule = "leave-blocks-out",
-    n_resamples: int = 200,
-    ranges: bool = True,
+    n_resamples: int = RESAMPLES,
+    ranges: bool = False,
     threads: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Rehearsal:
@@ -200,6 +212,7 @@ def rehearse(
     theta = parameter_array(model, theta)
     if held_out is None:
         held_out = multisine(model.robot, period_s=HELD_OUT_S / 2.0, seed=seed + 1)
+    predicted = predicted_precision(model, trajectory, noise, rate_hz=rate_hz, reference=theta)
     sensors = Sensors(
         torque_noise=dict(zip(noise.joints, noise.rms.tolist(), strict=True)),
         torque_noise_bandwidth_hz=noise.bandwidth_hz,
@@ -251,6 +264,9 @@ def rehearse(
         noise,
         named,
         tolerance,
+        base_recoveries(found, theta, predicted),
+        seed,
+        rate_hz,
     )
 
 

@@ -1,4 +1,4 @@
-"""A body of known inertia that is fixed to a link."""
+"""A body of known mass that is fixed to a link, its centre of mass and inertia known or not."""
 
 from __future__ import annotations
 
@@ -18,16 +18,20 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """A body of known inertia on a link.
+    """A body of known mass on a link.
 
     inertial : (10,) m, mx, my, mz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz in the frame of ``link``,
         inertia about its origin.
     mass_sigma : standard deviation of the mass, kg; a mass error scales all gains alike.
+    com_known, inertia_known : whether the centre of mass, and the inertia about it, are known; if
+        not, those of ``inertial`` are placeholders, and are estimated with the drive gains.
     """
 
     link: str
     inertial: Array
     mass_sigma: float = 0.0
+    com_known: bool = True
+    inertia_known: bool = True
 
     def __post_init__(self) -> None:
         phi = as_phi(self.inertial)
@@ -46,19 +50,36 @@ class Payload:
     def of(
         link: str,
         mass: float,
-        com: ArrayLike = (0.0, 0.0, 0.0),
+        com: ArrayLike | None = None,
         inertia_com: ArrayLike | None = None,
         mass_sigma: float = 0.0,
     ) -> Payload:
         """By mass (kg), centre of mass (3,) m and inertia about it (3, 3) kg m², in link axes.
 
-        Without an inertia it is a point mass.
+        What is not given is not known. A point mass has an inertia of zeros.
         """
+        centre = np.zeros(3) if com is None else com
         inertia = np.zeros((3, 3)) if inertia_com is None else inertia_com
-        return Payload(link, from_com(mass, com, inertia), mass_sigma)
+        return Payload(
+            link,
+            from_com(mass, centre, inertia),
+            mass_sigma,
+            com_known=com is not None,
+            inertia_known=inertia_com is not None,
+        )
+
+    @property
+    def known(self) -> bool:
+        """Whether all ten inertial parameters are known."""
+        return self.com_known and self.inertia_known
 
     def torque(self, model: Model, motion: Motion) -> Array:
-        """The joint torques (n_samples, nv) that it adds."""
+        """The joint torques (n_samples, nv) that it adds; refused if its inertia is not known."""
+        if not self.known:
+            raise EstimationError(
+                f"the payload on link {shown(self.link)} has no torque: its "
+                f"{'centre of mass' if not self.com_known else 'inertia'} is not stated"
+            )
         theta = np.zeros(len(model.columns))
         for body, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):
             for name, T_body_link in body.links:

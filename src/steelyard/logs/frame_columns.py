@@ -217,3 +217,20 @@ def frame_column_name(frame: str, quantity: str, axis: str) -> str:
     if quantity == "rpy":
         return f"{prefix}{axis}"
     return f"{prefix}r{axis}" if quantity == "rotation" else f"{prefix}{quantity}_{axis}"
+
+
+def component_names(name: str, unit: str | None, width: int) -> list[str] | None:
+    """The columns of a table (n_samples, width) of a frame's quantity, such as ``wrist.force``.
+
+    None where the name, without its unit, is not that of such a table, or has another width. A
+    table without a frame's name may be ``quaternion``, but not ``torque``, which is that of joints.
+    """
+    frame, dot, word = name.rpartition(".")
+    quantity = word.strip().lower()
+    axes = FRAME_QUANTITIES.get(quantity)
+    if axes is None or len(axes) != width or (dot and not frame.strip()):
+        return None
+    if not dot and quantity in ("force", "torque", "position"):
+        return None
+    bracket = "" if unit is None else f"[{unit}]"
+    return [f"{frame_column_name(frame.strip(), quantity, axis)}{bracket}" for axis in axes]

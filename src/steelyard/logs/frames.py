@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import LogError, described, one_line, shown
 from steelyard.logs._assembly import assemble
-from steelyard.logs.columns import LogColumn, parse_column, parse_table
+from steelyard.logs.columns import LogColumn, parse_column, parse_table, split_unit
 from steelyard.logs.description import LogDescription
+from steelyard.logs.frame_columns import component_names
 from steelyard.logs.header import parse_header
 from steelyard.logs.renaming import check_column_names
 
@@ -103,6 +104,10 @@ def _from_mapping(arrays: Mapping[Any, Any], where: str) -> Iterator[_Source]:
     """One column for each array; those of all joints for a table (n_samples, n_joints)."""
     joints = _stated_names(arrays.get(JOINT_NAMES), where)
     for key, values in arrays.items():
+        components = _components(str(key), values)
+        if components:
+            yield from components
+            continue
         table = parse_table(str(key))
         if table is None and not (key == JOINT_NAMES and joints is not None):
             yield _Source(str(key), values)
@@ -122,6 +127,15 @@ def _from_mapping(arrays: Mapping[Any, Any], where: str) -> Iterator[_Source]:
         for k, joint in enumerate(stated):
             column = f"{quantity}_{joint}" if joints is None else f"{joint}.{quantity}"
             yield _Source(column if unit is None else f"{column}[{unit}]", whole[:, k])
+
+
+def _components(name: str, values: Any) -> list[_Source]:
+    """The columns of a table (n_samples, n_axes) of a frame's quantity; none of anything else."""
+    if not isinstance(values, np.ndarray) or values.ndim != 2:
+        return []
+    bare, unit = split_unit(name)
+    names = component_names(bare, unit, values.shape[1]) or ()
+    return [_Source(one, values[:, k]) for k, one in enumerate(names)]
 
 
 def _stated_names(names: Any, where: str) -> list[Any] | None:

@@ -7,7 +7,7 @@ in the archive. See ``docs/logs.md`` for the names of the arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,8 @@ from steelyard._files.npz import Archive, Member, open_npz
 from steelyard.errors import LogError, quoted_list, shown
 from steelyard.logs._assembly import assemble
 from steelyard.logs._limits import MAX_COLUMNS, MAX_VALUES
-from steelyard.logs.columns import LogColumn, parse_table, quantity_column
+from steelyard.logs.columns import LogColumn, parse_table, quantity_column, split_unit
+from steelyard.logs.frame_columns import component_names
 from steelyard.logs.header import parse_header, recognised
 from steelyard.logs.log import Log
 from steelyard.logs.renaming import ColumnNames, NamedColumn, renamed
@@ -34,6 +35,8 @@ def read_npz(path: Path, name: str, columns: ColumnNames | None = None) -> Log:
     ``velocity``, ``acceleration``, ``torque`` (n_samples, n_joints). Without ``joint_names``,
     the joints are numbered from 1: ``#1``, ``#2``, ...
 
+    A quantity of a frame may be an array (n_samples, n_axes), such as ``wrist.force``.
+
     columns : signals and the arrays that hold them; a quantity alone for a table.
     """
     if columns is not None and not isinstance(columns, Mapping):
@@ -42,7 +45,7 @@ def read_npz(path: Path, name: str, columns: ColumnNames | None = None) -> Log:
             "without a header line"
         )
     with open_npz(path, LogError, MAX_VALUES) as archive:
-        named = renamed(list(archive.members), columns, archive.where, tables=True)
+        named = renamed(list(_columns(archive)), columns, archive.where, tables=True)
         tables = [one for one in named if parse_table(one.meaning) is not None]
         if tables:
             return _from_tables(archive, named, tables, name, str(path))
@@ -69,18 +72,46 @@ def _from_columns(
     archive: Archive, columns: Mapping[str, str] | None, name: str, source: str
 ) -> Log:
     """One 1-D array per column, named as in a CSV header."""
-    members = archive.members
-    found, ignored = parse_header(list(members), archive.where, columns)
-    used = {key: one for key, one in zip(members, found, strict=True) if one is not None}
-    _check_total([members[key] for key in used], archive.where)
+    names = _columns(archive)
+    found, ignored = parse_header(list(names), archive.where, columns)
+    used = {key: one for key, one in zip(names, found, strict=True) if one is not None}
+    _check_total(_members(archive, used), archive.where)
     return Log.from_description(assemble(_single(archive, used), name, source, ignored))
 
 
 def _single(
     archive: Archive, used: Mapping[str, LogColumn]
 ) -> Iterator[tuple[str, LogColumn, Array]]:
+    columns = _columns(archive)
+    table, loaded = "", np.zeros((0, 0))
     for key, column in used.items():
-        yield key, column, _numbers(archive, archive.members[key], (1,))
+        member, index = columns[key]
+        if index is None:
+            yield key, column, _numbers(archive, archive.members[member], (1,))
+            continue
+        if member != table:
+            table, loaded = member, _numbers(archive, archive.members[member], (2,))
+        yield key, column, loaded[:, index]
+
+
+def _columns(archive: Archive) -> dict[str, tuple[str, int | None]]:
+    """Names of columns: those of the arrays, or of each axis of a frame's quantity.
+
+    With the array that holds each, and which of its columns that is.
+    """
+    names: dict[str, tuple[str, int | None]] = {}
+    for key, member in archive.members.items():
+        width = member.shape[1] if len(member.shape) == 2 else 0
+        for index, name in enumerate(component_names(*split_unit(key), width) or ()):
+            names.setdefault(name, (key, index))
+    taken = {member for member, _ in names.values()}
+    return names | {key: (key, None) for key in archive.members if key not in taken}
+
+
+def _members(archive: Archive, names: Iterable[str]) -> list[Member]:
+    """The arrays that hold these columns, each once."""
+    columns = _columns(archive)
+    return [archive.members[key] for key in dict.fromkeys(columns[name][0] for name in names)]
 
 
 def _from_tables(
@@ -91,7 +122,7 @@ def _from_tables(
     source: str,
 ) -> Log:
     """One (n_samples, n_joints) array per quantity, and joint names where they are stated."""
-    where, members = archive.where, archive.members
+    where = archive.where
     stated = {parse_table(one.meaning) for one in tables if one.stated}
     quantities = {table[0] for table in stated if table is not None}
     passed_over = [
@@ -100,9 +131,9 @@ def _from_tables(
     tables = [one for one in tables if one not in passed_over]
     others = [one for one in named if one not in tables and one.source != NAMES_KEY]
     others = [one for one in others if one not in passed_over]
-    found = recognised(others, where, list(members))
+    found = recognised(others, where, list(archive.members))
     used = {one.source: column for one, column in zip(others, found) if column is not None}
-    _check_total([members[key] for key in (*(one.source for one in tables), *used)], where)
+    _check_total(_members(archive, (*(one.source for one in tables), *used)), where)
     joints = _joint_names(archive, tables)
     ignored = tuple(one.source for one in (*others, *passed_over) if one.source not in used)
 

@@ -8,12 +8,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conic.blocks import Block
-from steelyard.conic.problem import conic_problem
-from steelyard.conic.solver import solve
 from steelyard.errors import EstimationError
-from steelyard.knowledge.physical_blocks import full_consistency
-from steelyard.robot.inertia import from_com, margin, to_com
+from steelyard.robot.inertia import from_com, margin, pseudo_inertia
 from steelyard.robot.principal_body import PrincipalBody, principal_body
 
 Array = NDArray[np.float64]
@@ -24,12 +20,16 @@ keep what the motion says nothing about finite, and move nothing that it determi
 """
 LARGE_BIAS = 1e4
 """The same for the bias, in units of the noise of one sample."""
-LEAST_MASS = 1e-3
+LEAST_MASS = 1e-2
+FAR = 0.5
+"""Mass (kg) and distance (m) that limit the sphere that stands for what is not determined."""
 LENGTH = 0.1
 """Sizes (kg, m) that scale the problem for the solver."""
+SIZE = np.array([1.0] + 3 * [LENGTH] + 6 * [LENGTH**2])
 WATER = 1000.0
 """kg/m³."""
-ACCURACY = 1e-9
+END = 1e-7
+"""Last weight of the barrier, in units of the variance of one sample's noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +64,9 @@ def free_fit(S: Array, sigma: Array) -> FreeFit:
     order = [*range(N_BODY, n - 1), *range(N_BODY), n - 1]
     prior = np.zeros((n_bias, n))
     prior[np.arange(n_bias), np.arange(n_bias)] = 1.0 / (LARGE_BIAS * sigma)
-    factor = np.linalg.qr(np.concatenate([S[:, order], prior]), mode="r")
+    factor = _triangle(np.concatenate([S[:, order], prior]))
     R, z = factor[n_bias:-1, n_bias:-1], factor[n_bias:-1, -1]
-    whole = np.linalg.qr(np.concatenate([R, np.diag(1.0 / LARGE)]), mode="r")
+    whole = _triangle(np.concatenate([R, np.diag(1.0 / LARGE)]))
     inverse = np.linalg.inv(whole)
     covariance = inverse @ inverse.T
     return FreeFit(
@@ -87,24 +87,36 @@ def physical_fit(fit: FreeFit) -> PrincipalBody:
     of mass that fit.
     """
     mass = max(float(fit.phi[0]), LEAST_MASS)
-    sphere = _sphere_of_water(mass, fit.phi[1:4] / mass)
+    sphere = _sphere_of_water(mass, np.clip(fit.phi[1:4] / mass, -FAR, FAR))
     F = np.concatenate([fit.R, np.diag(1.0 / LARGE)])
     g = np.concatenate([fit.z, sphere / LARGE])
-    triangle = np.linalg.qr(np.column_stack([F, g]), mode="r")
+    triangle = _triangle(np.column_stack([F, g]))
     R, z = triangle[:N_BODY, :N_BODY], triangle[:N_BODY, N_BODY]
-    free = np.linalg.solve(R, z)
+    free = np.asarray(np.linalg.solve(R, z), dtype=float)
     if margin(free) >= 0.0:
         return principal_body(free, "payload")
-    size = float(np.linalg.norm(z))
-    scale = mass * np.array([1.0] + 3 * [LENGTH] + 6 * [LENGTH**2])
-    problem = conic_problem(N_BODY, (_physical(),), scale, F=R / size, g=z / size)
-    solution = solve(problem, accuracy=ACCURACY)
-    if solution.status not in ("solved", "stalled"):
+    return _at_boundary(R, z, free, sphere)
+
+
+def _at_boundary(R: Array, z: Array, free: Array, start: Array) -> PrincipalBody:
+    """The fit where least squares, ``free``, is not physical; start : strictly physical."""
+    from steelyard.payload._barrier_fit import barrier_fit
+
+    scale = start[0] * SIZE
+    scaled, x = R * scale, start / scale
+    excess = float(np.sum((R @ (start - free)) ** 2))
+    if not barrier_fit(scaled, z, _basis(), x, max(0.1 * excess, END), END):
         raise EstimationError(
-            f"no physical payload was found (solver status: {solution.said}); check the units of "
-            "the samples"
+            "no physical payload was found; check the units of the samples and the sign of the "
+            "wrench or torques"
         )
-    return _nearest(solution.theta)
+    return principal_body(x * scale, "payload")
+
+
+def compile_fit() -> None:
+    """Have the barrier method compiled, so that no later fit waits for it."""
+    ball = _sphere_of_water(1.0, np.zeros(3))
+    _at_boundary(np.eye(N_BODY), ball, ball, ball)
 
 
 def com_sigma(phi: Array, covariance: Array) -> Array:
@@ -114,19 +126,7 @@ def com_sigma(phi: Array, covariance: Array) -> Array:
     slope = np.zeros((3, N_BODY))
     slope[:, 0] = -phi[1:4] / phi[0] ** 2
     slope[:, 1:4] = np.eye(3) / phi[0]
-    return np.sqrt(np.einsum("ij,jk,ik->i", slope, covariance, slope))
-
-
-def _nearest(phi: Array) -> PrincipalBody:
-    """A solver's body (10,), whose smallest second moment may be negative by rounding."""
-    mass = float(phi[0])
-    if mass <= 0.0:
-        return PrincipalBody(0.0, np.zeros(3), np.eye(3), np.zeros(3))
-    _, com, inertia = to_com(phi)
-    L, Q = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
-    if np.linalg.det(Q) < 0.0:
-        Q[:, 0] = -Q[:, 0]
-    return PrincipalBody(mass, com, Q, np.maximum(L, 0.0))
+    return np.asarray(np.sqrt(np.einsum("ij,jk,ik->i", slope, covariance, slope)))
 
 
 def _sphere_of_water(mass: float, com: Array) -> Array:
@@ -135,5 +135,12 @@ def _sphere_of_water(mass: float, com: Array) -> Array:
 
 
 @cache
-def _physical() -> Block:
-    return full_consistency(None, 0)
+def _basis() -> Array:
+    """Pseudo-inertia (10, 4, 4) of each unit vector, in units of a body of 1 kg and `SIZE`."""
+    size = np.array([LENGTH, LENGTH, LENGTH, 1.0])
+    return np.ascontiguousarray(pseudo_inertia(np.diag(SIZE)) / np.outer(size, size))
+
+
+def _triangle(A: Array) -> Array:
+    """The triangular factor of A."""
+    return np.asarray(np.linalg.qr(A, mode="r"))

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import ModelError
 from steelyard.model._loops import jit
 from steelyard.model.mechanism import PRISMATIC
 from steelyard.model.model import Model
@@ -35,11 +34,6 @@ N_NUMBERS = 32
 def packed(model: Model, phi: Array) -> tuple[NDArray[np.int64], Array]:
     """The arrays ``tree`` and ``numbers`` of a model whose bodies have parameters phi (n, 10)."""
     mechanism = model.mechanism
-    if model.robot.floating_base:
-        raise ModelError(
-            f"robot '{model.robot.name}' has a floating base; a payload stream needs a fixed one, "
-            "or the motion of the sensor's frame"
-        )
     n = len(mechanism.parent)
     tree = np.column_stack([mechanism.parent, mechanism.kind == PRISMATIC, mechanism.coordinate])
     parts: list[Any] = [

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Block
-from steelyard.conic.problem import conic_problem
+from steelyard.conic.problem import ConicProblem, conic_problem
 from steelyard.conic.solver import solve
 from steelyard.payload.one_body import OneBodyFit, body_scale, physical_block
 from steelyard.payload.payload_estimate import PayloadKind, PayloadValue
@@ -63,6 +63,7 @@ def values_with_intervals(
     quantile = float(t.ppf(0.5 * (1.0 + level), freedom))
     moved = np.abs(slopes @ (phi - free))
     ranges = _Ranges(fit, R, z, level, inflation)
+    heavier = _unlimited_inertia(open_directions)
     out = []
     for i, (name, unit) in enumerate(zip(VALUE_NAMES, VALUE_UNITS, strict=True)):
         value, sigma = float(values[i]), float(sigmas[i])
@@ -72,15 +73,26 @@ def values_with_intervals(
             ends = (value - quantile * sigma, value + quantile * sigma)
             out.append(PayloadValue(name, unit, value, sigma, *ends, kind, edge))
             continue
-        limits = ranges.of(name)
+        limits = None if heavier and i >= INERTIA_FROM else ranges.of(name)
         kind = "not determined" if limits is None else "feasible range"
         lower, upper = (None, None) if limits is None else limits
         out.append(PayloadValue(name, unit, value, None, lower, upper, kind, edge))
     return tuple(out)
 
 
+INERTIA_FROM = 13
+"""Position of Ixx, the first entry of the inertia about the frame's origin, in `VALUE_NAMES`."""
 VALUE_NAMES = ("m", *COM_NAMES, *INERTIA_COM_NAMES, *PARAMETERS[1:])
 VALUE_UNITS = ("kg", "m", "m", "m", *(6 * ("kg m²",)), *PARAMETER_UNITS[1:])
+
+
+def _unlimited_inertia(open_directions: Array) -> bool:
+    """Whether the data leave all six entries of the inertia open: then none has an upper limit."""
+    if open_directions.shape[1] < 6:
+        return False
+    scaled = open_directions / body_scale(1.0)[:, None]
+    basis = np.linalg.svd(scaled, full_matrices=False)[0]
+    return bool(np.linalg.norm(basis[4:], axis=1).min() > 1.0 - 1e-6)
 
 
 def derived_values(phi: Array) -> tuple[Array, Array]:
@@ -118,7 +130,7 @@ class _Ranges:
             return
         from scipy.stats import chi2
 
-        rank = int(np.linalg.matrix_rank(R * body_scale(1.0), tol=None))
+        rank = int(np.linalg.matrix_rank(R * body_scale(1.0)))
         away = z - R @ fit.phi
         radius = np.sqrt(away @ away + inflation * float(chi2.ppf(level, max(rank, 1))))
         self.scale = body_scale(max(float(fit.phi[0]), 1e-3))
@@ -158,10 +170,8 @@ class _Ranges:
         some = Block("nonnegative", (10,), np.ones((1, 1)), np.zeros(1))
         return self._end(conic_problem(11, (*blocks, one, some), sizes, c=c), column)
 
-    def _end(self, problem: object, column: int) -> float | None:
-        from steelyard.conic.problem import ConicProblem
-
-        assert isinstance(problem, ConicProblem)
+    @staticmethod
+    def _end(problem: ConicProblem, column: int) -> float | None:
         solution = solve(problem, accuracy=1e-7)
         end = float(solution.theta[column])
         far = abs(end) > FARTHEST * problem.scale[column]

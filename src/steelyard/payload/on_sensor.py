@@ -17,12 +17,12 @@ from steelyard.payload.payload_estimate import (
     PayloadSolver,
     PayloadValue,
 )
-from steelyard.payload.saturation import without_saturated
 from steelyard.payload.sensor_factors import SensorFactors, compress_wrench, usable_samples
 from steelyard.payload.sensor_fit import SensorFit, fit_on_sensor, rotation_vector
 from steelyard.payload.wrong_frame import check_frame
 from steelyard.robot.inertia import skew
 from steelyard.signals.frame_motion import FrameMotion, Wrench
+from steelyard.signals.saturation import saturation_finding, without_saturated
 
 Array = NDArray[np.float64]
 Recording = tuple[FrameMotion, Wrench]
@@ -49,7 +49,7 @@ def weigh_on_sensor(
     static : True to leave out the inertia, False to refuse data that do not determine it; None to
         report it as not determined where the motion is too slow.
     """
-    used, findings = without_saturated(checked(recordings))
+    used, findings = within_range(checked(recordings))
     refuse_empty(used)
     orientations = check_orientations(used, bias=bias)
     findings += orientations.findings
@@ -116,6 +116,19 @@ def checked(recordings: Sequence[Recording]) -> tuple[Recording, ...]:
                 "wrench; put them on one time base"
             )
     return used
+
+
+def within_range(
+    recordings: Sequence[Recording],
+) -> tuple[tuple[Recording, ...], tuple[Finding, ...]]:
+    """The recordings without the samples at which the sensor is saturated."""
+    used, findings = [], []
+    for motion, wrench in recordings:
+        kept, found = without_saturated(wrench)
+        used.append((motion, kept))
+        if found:
+            findings.append(saturation_finding(motion.run, found, len(wrench)))
+    return tuple(used), tuple(findings)
 
 
 def refuse_empty(recordings: Sequence[Recording]) -> None:

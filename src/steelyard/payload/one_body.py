@@ -22,6 +22,7 @@ from steelyard.conic.problem import conic_problem
 from steelyard.conic.settle import holds_exactly, rounded, settle
 from steelyard.conic.solver import solve
 from steelyard.errors import EstimationError
+from steelyard.estimators.manifold.fit import fit_on_manifold
 from steelyard.knowledge.physical_blocks import full_consistency
 from steelyard.payload.payload_estimate import PayloadSolver
 from steelyard.regression.regression import triangle
@@ -38,6 +39,10 @@ NO_INFORMATION = 1e-9
 """Directions whose singular value is below this share of the largest are not determined."""
 PULL = 1e-6
 """Weight of the sphere in those directions, as a share of the largest singular value."""
+SMALLEST_MASS = 1e-9
+"""Mass (kg) of the sphere towards which a body without mass is moved."""
+FIRST_SHARE = 1e-13
+"""Smallest share of the way to the sphere that is tried to make the digits physical."""
 REACHED = 1e-6
 """Largest relative excess of the sum of squares at which the optimum counts as reached."""
 
@@ -73,17 +78,49 @@ def fit_body(R: Array, z: Array, solver: PayloadSolver = "sdp") -> OneBodyFit:
         raise EstimationError(f"R {R.shape} and z {z.shape} must be (k, 10) and (k,)")
     if not (np.isfinite(R).all() and np.isfinite(z).all()):
         raise EstimationError("the factor of the payload has numbers that are not finite")
+    if solver not in ("sdp", "manifold"):
+        raise EstimationError(f"there is no solver '{solver}'; there are 'sdp' and 'manifold'")
     F, g, scale, free = _with_sphere(R, z)
-    block = physical_block()
     digits = rounded(free)
-    if holds_exactly(block, digits):
-        return _fit(R, z, digits, _squares(R, z, digits), free, at_boundary=False)
-    best = _by_sdp(F, g, scale)
+    at_boundary = not holds_exactly(physical_block(), digits)
+    best = _by_sdp(F, g, scale) if at_boundary else digits
     optimum = _squares(R, z, best)
     if solver == "manifold":
-        raise EstimationError("the solver 'manifold' is not available yet; use 'sdp'")
-    phi = settle(best, (block,), scale, inner=_inner(best)).theta
-    return _fit(R, z, phi, optimum, free, at_boundary=True)
+        best = fit_on_manifold(F, g, (0,)).theta
+    phi = settled_body(best)
+    objective = _squares(R, z, phi)
+    # the rounding of z limits what a relative difference can say
+    floor = 1e-14 * float(z @ z) + np.finfo(float).tiny
+    excess = max(objective - optimum, 0.0) / max(optimum, floor)
+    return OneBodyFit(
+        phi=phi,
+        body=principal_body(phi, "payload"),
+        objective=objective,
+        optimum=optimum,
+        excess=excess,
+        optimum_reached=excess <= REACHED,
+        free=free,
+        at_boundary=at_boundary,
+    )
+
+
+def settled_body(phi: Array) -> Array:
+    """Digits (10,) of a physical body next to phi (10,), which may be outside by rounding.
+
+    As `steelyard.conic.settle`, towards a sphere of the same mass and centre of mass.
+    """
+    digits = rounded(phi)
+    if holds_exactly(physical_block(), digits):
+        return digits
+    mass = max(float(phi[0]), SMALLEST_MASS)
+    sphere = sphere_of_water(mass, phi[1:4] / mass)
+    share = FIRST_SHARE
+    while share <= 1.0:
+        digits = rounded((1.0 - share) * phi + share * sphere)
+        if holds_exactly(physical_block(), digits):
+            return digits
+        share *= 8.0
+    return settle(sphere, (physical_block(),), body_scale(mass)).theta
 
 
 @cache
@@ -137,31 +174,6 @@ def _by_sdp(F: Array, g: Array, scale: Array) -> Array:
     return solution.theta
 
 
-def _inner(phi: Array) -> Array:
-    """A body well inside the physical set, near this one (10,)."""
-    mass = max(float(phi[0]), 1e-9)
-    return sphere_of_water(mass, phi[1:4] / mass)
-
-
 def _squares(R: Array, z: Array, phi: Array) -> float:
     residual = z - R @ phi
     return float(residual @ residual)
-
-
-def _fit(
-    R: Array, z: Array, phi: Array, optimum: float, free: Array, *, at_boundary: bool
-) -> OneBodyFit:
-    objective = _squares(R, z, phi)
-    # the rounding of z limits what a relative difference can say
-    floor = 1e-14 * float(z @ z) + np.finfo(float).tiny
-    excess = max(objective - optimum, 0.0) / max(optimum, floor)
-    return OneBodyFit(
-        phi=phi,
-        body=principal_body(phi, "payload"),
-        objective=objective,
-        optimum=optimum,
-        excess=excess,
-        optimum_reached=excess <= REACHED,
-        free=free,
-        at_boundary=at_boundary,
-    )

@@ -341,6 +341,11 @@ def _joint_signals(model: Model) -> tuple[Signal, ...]:
 
 def _place(model: Model, frame: str) -> tuple[int, Array]:
     """Index of the body that a link is part of, and T_body_link (4, 4)."""
+    if model.robot.floating_base:
+        raise ModelError(
+            f"robot '{model.robot.name}' has a floating base; give the motion of the sensor's "
+            "frame itself (FrameWrenches), or a robot with a fixed base"
+        )
     for i, body in enumerate(model.mechanism.bodies):
         for name, T_body_link in body.links:
             if name == frame:

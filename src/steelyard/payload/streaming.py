@@ -22,16 +22,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from math import exp
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import EstimationError, SignalError, listed
+from steelyard.payload._block_memory import BlockMemory, residual_variance
 from steelyard.payload._change_test import ChangeTest
-from steelyard.payload._stream_body import N_BODY, FreeFit, com_sigma, free_fit, physical_fit
+from steelyard.payload._stream_body import (
+    N_BODY,
+    com_sigma,
+    compile_fit,
+    free_fit,
+    physical_fit,
+)
+from steelyard.payload.stream_results import PayloadChange, PayloadSnapshot
 from steelyard.payload.stream_sources import Signal, StreamSource
-from steelyard.robot.principal_body import PrincipalBody
 
 Array = NDArray[np.float64]
 WINDOW_BLOCKS = (2, 8)
@@ -74,58 +80,6 @@ class StreamSettings:
             )
 
 
-@dataclass(frozen=True, eq=False)
-class PayloadSnapshot:
-    """The payload at one time.
-
-    time : s, of the last sample. body : physical, in the axes of ``frame``; phi : its ten
-    parameters (10,).
-    mass_sigma : kg. com_sigma : (3,) m. phi_sigma : (10,). Standard deviations without the
-        conditions that a body is physical, autocorrelation of the residuals included. A large one
-        says that the motion has not determined the value yet; what it says nothing about is near
-        a sphere of water.
-    effective_samples : number of samples, each counted with its weight.
-    bias : (n_channels,) of the channels, N m or N.
-    """
-
-    time: float
-    frame: str
-    body: PrincipalBody
-    phi: Array
-    mass_sigma: float
-    com_sigma: Array
-    phi_sigma: Array
-    effective_samples: float
-    bias: Array
-
-    def __repr__(self) -> str:
-        mass = f"{self.body.mass:.4g} kg (sigma {self.mass_sigma:.2g})"
-        return f"<PayloadSnapshot at '{self.frame}', {self.time:.3f} s: {mass}>"
-
-
-@dataclass(frozen=True)
-class PayloadChange:
-    """A change of the payload.
-
-    time : s, when it happened, to about a block. reported : s, when this was known.
-    mass_before, mass_after : kg. sigma : kg, standard deviation of their difference.
-    statistic, threshold : that were compared.
-    """
-
-    time: float
-    reported: float
-    mass_before: float
-    mass_after: float
-    sigma: float
-    statistic: float
-    threshold: float
-
-    @property
-    def mass_change(self) -> float:
-        """kg, positive when something was picked up."""
-        return self.mass_after - self.mass_before
-
-
 class PayloadStream:
     """The payload on a robot, from samples as they come. It changes with every update.
 
@@ -148,22 +102,16 @@ class PayloadStream:
         self._clock = np.array([-np.inf, -np.inf])
         self._counts = np.zeros(2, dtype=np.int64)
         self._block = np.zeros((n, n))
-        self._reference = np.zeros((n, n))
-        self._reference_time = np.nan
-        self._reference_blocks = 0
-        self._reference_samples = 0.0
-        self._ring = np.zeros((DELAY_BLOCKS, n, n))
-        self._ring_ends = np.zeros(DELAY_BLOCKS)
-        self._ring_samples = np.zeros(DELAY_BLOCKS)
-        self._n_ring = 0
-        self._newest = -1
-        self._windows = np.array(WINDOW_BLOCKS, dtype=np.int64)
-        self._statistics = np.zeros(len(WINDOW_BLOCKS))
-        self._scratch = (np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros(n))
-        block_s = self.settings.block_s
-        self._test = ChangeTest(
-            self._windows * block_s, block_s, self.settings.false_alarms_per_hour
+        chosen = self.settings
+        self._memory = BlockMemory(
+            n,
+            DELAY_BLOCKS,
+            WINDOW_BLOCKS,
+            chosen.time_constant_s,
+            chosen.bias_time_constant_s,
         )
+        windows_s = np.array([chosen.block_s * k for k in WINDOW_BLOCKS])
+        self._test = ChangeTest(windows_s, chosen.block_s, chosen.false_alarms_per_hour)
         self._blocks_since_sign = 0
         self._last_change: PayloadChange | None = None
         self._compile()
@@ -182,7 +130,7 @@ class PayloadStream:
     def watching(self) -> bool:
         """Whether a change would be reported: the noise is known and the reference is there."""
         learnt = self._test.watched_s >= self.settings.learning_s
-        return learnt and self._reference_blocks >= SETTLING_BLOCKS
+        return learnt and self._memory.reference_blocks >= SETTLING_BLOCKS
 
     @property
     def last_change(self) -> PayloadChange | None:
@@ -237,7 +185,7 @@ class PayloadStream:
 
     def estimate(self) -> PayloadSnapshot:
         """The payload now."""
-        whole, samples = self._whole()
+        whole, samples = self._memory.whole(self._block, self.time, int(self._counts[0]))
         if samples <= 0.0:
             raise EstimationError(
                 "there is no sample to estimate a payload from: "
@@ -246,7 +194,7 @@ class PayloadStream:
         fit = free_fit(whole, self.source.sigma)
         body = physical_fit(fit)
         phi = body.phi
-        variance = self._variance(whole, samples)
+        variance = residual_variance(whole, samples, len(self.source.channels))
         covariance = variance * self._test.inflation(variance) * fit.covariance
         return PayloadSnapshot(
             time=self.time,
@@ -264,8 +212,9 @@ class PayloadStream:
         """Have the loops compiled here: it takes seconds, which no control loop has."""
         nothing = np.zeros(0), self._arrays(0)
         self._absorb(*nothing, 0, self._clock, self._counts, self._block)
-        self._folded(self._block, np.nan, 0.0, self._block, 0.0, 0.0)
-        self._compare()
+        self._memory.add(self._block, np.nan, 0.0, self._block, 0.0, 0.0)
+        self._memory.compare()
+        compile_fit()
 
     def _take(self, time: Array, arrays: Sequence[Array]) -> list[PayloadChange]:
         changes: list[PayloadChange] = []
@@ -289,154 +238,52 @@ class PayloadStream:
         """Put the block into the ring, look for a change, and start a block at ``next_time``."""
         change = None
         if self._counts[0] > 0:
-            self._push()
-            if self._n_ring == DELAY_BLOCKS:
+            self._memory.push(self._block, self.time, int(self._counts[0]))
+            if self._memory.full and self._memory.reference_blocks >= SETTLING_BLOCKS:
                 change = self._look()
         self._block[:] = 0.0
         self._counts[0] = 0
         self._clock[1] = next_time + self.settings.block_s
         return change
 
-    def _push(self) -> None:
-        if self._n_ring == DELAY_BLOCKS:
-            oldest = (self._newest + 1) % DELAY_BLOCKS
-            self._reference_samples = self._folded(
-                self._reference,
-                self._reference_time,
-                self._reference_samples,
-                self._ring[oldest],
-                self._ring_ends[oldest],
-                self._ring_samples[oldest],
-            )
-            self._reference_time = self._ring_ends[oldest]
-            self._reference_blocks += 1
-            self._n_ring -= 1
-        self._newest = (self._newest + 1) % DELAY_BLOCKS
-        self._ring[self._newest] = self._block
-        self._ring_ends[self._newest] = self._clock[0]
-        self._ring_samples[self._newest] = self._counts[0]
-        self._n_ring += 1
-
-    def _folded(
-        self, S: Array, time: float, samples: float, block: Array, end: float, n_samples: float
-    ) -> float:
-        """Make S, as it was at ``time``, forget until ``end`` and take in a block; new samples."""
-        from steelyard.payload._stream_loops import fold, forget
-
-        passed = max(end - time, 0.0) if np.isfinite(time) else 0.0
-        keep = exp(-0.5 * passed / self.settings.time_constant_s)
-        forget(S, keep, exp(-0.5 * passed / self.settings.bias_time_constant_s))
-        _, _, copy, work = self._scratch
-        copy[:] = block
-        fold(S, copy, len(S), True, work)
-        return samples * keep * keep + n_samples
-
-    def _ages(self) -> list[int]:
-        """Indices of the blocks in the ring, the oldest first."""
-        return [(self._newest - k) % DELAY_BLOCKS for k in reversed(range(self._n_ring))]
-
-    def _whole(self) -> tuple[Array, float]:
-        """The factor of all samples up to now, and how many they are by their weights."""
-        S, time, samples = self._reference.copy(), self._reference_time, self._reference_samples
-        for k in self._ages():
-            samples = self._folded(
-                S, time, samples, self._ring[k], self._ring_ends[k], self._ring_samples[k]
-            )
-            time = self._ring_ends[k]
-        if self._counts[0]:
-            samples = self._folded(S, time, samples, self._block, self.time, float(self._counts[0]))
-        return S, samples
-
-    def _variance(self, S: Array, samples: float) -> float:
-        """Variance of the residual, in units of that of one sample's noise."""
-        rows = samples * len(self.source.channels)
-        return float(S[-1, -1] ** 2) / max(rows - (len(S) - 1), 1.0)
-
     def _look(self) -> PayloadChange | None:
         """Compare the newest blocks with the reference, and decide."""
-        if self._reference_blocks < SETTLING_BLOCKS:
-            return None
-        self._compare()
-        variance = self._variance(self._reference, self._reference_samples)
+        memory = self._memory
+        memory.compare()
+        variance = residual_variance(
+            memory.reference, memory.reference_samples, len(self.source.channels)
+        )
         thresholds = self._test.thresholds(variance)
-        above = self._statistics > thresholds
+        above = bool((memory.statistics > thresholds).any())
         if self._blocks_since_sign:
             self._blocks_since_sign += 1
             if self._blocks_since_sign <= CONFIRM_BLOCKS:
                 return None
             self._blocks_since_sign = 0
-            return self._changed(thresholds) if above.any() else None
-        if above.any() and self.watching:
+            return self._changed(thresholds, variance) if above else None
+        if above and self.watching:
             self._blocks_since_sign = 1
             return None
-        self._test.watch(self._statistics, thresholds, self.settings.block_s)
+        self._test.watch(memory.statistics, thresholds, self.settings.block_s)
         return None
 
-    def _compare(self) -> None:
-        """The statistics of change of the newest blocks."""
-        from steelyard.payload._stream_loops import change_statistics
-
-        window, together, copy, work = self._scratch
-        change_statistics(
-            self._reference, self._ring, self._newest, self._windows, window, together, copy,
-            work, self._statistics,
-        )  # fmt: skip
-
-    def _changed(self, thresholds: Array) -> PayloadChange:
+    def _changed(self, thresholds: Array, variance: float) -> PayloadChange:
         """Find the time of the change, and forget the body from before it."""
-        ages = self._ages()
-        before, after, first = self._split(ages)
-        variance = self._variance(self._reference, self._reference_samples)
-        scale = variance * self._test.inflation(variance)
+        statistics = self._memory.statistics
+        largest = int(np.argmax(statistics / thresholds))
+        before, after, time = self._memory.divide()
         old, new = (free_fit(S, self.source.sigma) for S in (before, after))
-        worst = int(np.argmax(self._statistics / thresholds))
-        change = PayloadChange(
-            time=float(self._ring_ends[ages[first - 1]]),
+        scale = variance * self._test.inflation(variance)
+        self._last_change = PayloadChange(
+            time=time,
             reported=self.time,
             mass_before=float(old.phi[0]),
             mass_after=float(new.phi[0]),
-            sigma=_sigma_of_difference(old, new, scale),
-            statistic=float(self._statistics[worst]),
-            threshold=float(thresholds[worst]),
+            sigma=float(np.sqrt(scale * (old.covariance[0, 0] + new.covariance[0, 0]))),
+            statistic=float(statistics[largest]),
+            threshold=float(thresholds[largest]),
         )
-        self._last_change = change
-        self._reference[:] = _bias_only(before)
-        self._reference_blocks = 0
-        self._reference_samples = 0.0
-        self._reference_time = self._ring_ends[ages[first]]
-        self._n_ring = len(ages) - first - 1
-        return change
-
-    def _split(self, ages: Sequence[int]) -> tuple[Array, Array, int]:
-        """Factors before and after the most likely time of change, and the first block after it.
-
-        The block that holds the change is in neither: the one before the first after the change,
-        and the first after it.
-        """
-        from steelyard.payload._stream_loops import fold, gain_of_two_bodies
-
-        _, together, copy, work = self._scratch
-        n = len(self._block)
-        afters = np.zeros((len(ages) + 1, n, n))
-        for k in reversed(range(len(ages))):
-            afters[k] = afters[k + 1]
-            copy[:] = self._ring[ages[k]]
-            fold(afters[k], copy, n, True, work)
-        befores = [self._reference.copy()]
-        for k in ages[:-1]:
-            S = befores[-1].copy()
-            copy[:] = self._ring[k]
-            fold(S, copy, n, True, work)
-            befores.append(S)
-        gains = [
-            gain_of_two_bodies(befores[k], afters[k], together, copy, work)
-            for k in range(1, len(ages) - 1)
-        ]
-        first = 1 + int(np.argmax(gains))
-        before, after = befores[first - 1], _bias_only(befores[first - 1])
-        copy[:] = afters[first + 1]
-        fold(after, copy, n, True, work)
-        return before, after, first
+        return self._last_change
 
     def _arrays(self, n_samples: int) -> tuple[Array, ...]:
         widths: dict[int, int] = {}
@@ -446,18 +293,6 @@ class PayloadStream:
 
     def _needed(self) -> str:
         return "needed are " + listed(_words(signal) for signal in self._signals)
-
-
-def _bias_only(S: Array) -> Array:
-    """What a factor says of the bias, the body being free; without its residual."""
-    out = S.copy()
-    out[:N_BODY] = 0.0
-    out[-1] = 0.0
-    return out
-
-
-def _sigma_of_difference(old: FreeFit, new: FreeFit, scale: float) -> float:
-    return float(np.sqrt(scale * (old.covariance[0, 0] + new.covariance[0, 0])))
 
 
 def _words(signal: Signal) -> str:

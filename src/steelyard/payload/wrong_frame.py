@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 from steelyard.errors import WeighingError
 from steelyard.estimators.least_squares import triangular_fit
 from steelyard.findings import Finding
-from steelyard.payload.body_rows import wrench_regressor
+from steelyard.payload.body_rows import force_rows, wrench_regressor
 from steelyard.payload.sensor_factors import part_of, usable_samples
-from steelyard.payload.sensor_fit import rotation_vector
+from steelyard.payload.sensor_fit import rotation_of, rotation_vector
 from steelyard.regression.regression import triangle
-from steelyard.robot.conventions import quaternion_from_rotation, rotation_from_quaternion
+from steelyard.robot.conventions import quaternion_from_rotation
+from steelyard.robot.inertia import skew
 from steelyard.signals.frame_motion import FrameMotion, Wrench
+from steelyard.signals.orientation import rotations_of
 
 Array = NDArray[np.float64]
 Assumption = Literal["stated", "base", "w-first", "x-first", "inverse", "turned"]
@@ -39,6 +41,8 @@ SLIGHTLY_BETTER = 0.05
 LARGE_TURN = np.radians(15.0)
 """Turns above this are a wrong frame; below, a sensor that is mounted a little askew."""
 SMALLEST_TURN = np.radians(1.0)
+STEPS = 3
+"""Gauss-Newton steps of a turn."""
 CERTAIN = 3.0
 """Standard deviations from which on a negative mass is certain."""
 
@@ -82,7 +86,8 @@ def check_frame(
         in_world = np.einsum("nij,nj->ni", R, motions.proper_acceleration)
         for name, other in _reread(R):
             fits[name] = _fitted(_still_rows(motions, other, in_world), wrench, bias)
-    for Q in _turns(motions, wrench):
+    for start in _turns(motions, wrench):
+        Q = _refined(start, motions, wrench[:, :3], bias)
         turned = np.concatenate([wrench[:, :3] @ Q.T, wrench[:, 3:] @ Q.T], axis=1)
         fit = _fitted(wrench_regressor(motions), turned, bias)
         if "turned" not in fits or fit.logs < fits["turned"].logs:
@@ -228,8 +233,8 @@ def _reread(R: Array) -> list[tuple[Assumption, Array]]:
     """
     w, x, y, z = quaternion_from_rotation(R).T
     # if w, x, y, z of the file was taken for x, y, z, w: what was read as x is w, and so on
-    w_first = rotation_from_quaternion(np.stack([x, y, z, w], axis=1))
-    x_first = rotation_from_quaternion(np.stack([z, w, x, y], axis=1))
+    w_first = rotations_of(np.stack([y, z, w, x], axis=1))
+    x_first = rotations_of(np.stack([w, x, y, z], axis=1))
     return [
         ("w-first", w_first),
         ("x-first", x_first),
@@ -252,3 +257,20 @@ def _turns(motion: FrameMotion, wrench: Array) -> list[Array]:
         D = np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt)))])
         out.append((U @ D @ Vt).T)
     return out
+
+
+def _refined(Q: Array, motion: FrameMotion, force: Array, bias: bool) -> Array:
+    """Gauss-Newton steps on a rotation, with the terms of the first moment that M a leaves out."""
+    n = len(motion)
+    W = force_rows(motion).reshape(3 * n, 4)
+    if bias:
+        W = np.column_stack([W, np.tile(np.eye(3), (n, 1))])
+    for _ in range(STEPS):
+        y = force @ Q.T
+        # a further small turn adds delta × y = -S(y) delta to the force
+        rows = np.column_stack([W, skew(y).reshape(3 * n, 3), y.reshape(-1)])
+        turn = triangular_fit(triangle(rows)).beta[-3:]
+        if not np.linalg.norm(turn) < LARGE_TURN:  # no better start: keep it
+            break
+        Q = rotation_of(turn) @ Q
+    return Q

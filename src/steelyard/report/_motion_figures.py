@@ -16,6 +16,8 @@ Array = NDArray[np.float64]
 BOUND = "#1f7a4d"
 OUTSIDE = "#999999"
 MOST_POINTS = 1200
+WIDTH, LEFT = 5.4, 0.95
+"""Of a figure and of its left margin, inches: fixed margins are drawn in half of the time."""
 FARTHEST = 3.0
 """A limit farther than this many times the largest value is stated, not drawn."""
 
@@ -43,8 +45,16 @@ def motion_figure(
     leads : (begin, end) in s of the parts that lead into and out of what was optimised.
     """
     shown = slice(None, None, max(1, len(time) // MOST_POINTS))
+    height = 0.5 + 1.25 * len(panels)
 
     def draw(figure: Any) -> None:
+        figure.subplots_adjust(
+            left=LEFT / WIDTH,
+            right=1.0 - 0.2 / WIDTH,
+            bottom=0.3 / height,
+            top=1.0 - 0.28 / height,
+            hspace=0.12,
+        )
         axes_of = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
         for axes, panel in zip(axes_of, panels, strict=True):
             _draw_panel(axes, time[shown], panel, shown)
@@ -54,9 +64,8 @@ def motion_figure(
             label_of(joint), loc="left", fontsize=9.5, fontweight="bold", parse_math=False
         )
         axes_of[-1].set_xlabel("s", loc="right", labelpad=-2)
-        figure.align_ylabels(axes_of)
 
-    return svg_text(draw, 5.4, 0.5 + 1.25 * len(panels))
+    return svg_text(draw, WIDTH, height, fitted=False)
 
 
 def _draw_panel(axes: Any, time: Array, panel: Panel, shown: slice) -> None:
@@ -72,6 +81,7 @@ def _draw_panel(axes: Any, time: Array, panel: Panel, shown: slice) -> None:
         axes.axhline(x, color=BOUND, linewidth=0.8, linestyle=(0, (1, 1.5)))
     axes.plot(time, values, color=PREDICTED, linewidth=1.1)
     axes.set_ylabel(f"{panel.name}\n{panel.unit}", fontsize=8)
+    axes.yaxis.set_label_coords(-0.6 / (WIDTH - LEFT), 0.5)
     axes.margins(x=0.0, y=0.25 if far else 0.08)
     if far:
         words = " and ".join(f"{x:.3g}" for x in sorted(set(far)))

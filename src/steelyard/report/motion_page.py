@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.excitation.designed import DesignedMotion
-from steelyard.excitation.extremes import Quantity
 from steelyard.excitation.motion_factors import model_motion
-from steelyard.excitation.motions.sequence import SequenceTrajectory
 from steelyard.excitation.predicted import RULE, VERDICT_WORDS, PredictedParameter
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 from steelyard.report._environment import template_environment
 from steelyard.report._motion_figures import Panel, motion_figure
 from steelyard.report.content import shortened
+from steelyard.report.limit_cells import BOUNDED, UNITS, LimitCell, bound_rows
+from steelyard.report.motion_conditions import condition_rows, lead_times, setting_rows
 from steelyard.report.numbers import percent, significant
 from steelyard.report.page import data_uri
 
@@ -29,12 +29,6 @@ MOST_DRAWN = 20_000
 BAR_WIDTH = 130
 BAR_FROM, BAR_TO = 1e-3, 10.0
 """Ends of the logarithmic axis of the bars: half widths relative to the parameter's size."""
-RATES: tuple[tuple[str, Quantity], ...] = (
-    ("velocity", "velocity"),
-    ("acceleration", "acceleration"),
-    ("jerk", "jerk"),
-)
-UNITS = {"rad": ("rad", "rad/s", "rad/s²", "rad/s³"), "m": ("m", "m/s", "m/s²", "m/s³")}
 
 
 @dataclass(frozen=True)
@@ -61,27 +55,6 @@ class MotionPage:
     files: tuple[WrittenFile, ...] = ()
 
 
-@dataclass(frozen=True)
-class LimitCell:
-    """A proven bound and its limit, as a table shows them; used : share of the limit, or None."""
-
-    text: str
-    used: float | None
-
-    @property
-    def percent(self) -> str:
-        """The share of the limit in per cent, never rounded to 100 % from below."""
-        if self.used is None:
-            return ""
-        shown = math.floor(1000.0 * self.used) / 10.0 if self.used < 1.0 else 100.0 * self.used
-        return f"{shown:g} %"
-
-    @property
-    def width(self) -> float:
-        """Width of its bar, per cent."""
-        return 0.0 if self.used is None else min(100.0, round(100.0 * self.used, 1))
-
-
 def render_motion_page(page: MotionPage) -> str:
     """The page as one HTML text."""
     return template_environment().get_template("motion.html").render(_context(page))
@@ -99,6 +72,7 @@ def _context(page: MotionPage) -> dict[str, Any]:
         "designed": designed,
         "robot": robot,
         "n_base": predicted.base.rank,
+        "after_earlier": predicted.before is not None,
         "counts": predicted.counts,
         "figures": joint_figures(page),
         "limit_rows": limit_rows(page),
@@ -123,6 +97,7 @@ def _context(page: MotionPage) -> dict[str, Any]:
             )
         ],
         "settings": setting_rows(designed),
+        "conditions_rows": condition_rows(designed),
         "slow_files": sorted((one for one in page.files if one.speed < 1.0), key=_speed),
         "full_files": [one for one in page.files if one.speed == 1.0],
         "assumed": designed.limits.assumed,
@@ -164,15 +139,6 @@ def joint_figures(page: MotionPage) -> list[tuple[str, str]]:
     return found
 
 
-def lead_times(designed: DesignedMotion) -> list[tuple[float, float]]:
-    """(begin, end) in s of what leads into and out of the motion that was optimised."""
-    run = designed.trajectory
-    if not isinstance(run, SequenceTrajectory):
-        return []
-    spans = zip(run.parts, run.begins[:-1].tolist(), run.begins[1:].tolist(), strict=True)
-    return [(begin, end) for part, begin, end in spans if part is not designed.core]
-
-
 def clearance_words(designed: DesignedMotion) -> str:
     """The smallest proven distance, between what and when, in a sentence; empty without."""
     proof = designed.clearance
@@ -191,49 +157,17 @@ def clearance_words(designed: DesignedMotion) -> str:
 
 def limit_rows(page: MotionPage) -> list[tuple[str, list[LimitCell]]]:
     """Per joint: proven bounds of position, velocity, acceleration, jerk and torque."""
-    designed, model = page.designed, page.model
-    limits, proven = designed.limits, designed.extremes
-    rows = []
-    for k, joint in enumerate(model.channels):
-        j, p = limits.joints.index(joint), proven.joints.index(joint)
-        units = UNITS["m" if model.robot.joint(joint).kind == "prismatic" else "rad"]
-        low, high = float(proven.lower[p]), float(proven.upper[p])
-        middle, half = float(limits.middle[j]), float(limits.half_range[j])
-        cells = [
-            LimitCell(
-                f"{significant(low)} to {significant(high)} of {significant(limits.lower[j])} to "
-                f"{significant(limits.upper[j])} {units[0]}",
-                max(high - middle, middle - low) / half,
-            )
-        ]
-        for number, (_, quantity) in enumerate(RATES, start=1):
-            bound, limit = float(proven.of(quantity)[p]), float(limits.of(quantity)[j])
-            cells.append(limit_cell(bound, limit, units[number]))
-        cells.append(
-            limit_cell(
-                _torque_bound(designed, joint), float(limits.torque[j]), model.channel_units[k]
-            )
-        )
-        rows.append((joint, cells))
-    return rows
-
-
-def limit_cell(bound: float, limit: float, unit: str) -> LimitCell:
-    """One bound beside its limit, where there is one."""
-    shown = significant(bound) if math.isfinite(bound) else "not proven"
-    if not math.isfinite(limit):
-        return LimitCell(f"{shown} {unit}, no limit" if math.isfinite(bound) else shown, None)
-    used = bound / limit if math.isfinite(bound) else None
-    return LimitCell(f"{shown} of {significant(limit)} {unit}", used)
+    designed = page.designed
+    torques = [_torque_bound(designed, joint) for joint in page.model.channels]
+    return bound_rows(page.model, designed.limits, designed.extremes, torques)
 
 
 def tightest(page: MotionPage) -> tuple[str, str, str] | None:
     """Joint, quantity and share of the limit that is used most."""
-    names = ("position", *(name for name, _ in RATES), "torque")
     cells = [
         (cell.used, joint, name, cell.percent)
         for joint, row in limit_rows(page)
-        for name, cell in zip(names, row, strict=True)
+        for name, cell in zip(BOUNDED, row, strict=True)
         if cell.used is not None
     ]
     if not cells:
@@ -274,30 +208,15 @@ def determined_table(page: MotionPage) -> tuple[list[str], list[tuple[str, list[
     ]
 
 
-def setting_rows(designed: DesignedMotion) -> list[tuple[str, str]]:
-    """The settings of the design, and what it took, as pairs for a table."""
-    rows = [
-        (name.removesuffix("_s").removesuffix("_hz").replace("_", " "), _setting(name, value))
-        for name, value in asdict(designed.settings).items()
-    ]
-    rows.append(("time taken", f"{designed.seconds:.3g} s, {designed.evaluations} evaluations"))
-    return rows
-
-
-def _setting(name: str, value: Any) -> str:
-    if value is None:
-        return "default"
-    shown = f"{value:g}" if isinstance(value, float) else str(value)
-    unit = " s" if name.endswith("_s") else " Hz" if name.endswith("_hz") else ""
-    return shown + unit
-
-
 def _parameter_row(one: PredictedParameter) -> dict[str, Any]:
     return {
         "name": one.name,
         "unit": one.unit,
         "reference": significant(one.reference),
         "sigma": significant(one.sigma, 2) if math.isfinite(one.sigma) else "∞",
+        "before": significant(one.before, 2)
+        if one.before is not None and math.isfinite(one.before)
+        else "∞",
         "relative": f"± {percent(one.relative)}" if math.isfinite(one.relative) else "open",
         "verdict": one.verdict,
         "strength": {"well": "well", "roughly": "roughly", "not": "barely"}[one.verdict],

@@ -35,13 +35,16 @@ UNITS = {
 }
 
 
-def joint_side(log: Log, robot: Robot) -> tuple[Log, dict[str, str]]:
+def joint_side(log: Log, robot: Robot, *, torques: bool = True) -> tuple[Log, dict[str, str]]:
     """The log with signals of joints in place of those of motors, and where each comes from.
 
     The second maps "joint.quantity" to a text such as ``32 × m6.position``, for those that are
     computed; it is empty where all signals of the log are those of joints.
+    torques : whether torques are needed, too.
     """
     transmission = robot.transmission
+    if transmission is None and not torques:
+        return log, {}
     if transmission is None:
         _refuse_currents(log, robot)
         return log, {}
@@ -49,7 +52,9 @@ def joint_side(log: Log, robot: Robot) -> tuple[Log, dict[str, str]]:
         _check_units(log, robot, motor)
     signals, units = dict(log.signals), dict(log.units)
     sources: dict[str, str] = {}
-    found = _kinematics(log, robot, transmission) | _torques(log, robot, transmission)
+    found = _kinematics(log, robot, transmission)
+    if torques:
+        found |= _torques(log, robot, transmission)
     for (joint, quantity), (values, words) in found.items():
         signals[joint, quantity] = values
         slides = robot.joint(joint).kind == "prismatic"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import SignalError
 from steelyard.model.model import Model
@@ -81,6 +81,37 @@ def frame_motion_from_joints(model: Model | Robot, motion: Motion, frame: str) -
     return FrameMotion(
         frame, motion.time, carried.a, carried.w, carried.alpha, carried.R, motion.run
     )
+
+
+def at_another_frame(motion: FrameMotion, T_here_there: ArrayLike, frame: str) -> FrameMotion:
+    """Motion of another frame of the same rigid body.
+
+    T_here_there : (4, 4) its pose in the frame of ``motion``, in m.
+    """
+    T = checked_pose(T_here_there, f"the pose of frame '{frame}' in frame '{motion.frame}'")
+    identity = np.broadcast_to(np.eye(3), (len(motion), 3, 3))
+    R = identity if motion.R_world_frame is None else motion.R_world_frame
+    here = _Carried(
+        R, motion.proper_acceleration, motion.angular_velocity, motion.angular_acceleration
+    )
+    there = here.moved(T[:3, :3], T[:3, 3])
+    turned = None if motion.R_world_frame is None else there.R
+    return FrameMotion(frame, motion.time, there.a, there.w, there.alpha, turned, motion.run)
+
+
+def checked_pose(pose: ArrayLike, what: str) -> Array:
+    """A homogeneous matrix (4, 4) whose rotation is one; anything else is refused."""
+    T = np.array(pose, dtype=float)
+    if T.shape != (4, 4) or not np.isfinite(T).all():
+        raise SignalError(f"{what} must be a (4, 4) matrix of finite numbers, not {T.shape}")
+    R = T[:3, :3]
+    error = float(np.abs(R.T @ R - np.eye(3)).max())
+    if error > 1e-6 or np.linalg.det(R) < 0.0 or not np.array_equal(T[3], [0.0, 0.0, 0.0, 1.0]):
+        raise SignalError(
+            f"{what} is no pose: RᵀR differs from the identity by {error:.3g}, the determinant is "
+            f"{np.linalg.det(R):.3g}, the last row is {T[3].tolist()}"
+        )
+    return T
 
 
 def joints_to(robot: Robot, frame: str) -> tuple[Joint, ...]:

@@ -33,7 +33,8 @@ def unit_quaternions(
     """
     check_order(order)
     q = _table(values, 4, what)
-    norm = np.linalg.norm(q, axis=1)
+    with np.errstate(over="ignore"):  # huge numbers are refused below
+        norm = np.linalg.norm(q, axis=1)
     _refuse(np.abs(norm - 1.0) > UNIT, norm, what, "norm", "a unit quaternion has 1")
     q = q / norm[:, None]
     return without_flips(np.roll(q, -1, axis=1) if order == "w-first" else q)
@@ -48,9 +49,10 @@ def quaternions_of_matrices(values: ArrayLike, what: str = "the rotation") -> Ar
     array = np.asarray(values, dtype=float)
     R = _table(array.reshape(len(array), -1) if array.ndim == 3 else array, 9, what)
     R = R.reshape(-1, 3, 3)
-    error = np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2))
+    with np.errstate(over="ignore", invalid="ignore"):  # huge numbers, and missing rows
+        error = np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2))
+        flipped = np.linalg.det(R)
     _refuse(error > 2.0 * UNIT, error, what, "a deviation of RᵀR from the identity", "0 is needed")
-    flipped = np.linalg.det(R)
     _refuse(flipped < 0.0, flipped, what, "determinant", "a rotation has +1; is an axis mirrored?")
     return without_flips(_nearest_quaternions(R))
 

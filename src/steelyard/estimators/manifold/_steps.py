@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from steelyard.estimators.manifold._added_mass import add_mass, drop_bodies, gain_of_mass, point
 from steelyard.estimators.manifold._bodies import (
     PAIRS,
     add_point,
@@ -20,11 +21,11 @@ from steelyard.estimators.manifold._bodies import (
     eigen,
     in_principal_frame,
     parameters,
-    put,
     retract,
     tangents,
     turn_repeated,
 )
+from steelyard.estimators.manifold._linear import newton_step, promised, squares, substitute
 from steelyard.model._loops import jit
 
 PROGRESS, OPTIMUM, STALLED = 0, 1, 2
@@ -35,126 +36,6 @@ LIGHT = 1e-6
 CORRECTIONS = 6
 """How often a step is corrected, at most, for what its linear model misses."""
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-10, 1e-14, 1e12
-
-
-@jit
-def squares(F, g, theta, residual):  # type: ignore[no-untyped-def]
-    """Residual F theta - g in place; returns its square sum."""
-    residual[:] = np.dot(F, theta) - g
-    return np.dot(residual, residual)
-
-
-@jit
-def factorise(H, n, fixed, shift, C):  # type: ignore[no-untyped-def]
-    """Cholesky factor C of H + diag(shift), with unit rows for fixed coordinates; whether found."""
-    for j in range(n):
-        if fixed[j]:
-            for i in range(n):
-                C[i, j] = 0.0
-                C[j, i] = 0.0
-            C[j, j] = 1.0
-            continue
-        total = H[j, j] + shift[j]
-        for k in range(j):
-            total -= C[j, k] * C[j, k]
-        if not total > 1e-15 * (H[j, j] + shift[j]):
-            return False
-        root = np.sqrt(total)
-        C[j, j] = root
-        for i in range(j + 1, n):
-            if fixed[i]:
-                C[i, j] = 0.0
-                continue
-            rest = H[i, j]
-            for k in range(j):
-                rest -= C[i, k] * C[j, k]
-            C[i, j] = rest / root
-    return True
-
-
-@jit
-def substitute(C, n, x):  # type: ignore[no-untyped-def]
-    """Solve C Cᵀ x = x in place."""
-    for i in range(n):
-        for k in range(i):
-            x[i] -= C[i, k] * x[k]
-        x[i] /= C[i, i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            x[i] -= C[k, i] * x[k]
-        x[i] /= C[i, i]
-
-
-@jit
-def point(c, Q, w, phi):  # type: ignore[no-untyped-def]
-    """v (4,) = T w; phi (10,) of v vᵀ in place."""
-    v, dh, dS = np.empty(4), np.empty(3), np.empty((3, 3))
-    v[3] = w[3]
-    for i in range(3):
-        v[i] = c[i] * w[3]
-        for j in range(3):
-            v[i] += Q[i, j] * w[j]
-    for i in range(3):
-        dh[i] = v[i] * v[3]
-        for j in range(3):
-            dS[i, j] = v[i] * v[j]
-    put(v[3] * v[3], dh, dS, phi)
-    return v
-
-
-@jit
-def gain_of_mass(  # type: ignore[no-untyped-def]
-    F, A, C, held, begin, light, c, Q, Zt, step, w, turned
-):
-    """Largest reduction of the objective by a point mass, J + t T w wᵀ Tᵀ, among those tried.
-
-    All other coordinates may move with it: with the Newton step ``step`` (n,) and the factor C of
-    its matrix, they move by step - turned t. w (4,) and turned (n,) in place: the best one, among
-    eigenvectors of S Zt S with negative eigenvalues, S = diag(r, r, r, 1), for lengths r (in
-    scaled units) from much smaller to much larger than a body. Returns the gain and t.
-    """
-    M, V, phi, trial = np.empty((4, 4)), np.empty((4, 4)), np.empty(10), np.empty(4)
-    own = np.ascontiguousarray(F[:, begin : begin + 10])
-    n = len(step)
-    best, length = 0.0, 0.0
-    r = 1e-3
-    for _ in range(6):
-        r *= 10.0
-        for i in range(4):
-            for j in range(4):
-                M[i, j] = Zt[i, j] * (r if i < 3 else 1.0) * (r if j < 3 else 1.0)
-        eigen(M, V)
-        for k in range(4):
-            if M[k, k] >= 0.0:
-                continue
-            for i in range(4):
-                trial[i] = V[i, k] * (r if i < 3 else 1.0)
-            far = 1e-4 * (abs(trial[0]) + abs(trial[1]) + abs(trial[2]))
-            if light and abs(trial[3]) < far:
-                trial[3] = far
-            slope = 0.0
-            for i in range(4):
-                for j in range(4):
-                    slope += trial[i] * Zt[i, j] * trial[j]
-            point(c, Q, trial, phi)
-            moved = np.dot(own, phi)
-            along = 2.0 * np.dot(A.T, moved)
-            for j in range(n):
-                if held[j]:
-                    along[j] = 0.0
-            slope += np.dot(along, step)
-            if slope >= 0.0:
-                continue
-            whole = 2.0 * np.dot(moved, moved)
-            solved = along.copy()
-            substitute(C, n, solved)
-            bend = max(whole - np.dot(along, solved), 1e-9 * whole)
-            if bend > 0.0 and slope * slope > 2.0 * bend * best:
-                best = 0.5 * slope * slope / bend
-                length = -slope / bend
-                w[:] = trial
-                turned[:] = solved
-    return best, length
 
 
 @jit
@@ -228,16 +109,18 @@ def improve(  # type: ignore[no-untyped-def]
         shift[:] = undamped * weight
         found = newton_step(H, n, gradient, fixed, free, shift, theta, lower, held, C, step)
         undamped *= 10.0
-    gains, lengths = np.zeros(n_bodies), np.zeros(n_bodies)
-    seeds, turned = np.empty((n_bodies, 4)), np.zeros((n_bodies, n))
+    gains = np.zeros(n_bodies)
+    points, turned = np.empty((n_bodies, 4, 4)), np.zeros((n_bodies, n))
     plain = step.copy()
     if found:
         for k in range(n_bodies):
-            gains[k], lengths[k] = gain_of_mass(
+            gains[k] = gain_of_mass(
                 F, A, C, held, first[k], mass[k] < LIGHT, com[k], Q[k], duals[k], plain,
-                seeds[k], turned[k],
+                points[k], turned[k],
             )  # fmt: skip
-    figures[2] = promised(H, n, gradient, step) + np.sum(gains) if found else np.inf
+    # rounding makes this negative where the matrix of the step is almost singular
+    newton = promised(H, n, gradient, step)
+    figures[2] = newton + np.sum(gains) if found and newton >= 0.0 else np.inf
     if figures[2] <= figures[3] * value + figures[4]:
         return OPTIMUM
 
@@ -308,16 +191,18 @@ def improve(  # type: ignore[no-untyped-def]
                 continue
             share = 1.0
             for _ in range(12):
-                step[:] = share * (plain - lengths[k] * turned[k])
-                now = apply(
+                step[:] = share * (plain - turned[k])
+                apply(
                     F, g, first, free, lower, mass, com, Q, L, theta, step, 1.0,
                     new_mass, new_com, new_Q, new_L, new_theta, new_residual,
                 )  # fmt: skip
-                v = point(com[k], Q[k], seeds[k], phi)
                 begin = first[k]
-                new_mass[k] = add_point(
-                    new_mass[k], new_com[k], new_Q[k], new_L[k], v, share * lengths[k]
-                )
+                for one in range(4):
+                    v = point(com[k], Q[k], points[k, one], phi)
+                    if v[3] != 0.0 or new_mass[k] > 0.0:
+                        new_mass[k] = add_point(
+                            new_mass[k], new_com[k], new_Q[k], new_L[k], v, share
+                        )
                 parameters(
                     new_mass[k], new_com[k], new_Q[k], new_L[k], new_theta[begin : begin + 10]
                 )
@@ -340,22 +225,12 @@ def improve(  # type: ignore[no-untyped-def]
         moved_on = True
     if not moved_on and n_bodies:
         for k in range(n_bodies):
-            if gains[k] > 0.0 and add_mass(
-                F, g, first[k], k, seeds[k], mass, com, Q, L, theta, residual, figures
-            ):
-                moved_on = True
+            for one in range(4):
+                if gains[k] > 0.0 and add_mass(
+                    F, g, first[k], k, points[k, one], mass, com, Q, L, theta, residual, figures
+                ):
+                    moved_on = True
     return PROGRESS if moved_on else STALLED
-
-
-@jit
-def promised(H, n, gradient, step):  # type: ignore[no-untyped-def]
-    """Reduction of the objective by a step, in the quadratic model."""
-    total = 0.0
-    for j in range(n):
-        total -= gradient[j] * step[j]
-        for i in range(n):
-            total -= 0.5 * step[j] * H[j, i] * step[i]
-    return total
 
 
 @jit
@@ -378,36 +253,6 @@ def apply(  # type: ignore[no-untyped-def]
 
 
 @jit
-def newton_step(  # type: ignore[no-untyped-def]
-    H, n, gradient, fixed, free, shift, theta, lower, held, C, step
-):
-    """Step (n,) with (H + diag(shift)) step = -gradient, free columns within bounds; if found."""
-    held[:] = fixed
-    bound = np.zeros(n)
-    for _ in range(8):
-        if not factorise(H, n, held, shift, C):
-            return False
-        for j in range(n):
-            step[j] = bound[j]
-            if not held[j]:
-                total = -gradient[j]
-                for i in range(n):
-                    if held[i] and bound[i] != 0.0:
-                        total -= H[j, i] * bound[i]
-                step[j] = total
-        substitute(C, n, step)
-        again = False
-        for j in range(n):
-            if held[j]:
-                step[j] = bound[j]
-            elif free[j] and theta[j] + step[j] < lower[j]:
-                bound[j], held[j], again = lower[j] - theta[j], True, True
-        if not again:
-            break
-    return True
-
-
-@jit
 def share_inside(m, L, X):  # type: ignore[no-untyped-def]
     """Largest share, at most 1, of a body's step that stays in the physical set."""
     diagonal = np.empty(4)
@@ -421,52 +266,3 @@ def share_inside(m, L, X):  # type: ignore[no-untyped-def]
     eigen(B, V)
     least = min(min(B[0, 0], B[1, 1]), min(B[2, 2], B[3, 3]))
     return 1.0 if least >= -1.0 else -1.0 / least
-
-
-@jit
-def drop_bodies(F, g, first, mass, com, L, theta, residual, figures):  # type: ignore[no-untyped-def]
-    """Make light bodies massless where that does not increase the objective; whether any was."""
-    dropped = False
-    trial, left = theta.copy(), residual.copy()
-    for k in range(len(first)):
-        if mass[k] == 0.0 or mass[k] > 1e-2:
-            continue
-        begin = first[k]
-        trial[begin : begin + 10] = 0.0
-        value = squares(F, g, trial, left)
-        if value <= figures[0]:
-            mass[k] = 0.0
-            com[k], L[k] = 0.0, 0.0
-            theta[begin : begin + 10] = 0.0
-            residual[:] = left
-            figures[0] = value
-            dropped = True
-        trial[begin : begin + 10] = theta[begin : begin + 10]
-    return dropped
-
-
-@jit
-def add_mass(  # type: ignore[no-untyped-def]
-    F, g, begin, k, w, mass, com, Q, L, theta, residual, figures
-):
-    """Step from J to J + t T w wᵀ Tᵀ with the best t; whether that reduced the objective."""
-    unit = np.empty(10)
-    v = point(com[k], Q[k], w, unit)
-    change = np.dot(np.ascontiguousarray(F[:, begin : begin + 10]), unit)
-    bend = np.dot(change, change)
-    slope = np.dot(change, residual)
-    if slope >= 0.0 or bend <= 0.0:
-        return False
-    t = -slope / bend
-    c, q, moments = com[k].copy(), Q[k].copy(), L[k].copy()
-    m = add_point(mass[k], c, q, moments, v, t)
-    trial, left = theta.copy(), residual.copy()
-    parameters(m, c, q, moments, trial[begin : begin + 10])
-    value = squares(F, g, trial, left)
-    if not value < figures[0]:
-        return False
-    mass[k] = m
-    com[k], Q[k], L[k] = c, q, moments
-    theta[:], residual[:] = trial, left
-    figures[0] = value
-    return True

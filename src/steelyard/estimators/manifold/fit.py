@@ -83,12 +83,12 @@ def fit_on_manifold(
     budget_s : wall-clock time (s) after which the current iterate is returned.
     on_iterate : called with the parameters (n,) of the start and of every iterate.
     """
+    from steelyard.estimators.manifold._linear import squares
     from steelyard.estimators.manifold._steps import (
         FIRST_DAMPING,
         OPTIMUM,
         PROGRESS,
         improve,
-        squares,
     )
 
     begun = perf_counter()

@@ -7,7 +7,6 @@ its URDF, every mesh as its convex hull.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,23 +28,17 @@ from steelyard.excitation.collision.collision_pairs import (
     without_touching,
 )
 from steelyard.excitation.collision.collision_shapes import Shape, half_space, mesh_hull, solid
+from steelyard.excitation.collision.surroundings import Obstacle as Obstacle
+from steelyard.excitation.collision.surroundings import Surroundings
 from steelyard.excitation.limits import MotionLimits
 from steelyard.findings import Finding
 from steelyard.model.mechanism import Mechanism, mechanism_of
-from steelyard.robot.formats.urdf_shapes import MeshReference, Primitive, collision_shapes
+from steelyard.robot.formats.urdf_shapes import MeshReference, collision_shapes
 from steelyard.robot.robot import Robot
 
 Array = NDArray[np.float64]
 
 GROUND = "ground"
-
-
-@dataclass(frozen=True, eq=False)
-class Obstacle:
-    """A solid that does not move, in the root link's frame."""
-
-    name: str
-    solid: Primitive
 
 
 def collision_model(
@@ -121,6 +114,7 @@ def collision_model(
         pairs,
         clearance_m,
         _unknown_links(robot, by_srdf),
+        Surroundings(ground, tuple(obstacles), None if srdf is None else str(srdf)),
     )
     if srdf is None:
         model = without_touching(model, robot, limits, n_links)

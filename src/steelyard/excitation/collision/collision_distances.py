@@ -6,7 +6,7 @@ when distances are first computed; the distance to the ground is that of the low
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from steelyard.errors import SignalError, listed
 from steelyard.excitation.collision.body_poses import BodyPoses, body_poses, joints_between
 from steelyard.excitation.collision.collision_shapes import Shape
 from steelyard.excitation.collision.mesh_points import load_coal
+from steelyard.excitation.collision.surroundings import Surroundings
 from steelyard.findings import Finding
 from steelyard.model.mechanism import PRISMATIC, Mechanism
 
@@ -42,6 +43,7 @@ class CollisionModel:
     that carries each solid, -1 where it does not move. placements : (n_shapes, 4, 4) pose of each
     solid in the frame of its body, or in that of the root link. pairs : what is checked.
     clearance_m : the distance that pairs are to keep. findings : which pairs are left out, and why.
+    surroundings : floor and obstacles, as they were given; their solids are among the shapes.
     """
 
     joints: tuple[str, ...]
@@ -52,6 +54,7 @@ class CollisionModel:
     pairs: tuple[ShapePair, ...]
     clearance_m: float
     findings: tuple[Finding, ...]
+    surroundings: Surroundings = field(default_factory=Surroundings)
 
     def distances(self, q: ArrayLike, *, within_m: float = np.inf) -> Array:
         """Distance (n_samples, n_pairs) in m of every pair at positions q (n_samples, n_joints);

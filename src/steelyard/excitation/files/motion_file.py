@@ -23,6 +23,7 @@ from steelyard.errors import SignalError, SteelyardError, shown_path
 from steelyard.excitation.designed import DesignedMotion
 from steelyard.excitation.extremes import QUANTITIES, Extremes, LimitCheck, check_limits
 from steelyard.excitation.files.trajectory_json import (
+    MotionFileError,
     read_joints,
     read_trajectory,
     trajectory_data,
@@ -53,6 +54,13 @@ class MotionFile:
     limits: MotionLimits
     extremes: Extremes
     rate_hz: float
+
+    def __repr__(self) -> str:
+        return (
+            f"<MotionFile of '{self.robot}': {self.trajectory.duration_s:.4g} s of "
+            f"{len(self.trajectory.joints)} joints; {'within' if self.holds else 'NOT within'} "
+            "its limits>"
+        )
 
     @property
     def checks(self) -> tuple[LimitCheck, ...]:
@@ -98,6 +106,7 @@ def motion_document(designed: DesignedMotion, robot: Robot) -> dict[str, Any]:
         "measures": [asdict(measure) for measure in designed.measures],
         "predicted": predicted_data(designed.predicted),
         "settings": asdict(designed.settings),
+        "conditions": designed.conditions.to_dict(),
         "seconds": designed.seconds,
         "evaluations": designed.evaluations,
         "findings": [asdict(finding) for finding in designed.findings],
@@ -168,7 +177,7 @@ def read_motion(path: str | Path) -> MotionFile:
     if found != MOTION_SCHEMA:
         stated = f"its schema is {found!r:.60}" if isinstance(found, str) else "it has no schema"
         raise SignalError(f"{where}: is not a motion file; {stated}, not '{MOTION_SCHEMA}'")
-    return _parse(JsonObject.of(document, where, SignalError))
+    return _parse(JsonObject.of(document, where, MotionFileError))
 
 
 def _parse(document: JsonObject) -> MotionFile:

@@ -14,8 +14,8 @@ import numpy as np
 
 from steelyard.errors import SignalError
 from steelyard.excitation.extremes import LimitCheck
+from steelyard.excitation.files.interpolation import Interpolation
 from steelyard.excitation.files.sent_points import (
-    Interpolation,
     Known,
     SentPoints,
     SentProof,

@@ -8,20 +8,20 @@ be proven for it too.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import SignalError
 from steelyard.excitation.extremes import Extremes, LimitCheck, check_limits
+from steelyard.excitation.files.interpolation import INTERPOLATIONS, Interpolation
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.motions.polynomial import PolynomialTrajectory, quintic_coefficients
 from steelyard.excitation.motions.spline import spline
 from steelyard.excitation.trajectory import Trajectory
 
 Array = NDArray[np.float64]
-Interpolation = Literal["linear", "cubic", "quintic"]
 Known = Literal["positions", "states"]
 
 DECIMALS = 12
@@ -149,10 +149,9 @@ def interpolated(
     The ROS 2 `joint_trajectory_controller` does the latter two: cubic where points have
     velocities, quintic where they have accelerations too.
     """
-    if interpolation not in get_args(Interpolation):
+    if interpolation not in INTERPOLATIONS:
         raise SignalError(
-            f"there is no interpolation {interpolation!r}; there are "
-            f"{', '.join(get_args(Interpolation))}"
+            f"there is no interpolation {interpolation!r}; there are {', '.join(INTERPOLATIONS)}"
         )
     breaks = points.time - points.time[0]
     if interpolation == "linear":

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard._files.json_object import JsonObject
-from steelyard.errors import SignalError, SteelyardError, is_name, listed, shown
+from steelyard.errors import SignalError, is_name, listed, shown
 from steelyard.excitation.motions.fourier import FourierTrajectory
 from steelyard.excitation.motions.polynomial import PolynomialTrajectory
 from steelyard.excitation.motions.sequence import SequenceTrajectory
@@ -27,6 +27,10 @@ DEEPEST = 8
 """Trajectories inside trajectories, in a file."""
 MOST_JOINTS = 10_000
 MOST_PARTS = 200
+
+
+class MotionFileError(SignalError):
+    """A motion file is wrong; its message names the file and the place in it."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,10 @@ def read_trajectory(data: JsonObject, joints: tuple[str, ...], depth: int = 0) -
         if kind.name == name:
             try:
                 return kind.read(data, joints, depth)
+            except MotionFileError:
+                raise  # it says where already
             except SignalError as failure:
-                raise _as_file_error(data, failure) from None
+                raise MotionFileError(f"{data.where}: {failure}") from None
     raise data.error(
         f"{data.where}: there is no kind {shown(str(name))} of trajectory; the kinds are "
         f"{listed(kind.name for kind in KINDS)}"
@@ -123,10 +129,6 @@ def _child(data: JsonObject, key: str) -> JsonObject:
     if child is None:
         raise data.error(f"{data.where}: '{key}' is missing")
     return child
-
-
-def _as_file_error(data: JsonObject, failure: SteelyardError) -> SteelyardError:
-    return data.error(f"{data.where}: {failure}")
 
 
 def _write_fourier(one: FourierTrajectory) -> Mapping[str, Any]:

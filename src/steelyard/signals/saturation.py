@@ -6,13 +6,14 @@ values next to it. Look at the wrench as recorded: a filter rounds the plateau.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.findings import Finding
-from steelyard.signals.frame_motion import FrameMotion, Wrench
+from steelyard.signals.frame_motion import Wrench
 
 Array = NDArray[np.float64]
 
@@ -55,30 +56,27 @@ def saturations(wrench: Wrench) -> tuple[Saturation, ...]:
     return tuple(found)
 
 
-def without_saturated(
-    recordings: tuple[tuple[FrameMotion, Wrench], ...],
-) -> tuple[tuple[tuple[FrameMotion, Wrench], ...], tuple[Finding, ...]]:
-    """The recordings with NaN where an axis is saturated, and a finding for each such run."""
-    out, findings = [], []
-    for motion, wrench in recordings:
-        found = saturations(wrench)
-        if not found:
-            out.append((motion, wrench))
-            continue
-        bad = np.unique(np.concatenate([one.samples for one in found]))
-        force, torque = wrench.force.copy(), wrench.torque.copy()
-        force[bad] = torque[bad] = np.nan
-        out.append((motion, Wrench(wrench.frame, force, torque)))
-        findings.append(
-            Finding(
-                "warning",
-                "saturated-sensor",
-                f"run '{motion.run}': the sensor is at the end of its range "
-                f"({'; '.join(one.words for one in found)}); these samples are left out, "
-                f"{len(bad)} of {len(wrench)}: move more slowly or use a larger sensor",
-            )
-        )
-    return tuple(out), tuple(findings)
+def without_saturated(wrench: Wrench) -> tuple[Wrench, tuple[Saturation, ...]]:
+    """The wrench with NaN in the samples at which an axis is saturated, and these axes."""
+    found = saturations(wrench)
+    if not found:
+        return wrench, ()
+    bad = np.unique(np.concatenate([one.samples for one in found]))
+    force, torque = wrench.force.copy(), wrench.torque.copy()
+    force[bad] = torque[bad] = np.nan
+    return Wrench(wrench.frame, force, torque), found
+
+
+def saturation_finding(run: str, found: Sequence[Saturation], n_samples: int) -> Finding:
+    """That samples of a run are left out because the sensor is saturated."""
+    n_bad = len(np.unique(np.concatenate([one.samples for one in found])))
+    return Finding(
+        "warning",
+        "saturated-sensor",
+        f"run '{run}': the sensor is at the end of its range "
+        f"({'; '.join(one.words for one in found)}); these samples are left out, "
+        f"{n_bad} of {n_samples}: move more slowly or use a larger sensor",
+    )
 
 
 def _plateau(values: Array) -> NDArray[np.int64]:

@@ -1,0 +1,44 @@
+"""Payloads weighed on a force/torque sensor, at the flange and in a stream.
+
+Collects the figures of `payload_motions` (the experiment of Traversaro et al. 2016, and times),
+`payload_sensor` (errors and intervals), and those that other modules measure of the manifold's
+formulations, of joint torques and of streaming. Times are processor times of one thread.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import payload_motions
+import payload_sensor
+from contender import THREAD_VARIABLES
+from goals import Goal
+
+NAME = "payload"
+DESCRIPTION = "payloads: errors over the Cramér-Rao bound, coverage, times, the paper's experiment"
+
+# module beside this one, and the function that returns its figures
+PARTS = (
+    ("payload_motions", "motion_figures"),
+    ("payload_sensor", "sensor_figures"),
+    ("manifold", "formulations_figures"),
+    ("payload_joints", "joints_figures"),
+    ("streaming_payload", "streaming_figures"),
+)
+GOALS: tuple[Goal, ...] = (*payload_motions.GOALS, *payload_sensor.GOALS)
+
+
+def measure() -> dict[str, float | None]:
+    """All figures."""
+    # one thread: small matrices, and processor times that can be compared
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
+    figures: dict[str, float | None] = {}
+    for module, function in PARTS:
+        if find_spec(module) is not None:
+            figures |= getattr(import_module(module), function)()
+    return figures

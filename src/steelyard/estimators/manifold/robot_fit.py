@@ -1,0 +1,177 @@
+"""The fit of a robot on the manifold of physical bodies, from the compressed factors.
+
+The same problem as `steelyard.estimators.feasible`: the weighted residuals, and a weak pull of what
+the data do not determine to known values. The semidefinite program is solved too, so that the
+result says whether the same optimum was reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.conic.problem import ConicProblem, ConicSolution
+from steelyard.conic.settle import failing, settle
+from steelyard.conic.solver import solve
+from steelyard.errors import EstimationError
+from steelyard.estimators.constrained import (
+    ConstrainedFit,
+    fit_problem,
+    squares,
+    weighted_system,
+)
+from steelyard.estimators.feasible import PULL
+from steelyard.estimators.manifold.conditions import ManifoldConditions, manifold_conditions
+from steelyard.estimators.manifold.fit import ManifoldFit, fit_on_manifold
+from steelyard.findings import Finding
+from steelyard.knowledge.constraint_blocks import blocks
+from steelyard.knowledge.constraints import Constraints
+from steelyard.model.model import Model
+from steelyard.model.typical_sizes import known_parameters, parameter_scale, placing_weights
+from steelyard.regression.regression import Regression
+from steelyard.robot.inertia import from_pseudo_inertia, pseudo_inertia
+
+Array = NDArray[np.float64]
+INSIDE = 1e-12
+"""Smallest extent of a body that is written, as a share of its size."""
+SAME = 1e-6
+"""Two optima are the same if their objectives differ by at most this share (and 1e-6)."""
+
+
+@dataclass(frozen=True, eq=False)
+class RobotFit:
+    """A robot's fit on the manifold.
+
+    fit : with parameters that meet every condition exactly. on_manifold : the iterations.
+    solution : of the semidefinite program. excess : objective of the fit above that of the
+        solution, as a share of it; negative if the fit is the better one. budget_s : as given.
+    """
+
+    fit: ConstrainedFit
+    on_manifold: ManifoldFit
+    solution: ConicSolution
+    excess: float
+    budget_s: float | None
+
+    @property
+    def same_optimum(self) -> bool:
+        """Whether the fit is as good as the semidefinite program's solution."""
+        return self.excess <= SAME
+
+    @property
+    def finding(self) -> Finding:
+        """Whether the optimum was reached, and how."""
+        ran = self.on_manifold
+        steps = f"after {ran.iterations} iterations"
+        if self.same_optimum:
+            early = "" if ran.converged else f", though it was stopped ({_reason(self)})"
+            return Finding(
+                "info",
+                "manifold-optimum",
+                f"the fit on the manifold reached the optimum of the semidefinite program {steps}"
+                f"{early}: its objective differs by {self.excess:.1e}",
+            )
+        return Finding(
+            "warning",
+            "manifold-not-optimal",
+            f"the fit on the manifold was stopped {steps} ({_reason(self)}): the parameters are "
+            f"physical, but not the optimum; their objective is {self.excess:.2g} of that of the "
+            "semidefinite program above it; give it more time, or use the method 'feasible'",
+        )
+
+
+def _reason(result: RobotFit) -> str:
+    reasons = {
+        "budget": f"its budget of {result.budget_s} s is over",
+        "iterations": "the largest number of iterations",
+        "stalled": "no step reduced the objective",
+        "optimum": "its own conditions of optimality held",
+    }
+    return reasons[result.on_manifold.stopped]
+
+
+def fit_robot_on_manifold(
+    model: Model,
+    regression: Regression,
+    constraints: Constraints | None = None,
+    *,
+    budget_s: float | None = None,
+    max_iterations: int = 200,
+) -> RobotFit:
+    """The fit of the method "manifold". budget_s : time (s) for the iterations."""
+    if budget_s is not None and not (np.isfinite(budget_s) and budget_s > 0.0):
+        raise EstimationError(f"budget_s is {budget_s:g}; it must be a positive number of seconds")
+    system = weighted_system(model, regression)
+    given = blocks(model, constraints or Constraints())
+    conditions = manifold_conditions(model, given)
+    scale = parameter_scale(model)
+    problem = fit_problem(
+        system.factor,
+        system.sigma,
+        regression.base.K,
+        given,
+        scale,
+        PULL * placing_weights(model),
+        known_parameters(model),
+    )
+    ran = _iterate(problem, conditions, budget_s, max_iterations)
+    theta = conditions.offset.copy()
+    theta[conditions.kept] += moved_inside(ran.theta, conditions.first)
+    settled = settle(theta, given, scale)
+    solution = solve(problem)
+    if solution.status not in ("solved", "stalled"):
+        raise EstimationError(
+            f"the semidefinite program to compare with has no solution (solver status: "
+            f"{solution.said}); check the units of the data"
+        )
+    assert not failing(given, settled.theta)
+    value, best = problem.objective(settled.theta), solution.value
+    fit = ConstrainedFit(
+        method="manifold",
+        theta=settled.theta,
+        beta=regression.base.K @ settled.theta,
+        system=system,
+        blocks=given,
+        problem=problem,
+        settled=settled,
+        squares=squares(problem, settled.theta),
+        solution=solution,
+    )
+    return RobotFit(fit, ran, solution, (value - best) / max(best, 1.0), budget_s)
+
+
+def moved_inside(theta: Array, first: Sequence[int]) -> Array:
+    """Parameters (n,) with every flat body given a trace of extent, so that rounding keeps it
+    physical: 1e-12 of its size, kg m² and kg alike, in each direction.
+    """
+    out = theta.copy()
+    for begin in first:
+        J = pseudo_inertia(theta[begin : begin + 10])
+        size = float(np.trace(J))
+        if J[3, 3] > 0.0 and np.linalg.eigvalsh(J)[0] < INSIDE * size:
+            J[np.diag_indices(3)] += INSIDE * size
+            out[begin : begin + 10] = from_pseudo_inertia(J)
+    return out
+
+
+def _iterate(
+    problem: ConicProblem,
+    conditions: ManifoldConditions,
+    budget_s: float | None,
+    max_iterations: int,
+) -> ManifoldFit:
+    """The iterations, on the columns that move."""
+    root = np.sqrt(problem.pull)
+    F = np.vstack([problem.F, np.diag(root)])
+    g = np.concatenate([problem.g, root * problem.towards])
+    return fit_on_manifold(
+        F[:, conditions.kept],
+        g - F @ conditions.offset,
+        conditions.first,
+        lower=conditions.lower,
+        budget_s=budget_s,
+        max_iterations=max_iterations,
+    )

@@ -1,0 +1,192 @@
+"""Two tables of one recording as one log: poses (or joints) beside wrenches, each with its stamps.
+
+The signals of the first log are brought to the stamps of the second: rotations by slerp, everything
+else by linear interpolation, or both by splines. Nothing is extrapolated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import LogError
+from steelyard.findings import Finding
+from steelyard.logs.frame_columns import ORIENTATIONS
+from steelyard.logs.log import Log
+from steelyard.signals.orientation import (
+    READINGS,
+    QuaternionOrder,
+    slerp,
+    unit_quaternions,
+    without_flips,
+)
+from steelyard.signals.wrench import LARGEST_GAP, check_choice, interpolated
+
+Array = NDArray[np.float64]
+Key = tuple[str, str]
+Interpolation = Literal["linear", "cubic"]
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedLog:
+    """The log of both tables, and what was cut."""
+
+    log: Log
+    findings: tuple[Finding, ...] = ()
+
+
+def join_logs(
+    poses: Log,
+    wrenches: Log,
+    *,
+    quaternion_order: QuaternionOrder = "x-first",
+    interpolation: Interpolation = "linear",
+    name: str | None = None,
+) -> JoinedLog:
+    """One log with the signals of both, on the stamps of ``wrenches`` that ``poses`` covers.
+
+    poses : poses, twists, an IMU or joints; its orientations become quaternions x, y, z, w, so that
+        the joined log is to be read ``x-first``.
+    wrenches : the log that keeps its stamps; its signals stay as they are.
+    quaternion_order : of the quaternions in ``poses``. Those in ``wrenches`` are not touched.
+    interpolation : ``linear`` (slerp for rotations), or ``cubic`` for poses that are sampled more
+        slowly than wrenches: then a straight line between two poses has the wrong acceleration.
+    name : of the joined log; that of ``wrenches`` where not given.
+
+    Both clocks must be the same. Between poses more than three of their periods apart, signals are
+    marked as missing.
+    """
+    check_choice("interpolation", interpolation, ("linear", "cubic"))
+    turned = _with_quaternions(poses, quaternion_order)
+    _refuse_repeats(poses, wrenches, turned)
+    rows = _common_rows(poses, wrenches)
+    at = wrenches.time[rows]
+    signals = {key: values[rows] for key, values in wrenches.signals.items()}
+    for key, values in poses.signals.items():
+        signals[key] = _onto(poses.time, values[:, None], at, interpolation)[:, 0]
+    frames = {key: values[rows] for key, values in wrenches.frame_signals.items()}
+    for key, values in turned.items():
+        if key[1] == "quaternion":
+            frames[key] = _rotations_onto(poses.time, values, at, interpolation)
+        else:
+            frames[key] = _onto(poses.time, values, at, interpolation)
+    log = Log(
+        at,
+        signals,
+        wrenches.name if name is None else name,
+        wrenches.source,
+        {**poses.units, **wrenches.units},
+        (*wrenches.ignored, *(one for one in poses.ignored if one not in wrenches.ignored)),
+        {**poses.columns, **wrenches.columns},
+        frames,
+    )
+    return JoinedLog(log, _cut_findings(poses, wrenches, rows))
+
+
+def _with_quaternions(poses: Log, order: QuaternionOrder) -> dict[Key, Array]:
+    """The signals of frames, every orientation as unit quaternions x, y, z, w."""
+    out: dict[Key, Array] = {}
+    for (frame, quantity), values in poses.frame_signals.items():
+        if quantity not in ORIENTATIONS:
+            out[frame, quantity] = values
+        elif next(one for one in ORIENTATIONS if (frame, one) in poses.frame_signals) == quantity:
+            what = f"log '{poses.name}': the {quantity.replace('_', ' ')} of frame '{frame}'"
+            if quantity == "quaternion":
+                out[frame, "quaternion"] = unit_quaternions(values, order, what)
+            else:
+                out[frame, "quaternion"] = READINGS[quantity](values, what)
+    return out
+
+
+def _refuse_repeats(poses: Log, wrenches: Log, turned: dict[Key, Array]) -> None:
+    both = [*(poses.signals.keys() & wrenches.signals.keys())]
+    both += [*(turned.keys() & wrenches.frame_signals.keys())]
+    if both:
+        first, quantity = sorted(both)[0]
+        raise LogError(
+            f"logs '{poses.name}' and '{wrenches.name}' both have the "
+            f"{quantity.replace('_', ' ')} of '{first}' ({len(both)} such signals); leave its "
+            "columns out of one of them"
+        )
+
+
+def _common_rows(poses: Log, wrenches: Log) -> slice:
+    """Rows of the wrenches between the first and the last pose; refuses fewer than two."""
+    slack = 1e-6 * float(np.median(np.diff(poses.time)))
+    inside = np.flatnonzero(
+        (wrenches.time >= poses.time[0] - slack) & (wrenches.time <= poses.time[-1] + slack)
+    )
+    if len(inside) < 2:
+        raise LogError(
+            f"logs '{poses.name}' ({poses.time[0]:.6g} to {poses.time[-1]:.6g} s) and "
+            f"'{wrenches.name}' ({wrenches.time[0]:.6g} to {wrenches.time[-1]:.6g} s) have "
+            f"{len(inside)} rows of the second in common; are both stamped by the same clock, in "
+            "the same unit?"
+        )
+    return slice(int(inside[0]), int(inside[-1]) + 1)
+
+
+def _onto(time: Array, values: Array, at: Array, interpolation: Interpolation) -> Array:
+    """Values (n_in, k) at the times ``at`` (n_out,); NaN in gaps."""
+    known = np.flatnonzero(np.isfinite(values).all(axis=1))
+    straight = interpolated(time, values, at)
+    if interpolation == "linear" or len(known) < 4:
+        return straight
+    from scipy.interpolate import make_interp_spline
+
+    curved = make_interp_spline(time[known], values[known], k=3)(at)
+    return np.where(np.isfinite(straight), curved, np.nan)
+
+
+def _rotations_onto(time: Array, q: Array, at: Array, interpolation: Interpolation) -> Array:
+    """Unit quaternions (n_in, 4) at the times ``at`` (n_out,); NaN in gaps."""
+    if interpolation == "cubic":
+        curved = _onto(time, q, at, interpolation)
+        return np.asarray(curved / np.linalg.norm(curved, axis=1)[:, None])
+    known = np.isfinite(q).all(axis=1)
+    near = np.isfinite(interpolated(time, q, at)).all(axis=1)
+    out = np.full((len(at), 4), np.nan)
+    if near.any():
+        inside = np.clip(at[near], time[known][0], time[known][-1])
+        out[near] = slerp(time[known], q[known], inside)
+    return without_flips(out)
+
+
+def _cut_findings(poses: Log, wrenches: Log, rows: slice) -> tuple[Finding, ...]:
+    findings = []
+    first, last = rows.start, len(wrenches) - rows.stop
+    if first or last:
+        before = float(wrenches.time[rows.start] - wrenches.time[0])
+        after = float(wrenches.time[-1] - wrenches.time[rows.stop - 1])
+        words = (
+            f"log '{wrenches.name}': {first} rows ({before:.4g} s) at the start and {last} "
+            f"({after:.4g} s) at the end are outside of log '{poses.name}' and were cut"
+        )
+        findings.append(Finding("info", "joined-rows-cut", words))
+    at = wrenches.time[rows]
+    step = np.diff(poses.time)
+    period = float(np.median(step))
+    holes = np.flatnonzero(step > LARGEST_GAP * period)
+    starts, ends = poses.time[holes], poses.time[holes + 1]
+    after_hole = np.searchsorted(starts, at, side="left") - 1
+    lost = (
+        int(np.sum((after_hole >= 0) & (at < ends[np.maximum(after_hole, 0)]))) if len(holes) else 0
+    )
+    if lost:
+        words = (
+            f"log '{poses.name}' has {len(holes)} gaps longer than {LARGEST_GAP:g} of its periods "
+            f"({period:.4g} s), in which {lost} of {len(at)} rows of log '{wrenches.name}' have no "
+            "pose; they are marked as missing"
+        )
+        findings.append(Finding("info", "joined-gaps", words))
+    slower = float(np.median(np.diff(wrenches.time)))
+    if period > 1.5 * slower:
+        words = (
+            f"log '{poses.name}' is sampled at {1 / period:.4g} Hz, log '{wrenches.name}' at "
+            f"{1 / slower:.4g} Hz: signals of the first hold nothing above {0.5 / period:.4g} Hz"
+        )
+        findings.append(Finding("info", "joined-rates", words))
+    return tuple(findings)

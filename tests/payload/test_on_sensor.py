@@ -1,0 +1,217 @@
+"""Weighing a body on a force/torque sensor."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from steelyard.errors import EstimationError, WeighingError
+from steelyard.payload.body_rows import wrench_regressor
+from steelyard.payload.intervals import derived_values
+from steelyard.payload.on_sensor import weigh_on_sensor
+from steelyard.signals.frame_motion import Wrench
+from tests.helpers.frame_motions import free_motion, measured, random_body, still_poses
+
+BIAS = np.array([3.0, -2.0, 1.0, 0.1, -0.2, 0.05])
+
+
+def inside(values, truth) -> list[bool]:
+    """Whether each value's interval holds the truth."""
+    return [v.lower <= x <= v.upper for v, x in zip(values, truth, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def fast():
+    """A body of 2 kg on a fast motion."""
+    rng = np.random.default_rng(3)
+    motion, phi = free_motion(1), random_body(rng, 2.0)
+    return motion, phi, measured(motion, phi, rng, bias=BIAS)
+
+
+def test_exact_data_give_the_exact_body():
+    """Without noise body, bias and rotation come back to 1e-7."""
+    rng = np.random.default_rng(0)
+    motion, phi = free_motion(2, duration_s=5.0), random_body(rng, 1.0)
+    turn = np.array([0.03, -0.02, 0.04])
+    R = Rotation.from_rotvec(turn).as_matrix()
+    wrench = measured(
+        motion, phi, rng, force_noise=0.0, torque_noise=0.0, bias=BIAS, R_frame_sensor=R
+    )
+    estimate = weigh_on_sensor([(motion, wrench)], rotation=True)
+    np.testing.assert_allclose(estimate.phi, phi, atol=1e-7)
+    others = [value.value for value in estimate.others]
+    np.testing.assert_allclose(others, [*BIAS, *turn], atol=1e-6)
+
+
+def test_weights_are_those_of_generalised_least_squares(fast):
+    """The body is that of one dense least squares with the rows divided by their true noise."""
+    motion, _, wrench = fast
+    n = len(motion)
+    weight = np.tile(np.repeat([1 / 0.2, 1 / 0.01], 3), n)
+    X = np.column_stack([np.tile(np.eye(6), (n, 1)), wrench_regressor(motion).reshape(-1, 10)])
+    y = np.column_stack([wrench.force, wrench.torque]).reshape(-1)
+    dense = np.linalg.lstsq(X * weight[:, None], y * weight, rcond=None)[0]
+    estimate = weigh_on_sensor([(motion, wrench)])
+    sigma = np.array([estimate.value(name).sigma for name in ("m", "mx", "Ixx", "bias_fx")])
+    ours = np.array([estimate.phi[0], estimate.phi[1], estimate.phi[4], estimate.others[0].value])
+    # the noise is estimated, so the weights differ by a few percent
+    assert (np.abs(ours - dense[[6, 7, 10, 0]]) < 0.1 * sigma).all()
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    """Intervals of 95 % hold between 92 and 98 % of the true values and biases, pooled."""
+    held = []
+    for seed in range(24):
+        rng = np.random.default_rng([5, seed])
+        motion, phi = free_motion(seed, duration_s=8.0, rate_hz=50.0), random_body(rng, 2.0)
+        wrench = measured(motion, phi, rng, bias=BIAS)
+        estimate = weigh_on_sensor([(motion, wrench)])
+        truth = derived_values(phi)[0]
+        pairs = [*zip(estimate.values, truth, strict=True)]
+        pairs += [*zip(estimate.others, BIAS, strict=True)]
+        held += [v.lower <= x <= v.upper for v, x in pairs if not v.at_boundary]
+    assert 0.92 < np.mean(held) < 0.98
+
+
+def test_autocorrelated_noise_widens_the_intervals():
+    """With noise of low bandwidth the intervals grow, and still hold the truth."""
+    from scipy.signal import lfilter
+
+    held, ratio = [], []
+    for seed in range(8):
+        rng = np.random.default_rng([6, seed])
+        motion, phi = free_motion(seed, duration_s=20.0, rate_hz=50.0), random_body(rng, 2.0)
+        white = measured(motion, phi, rng, force_noise=0.0, torque_noise=0.0)
+        keep = 0.9
+        noise = lfilter([np.sqrt(1 - keep**2)], [1.0, -keep], rng.normal(size=(1000, 6)), axis=0)
+        wrench = Wrench(
+            "sensor", white.force + 0.2 * noise[:, :3], white.torque + 0.01 * noise[:, 3:]
+        )
+        estimate = weigh_on_sensor([(motion, wrench)])
+        plain = weigh_on_sensor([(motion, measured(motion, phi, rng))])
+        ratio.append(estimate.value("m").sigma / plain.value("m").sigma)
+        held += inside(estimate.values, derived_values(phi)[0])
+    assert np.median(ratio) > 2.0
+    assert np.mean(held) > 0.9
+
+
+def test_rotation_of_three_degrees_is_recovered():
+    """A sensor that is turned by 3 degrees is found within its intervals, with its bias."""
+    held = []
+    for seed in range(8):
+        rng = np.random.default_rng([7, seed])
+        motion, phi = free_motion(seed, duration_s=10.0), random_body(rng, 2.0)
+        axis = rng.normal(size=3)
+        turn = np.radians(3.0) * axis / np.linalg.norm(axis)
+        R = Rotation.from_rotvec(turn).as_matrix()
+        wrench = measured(motion, phi, rng, bias=BIAS, R_frame_sensor=R)
+        estimate = weigh_on_sensor([(motion, wrench)], rotation=True)
+        held += inside(estimate.others, [*BIAS, *turn])
+        assert estimate.value("rotation_x").sigma < np.radians(0.1)
+    assert np.mean(held) > 0.88
+
+
+def test_two_recordings_are_better_than_one(fast):
+    """A second recording with the same bias reduces the standard deviations."""
+    motion, phi, wrench = fast
+    other = free_motion(9)
+    second = measured(other, phi, np.random.default_rng(4), bias=BIAS)
+    one = weigh_on_sensor([(motion, wrench)])
+    two = weigh_on_sensor([(motion, wrench), (other, second)])
+    assert [run.name for run in two.runs] == ["run 1", "run 9"]
+    smaller = [b.sigma < a.sigma for a, b in zip(one.values, two.values, strict=True)]
+    assert np.mean(smaller) > 0.8
+
+
+def test_static_poses_give_mass_and_centre_and_no_inertia():
+    """Poses at rest determine mass and centre of mass; the inertia is not determined, and named."""
+    rng = np.random.default_rng(1)
+    phi = random_body(rng, 2.0)
+    motion = still_poses(rng.normal(size=(8, 3)) * 1.5)
+    recording = (motion, measured(motion, phi, rng, bias=BIAS))
+    estimate = weigh_on_sensor([recording])
+    assert estimate.static
+    assert "static-motion" in {finding.code for finding in estimate.findings}
+    truth = derived_values(phi)[0]
+    assert all(value.kind == "confidence" for value in estimate.values[:4])
+    np.testing.assert_allclose([v.value for v in estimate.values[:4]], truth[:4], atol=5e-3)
+    for value in estimate.values[4:10]:
+        assert value.kind == "not determined"
+        assert value.sigma is value.lower is value.upper is None
+    with pytest.raises(WeighingError, match="too slow") as caught:
+        weigh_on_sensor([recording], static=False)
+    assert caught.value.code == "static-motion"
+
+
+def test_static_can_be_stated(fast):
+    """With static=True the inertia is left out, also where the motion would determine it."""
+    motion, _, wrench = fast
+    estimate = weigh_on_sensor([(motion, wrench)], static=True)
+    assert estimate.static
+    assert estimate.value("Ixx_com").kind == "not determined"
+    assert not weigh_on_sensor([(motion, wrench)], static=False).static
+
+
+def test_thin_body_in_slow_motion_is_labelled():
+    """A flat body on a slow motion ends at the boundary: labelled values, and still physical."""
+    rng = np.random.default_rng(2)
+    phi = random_body(rng, 0.3, 0.01)
+    motion = free_motion(5, fastest_hz=0.3)
+    estimate = weigh_on_sensor([(motion, measured(motion, phi, rng))])
+    assert "on-the-boundary" in {finding.code for finding in estimate.findings}
+    assert any(value.at_boundary for value in estimate.values[4:10])
+    assert not estimate.value("m").at_boundary or estimate.value("m").sigma > 0.0
+    assert estimate.optimum_reached
+
+
+def test_missing_samples_are_left_out(fast):
+    """Samples with NaN in the wrench change nothing but their number."""
+    motion, _, wrench = fast
+    force = wrench.force.copy()
+    force[100:300, 1] = np.nan
+    estimate = weigh_on_sensor([(motion, replace(wrench, force=force))])
+    assert estimate.runs[0].n_samples == len(motion) - 200
+    assert estimate.phi[0] == pytest.approx(2.0, rel=2e-3)
+
+
+def test_short_recording_says_that_intervals_assume_independence():
+    """With fewer samples than blocks are needed, the covariance is the classical one, and named."""
+    rng = np.random.default_rng(8)
+    phi = random_body(rng, 2.0)
+    motion = still_poses(rng.normal(size=(6, 3)) * 1.5, 1)
+    estimate = weigh_on_sensor([(motion, measured(motion, phi, rng))])
+    assert estimate.interval_covariance == "classical"
+    assert "no-cluster-covariance" in {finding.code for finding in estimate.findings}
+
+
+def test_recordings_that_do_not_fit_together_are_refused(fast):
+    """No recording, other lengths, other frames and no usable sample are refused by name."""
+    motion, _, wrench = fast
+    with pytest.raises(EstimationError, match="no recording"):
+        weigh_on_sensor([])
+    short = Wrench("sensor", wrench.force[:-1], wrench.torque[:-1])
+    with pytest.raises(EstimationError, match="2000 samples of motion and 1999"):
+        weigh_on_sensor([(motion, short)])
+    with pytest.raises(EstimationError, match="'flange', 'sensor'"):
+        weigh_on_sensor([(motion, replace(wrench, frame="flange"))])
+    with pytest.raises(EstimationError, match="no sample"):
+        weigh_on_sensor([(motion, replace(wrench, force=wrench.force * np.nan))])
+
+
+def test_both_solvers_weigh_alike(fast):
+    """The solver on the manifold gives the same body, and is named in the result."""
+    motion, _, wrench = fast
+    by_sdp, by_manifold = (
+        weigh_on_sensor([(motion, wrench)], solver=solver) for solver in ("sdp", "manifold")
+    )
+    assert by_manifold.solver == "manifold"
+    assert by_manifold.optimum_reached
+    np.testing.assert_allclose(by_manifold.phi, by_sdp.phi, rtol=1e-5, atol=1e-8)
+
+
+def test_result_can_be_written(fast):
+    """The estimate is plain JSON."""
+    motion, _, wrench = fast
+    assert json.dumps(weigh_on_sensor([(motion, wrench)]).to_dict())

@@ -1,0 +1,276 @@
+"""A payload stream against batch least squares, and its detection of changes in simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from seeds import every
+from streamed_arm import (
+    BIAS,
+    TOOL,
+    TORQUE_SIGMA,
+    WRENCH_SIGMA,
+    StreamedArm,
+    body_wrench,
+    frame_motion,
+    held,
+    picked_up,
+)
+
+from steelyard.errors import EstimationError, SignalError
+from steelyard.payload.stream_sources import FrameWrenches, JointTorques, RobotWrenches
+from steelyard.payload.streaming import DELAY_BLOCKS, PayloadStream, StreamSettings
+from steelyard.robot.inertia import from_com, violations
+
+ONE_KILO = from_com(1.0, [0.02, -0.01, 0.08], np.diag([2e-3, 2.2e-3, 1e-3]))
+AND_A_HALF = from_com(1.5, [0.02, -0.01, 0.10], np.diag([3e-3, 3.2e-3, 2e-3]))
+NOTHING = np.zeros(10)
+EQUAL = StreamSettings(time_constant_s=2.0, bias_time_constant_s=2.0)
+
+
+def wrench_signals(samples):
+    """The signals of a stream of wrenches on a robot."""
+    return samples.q, samples.v, samples.a, samples.wrench[:, :3], samples.wrench[:, 3:]
+
+
+def torque_signals(samples):
+    """The signals of a stream of joint torques."""
+    return samples.q, samples.v, samples.a, samples.tau
+
+
+def wrench_stream(arm, settings=None):
+    return PayloadStream(RobotWrenches(arm.model, TOOL), settings)
+
+
+def torque_stream(arm, settings=None):
+    return PayloadStream(JointTorques(arm.model, arm.theta, TOOL, TORQUE_SIGMA), settings)
+
+
+def block_weights(time, settings):
+    """Weight of each sample at the end: exponential, constant within a block."""
+    weights, start, last = np.zeros(len(time)), 0, len(time) - 1
+    for i in range(1, len(time) + 1):
+        if i == len(time) or time[i] >= time[start] + settings.block_s:
+            weights[start:i] = np.exp(-(time[last] - time[i - 1]) / settings.time_constant_s)
+            start = i
+    return weights
+
+
+def batch_rows(samples):
+    """Rows (n, 6, 16) and right-hand side (n, 6) of body and bias, whitened, by definition."""
+    motion = frame_motion(StreamedArm(0).model, TOOL, samples.q, samples.v, samples.a)
+    body = np.stack([body_wrench(unit, *motion) for unit in np.eye(10)], axis=2)
+    bias = np.broadcast_to(np.eye(6), (len(samples.time), 6, 6))
+    rows = np.concatenate([body, bias], axis=2) / WRENCH_SIGMA[:, None]
+    return rows, samples.wrench / WRENCH_SIGMA
+
+
+@every("n_samples", (3950, 4001))
+def test_estimate_is_batch_least_squares_with_the_same_weights(n_samples):
+    """Body, bias and number of samples are those of one weighted least squares over all samples."""
+    arm = StreamedArm(1)
+    moves = list(arm.moves(4.5, held(ONE_KILO)))
+    stream = wrench_stream(arm, EQUAL)
+    time = np.concatenate([move.time for move in moves])[:n_samples]
+    parts = [np.concatenate(part)[:n_samples] for part in zip(*map(wrench_signals, moves))]
+    stream.update_many(time, *parts)
+    found = stream.estimate()
+    weights = block_weights(time, EQUAL)
+    rows, right = zip(*map(batch_rows, moves), strict=True)
+    rows, right = np.concatenate(rows)[:n_samples], np.concatenate(right)[:n_samples]
+    root = np.sqrt(weights)[:, None]
+    x = np.linalg.lstsq(
+        (root[:, :, None] * rows).reshape(-1, 16), (root * right).ravel(), rcond=None
+    )[0]
+    assert np.allclose(found.phi, x[:10], rtol=0, atol=1e-6)
+    assert np.allclose(found.bias, x[10:], rtol=0, atol=1e-5)
+    assert found.effective_samples == pytest.approx(weights.sum(), rel=1e-12)
+
+
+def test_forgetting_the_body_alone_is_process_noise_on_the_body():
+    """Body and bias forgotten at different rates: the information filter in covariance form."""
+    from steelyard.payload._stream_loops import forget
+
+    rng = np.random.default_rng(4)
+    S = np.linalg.qr(rng.normal(size=(40, 17)), mode="r")
+    before = S.copy()
+    forget(S, 0.8, 0.95)
+    P = np.linalg.inv(before[:16, :16].T @ before[:16, :16])
+    slope = P[:10, 10:] @ np.linalg.inv(P[10:, 10:])
+    alone = P[:10, :10] - slope @ P[10:, :10]
+    P_bias = P[10:, 10:] / 0.95**2
+    expected = np.block(
+        [[alone / 0.8**2 + slope @ P_bias @ slope.T, slope @ P_bias], [P_bias @ slope.T, P_bias]]
+    )
+    assert np.allclose(np.linalg.inv(S[:16, :16].T @ S[:16, :16]), expected, rtol=1e-9)
+    x = [np.linalg.solve(one[:16, :16], one[:16, 16]) for one in (before, S)]
+    assert np.allclose(x[0], x[1], rtol=1e-9)
+    assert S[16, 16] == pytest.approx(0.8 * before[16, 16])
+
+
+@every("which", ("wrench", "torque"))
+def test_pick_up_and_release_are_found_within_half_a_second(which):
+    """0.5 kg more and less, in motion, each reported once, with the masses before and after."""
+    arm = StreamedArm(11)
+    stream, signals = {
+        "wrench": (wrench_stream(arm), wrench_signals),
+        "torque": (torque_stream(arm), torque_signals),
+    }[which]
+    changes, times = [], (9.3, 14.7, 19.2)
+    bodies = (ONE_KILO, AND_A_HALF, ONE_KILO, AND_A_HALF)
+
+    def payload(time):
+        return np.array(bodies)[np.searchsorted(times, time, side="right")]
+
+    for move in arm.moves(23.0, payload):
+        changes += stream.update_many(move.time, *signals(move))
+    assert len(changes) == 3
+    for change, time, change_kg in zip(changes, times, (0.5, -0.5, 0.5), strict=True):
+        assert abs(change.time - time) <= 0.06
+        assert time < change.reported <= time + 0.5
+        assert abs(change.mass_change - change_kg) < 5.0 * change.sigma < 0.5
+        assert change.statistic > change.threshold
+    assert stream.last_change is changes[-1]
+    found = stream.estimate()
+    assert abs(found.body.mass - 1.5) < 4.0 * found.mass_sigma < 0.05
+    assert np.all(np.abs(found.body.com - [0.02, -0.01, 0.10]) < 4.0 * found.com_sigma)
+
+
+def test_no_false_detection_with_autocorrelated_noise_and_wrong_friction():
+    """In a minute with rests, slow noise and 5 % error of friction, nothing is reported."""
+    arm = StreamedArm(12, coloured=0.5, friction_error=0.05)
+    wrenches, torques = wrench_stream(arm), torque_stream(arm)
+    for k, move in enumerate(arm.moves(50.0, held(ONE_KILO))):
+        samples = arm.still(10.0, held(ONE_KILO)) if k == 15 else move
+        assert wrenches.update_many(samples.time, *wrench_signals(samples)) == ()
+        assert torques.update_many(samples.time, *torque_signals(samples)) == ()
+    assert wrenches.watching
+    assert torques.watching
+    for stream in (wrenches, torques):
+        found = stream.estimate()
+        assert abs(found.body.mass - 1.0) < 4.0 * found.mass_sigma
+
+
+def test_statistic_is_chi_square_with_white_noise():
+    """Its mean and variance in motion are near those of chi-square with ten degrees of freedom."""
+    arm = StreamedArm(13)
+    stream = wrench_stream(arm)
+    for move in arm.moves(40.0, held(ONE_KILO), rest_s=(0.0, 0.01)):
+        stream.update_many(move.time, *wrench_signals(move))
+    mean, square = stream._test.mean, stream._test.square
+    assert np.all(np.abs(mean - 10.0) < 1.5)
+    assert np.all(np.abs(square - mean**2 - 20.0) < 10.0)
+
+
+def test_bias_is_kept_at_rest_and_through_a_pick_up():
+    """After a minute at rest a body that is picked up at rest is weighed with the old bias."""
+    arm = StreamedArm(14)
+    stream = wrench_stream(arm)
+    # without a longer memory of the bias it is no longer known at the end
+    forgetful = wrench_stream(arm, StreamSettings(bias_time_constant_s=5.0))
+    for move in arm.moves(8.0, held(NOTHING)):
+        for one in (stream, forgetful):
+            one.update_many(move.time, *wrench_signals(move))
+    assert np.all(np.abs(stream.estimate().bias - BIAS) < 0.1 * WRENCH_SIGMA)
+    time = arm.time + 40.2
+    rest = arm.still(43.0, picked_up(NOTHING, ONE_KILO, time))
+    (change,) = stream.update_many(rest.time, *wrench_signals(rest))
+    forgetful.update_many(rest.time, *wrench_signals(rest))
+    assert time < change.reported <= time + 0.5
+    found = stream.estimate()
+    assert abs(found.body.mass - 1.0) < 4.0 * found.mass_sigma < 0.02
+    assert np.all(np.abs(found.bias - BIAS) < 0.1 * WRENCH_SIGMA)
+    assert forgetful.estimate().mass_sigma > 10.0 * found.mass_sigma
+
+
+def test_one_by_one_is_the_same_as_many_at_once():
+    """update, update_many and streams side by side give the same numbers, bit by bit."""
+    arm = StreamedArm(15)
+    moves = list(arm.moves(9.0, picked_up(ONE_KILO, AND_A_HALF, 7.0)))
+    single, many, other = wrench_stream(arm), wrench_stream(arm), torque_stream(arm)
+    found = []
+    for move in moves:
+        for s in range(len(move.time)):
+            change = single.update(move.time[s], *(part[s] for part in wrench_signals(move)))
+            other.update(move.time[s], *(part[s] for part in torque_signals(move)))
+            found += [] if change is None else [change]
+    together = [many.update_many(move.time, *wrench_signals(move)) for move in moves]
+    assert len(found) == 1
+    assert found == [change for changes in together for change in changes]
+    assert np.array_equal(single.estimate().phi, many.estimate().phi)
+    assert np.array_equal(single.estimate().bias, many.estimate().bias)
+
+
+def test_memory_does_not_grow():
+    """A stream holds the same number of bytes after one second and after twenty."""
+    arm = StreamedArm(16)
+    stream = torque_stream(arm)
+    sizes = []
+    for move in arm.moves(20.0, held(ONE_KILO)):
+        stream.update_many(move.time, *torque_signals(move))
+        holders = (stream, stream._memory, stream._test)
+        arrays = [value for one in holders for value in vars(one).values()]
+        sizes.append(sum(a.nbytes for a in arrays if isinstance(a, np.ndarray)))
+    assert len(set(sizes)) == 1
+    assert sizes[0] > DELAY_BLOCKS * 17 * 17 * 8
+
+
+def test_samples_that_are_not_finite_are_left_out_and_counted():
+    """NaN and infinity in any signal: as if the sample had been dropped."""
+    arm = StreamedArm(17)
+    move = next(arm.moves(1.0, held(ONE_KILO)))
+    signals = [np.array(part) for part in wrench_signals(move)]
+    bad = np.arange(55, 65)  # inside a block: one that starts with them would be shorter
+    for k, s in enumerate(bad):
+        signals[k % 5][s, k % 3] = np.nan if k % 2 else np.inf
+    stream, without = wrench_stream(arm), wrench_stream(arm)
+    stream.update_many(move.time, *signals)
+    keep = np.setdiff1d(np.arange(len(move.time)), bad)
+    without.update_many(move.time[keep], *(part[keep] for part in wrench_signals(move)))
+    assert (stream.skipped, without.skipped) == (10, 0)
+    assert np.allclose(stream.estimate().phi, without.estimate().phi, rtol=0, atol=1e-9)
+
+
+def test_bad_samples_are_refused():
+    """Time that does not increase, and wrong shapes, are errors that say what is needed."""
+    stream = PayloadStream(FrameWrenches())
+    zero = np.zeros(3)
+    with pytest.raises(EstimationError, match="there is no sample"):
+        stream.estimate()
+    stream.update(1.0, *5 * [zero])
+    for time in (1.0, 0.9, np.nan, np.inf):
+        with pytest.raises(SignalError, match=r"does not come after the last one, at 1\.0 s"):
+            stream.update(time, *5 * [zero])
+    with pytest.raises(SignalError, match=r"3 signals; needed are proper_acceleration \(3,\) m/s"):
+        stream.update(1.1, zero, zero, zero)
+    with pytest.raises(SignalError, match=r"has shape \(1,\); needed"):
+        stream.update(1.1, zero, zero, zero, zero, np.zeros(1))
+    with pytest.raises(SignalError, match=r"signal torque has shape \(2, 4\), not \(2, 3\)"):
+        stream.update_many([1.1, 1.2], *4 * [np.zeros((2, 3))], np.zeros((2, 4)))
+    with pytest.raises(SignalError, match="does not come after"):
+        stream.update_many([1.1, 1.3, 1.2], *5 * [np.zeros((3, 3))])
+    assert stream.time == 1.3
+    stream.update(1.4, *5 * [zero])
+
+
+def test_settings_are_checked():
+    """Times and rates are positive, and the bias is not forgotten sooner than the body."""
+    with pytest.raises(EstimationError, match="block_s is 0"):
+        StreamSettings(block_s=0.0)
+    with pytest.raises(EstimationError, match="time_constant_s is nan"):
+        StreamSettings(time_constant_s=np.nan)
+    with pytest.raises(EstimationError, match="at least time_constant_s, 5 s"):
+        StreamSettings(bias_time_constant_s=1.0)
+
+
+def test_dropped_samples_and_long_gaps_are_fine():
+    """Half of the samples, and a pause of a minute, leave the estimate right."""
+    arm = StreamedArm(18)
+    stream, rng = wrench_stream(arm), np.random.default_rng(0)
+    for k, move in enumerate(arm.moves(20.0, held(ONE_KILO))):
+        keep = rng.random(len(move.time)) < 0.5
+        time = move.time[keep] + (60.0 if k > 5 else 0.0)
+        assert stream.update_many(time, *(part[keep] for part in wrench_signals(move))) == ()
+        found = stream.estimate()
+        assert not violations(found.phi, "payload")
+    assert abs(found.body.mass - 1.0) < 4.0 * found.mass_sigma < 0.02
