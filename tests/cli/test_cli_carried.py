@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from weighed_payload import weighed
+from weighed_payload import weighed, without_inertia
 
 from steelyard.cli import main
 from steelyard.logs.reading import read_log
@@ -46,6 +46,18 @@ def test_a_payload_by_mass_or_by_file(capsys):
     found = document(capsys, f"{BASE} --payload payload.json")
     assert found["payload"]["inertial_parameters"] == weighed().phi.tolist()
     assert plain["payload"] is None
+
+
+def test_a_payload_that_is_not_all_known_is_named(capsys, folder):
+    """A note says that the rest is one body that fits; a known payload has none."""
+    assert main(f"{BASE} --payload payload.json".split()) == 0
+    assert "note: the data behind" not in capsys.readouterr().out
+    text = payload_text(without_inertia(weighed(frame="tool")))
+    (folder / "payload.json").write_text(text, encoding="utf-8")
+    assert main(f"{BASE} --payload payload.json".split()) == 0
+    assert "do not determine all of the payload" in capsys.readouterr().out
+    assert main(f"{BASE} {BODY}".split()) == 0
+    assert "note: the data behind" not in capsys.readouterr().out
 
 
 def test_the_sensor_is_logged_with_its_bias(capsys):

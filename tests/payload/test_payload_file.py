@@ -12,7 +12,7 @@ import jsonschema
 import numpy as np
 import pytest
 from project import DOCS
-from weighed_payload import weighed, without_inertia
+from weighed_payload import opened, weighed, without_inertia
 
 from steelyard.errors import EstimationError, ResultError
 from steelyard.payload.known_payload import known_payload
@@ -134,6 +134,11 @@ def test_a_weighed_payload_is_a_known_one():
     assert known.inertial.tolist() == estimate.phi.tolist()
     assert known.mass_sigma == estimate.value("m").sigma
     assert known_payload(estimate, link="hand").link == "hand"
+    assert known.known
+    still = known_payload(without_inertia(estimate))
+    assert (still.com_known, still.inertia_known) == (True, False)
+    lever = known_payload(opened(estimate, "cy"))
+    assert (lever.com_known, lever.inertia_known) == (False, True)
     values = tuple(
         replace(value, kind="feasible range", sigma=None) if value.name == "m" else value
         for value in estimate.values

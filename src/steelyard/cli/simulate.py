@@ -115,7 +115,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
         log = record(robot, true.time, true.q, true.v, tau, sensors, arguments.seed, "virtual")
         if payload is not None and arguments.sensor is not None:
-            below = WrenchSensor(*arguments.sensor_noise, bias=arguments.sensor_bias)
+            force_noise, torque_noise = arguments.sensor_noise
+            below = WrenchSensor(force_noise, torque_noise, bias=arguments.sensor_bias)
             log = with_wrench(
                 log, model, true, payload, arguments.sensor, below, seed=arguments.seed
             )
@@ -130,6 +131,11 @@ def run(arguments: argparse.Namespace) -> int:
     )
     for finding in change_findings(robot):
         output.line(f"note: {finding.words}")
+    if payload is not None and not payload.known:
+        output.line(
+            f"note: the data behind {arguments.payload} do not determine all of the payload; it "
+            "has the numbers of one body that fits them"
+        )
     output.document(
         {
             "log": arguments.out,

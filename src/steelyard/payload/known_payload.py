@@ -8,12 +8,12 @@ from steelyard.payload.payload_estimate import PayloadEstimate
 
 
 def known_payload(estimate: PayloadEstimate, *, link: str | None = None) -> Payload:
-    """The body on its link, with the standard deviation of its mass.
+    """The body on its link, with the standard deviation of its mass, and what is known of it.
 
     link : that carries it, in whose frame the estimate is stated; by default the frame's name.
 
-    Refuses a payload whose mass the data do not determine. The rest of its inertia is taken as it
-    is estimated, determined or not: ``values`` of the estimate tell which.
+    Refuses a payload whose mass the data do not determine. What else they do not determine is not
+    known of the payload either, although it has the estimated numbers.
     """
     mass = estimate.value("m")
     if mass.kind != "confidence" or mass.sigma is None:
@@ -21,4 +21,11 @@ def known_payload(estimate: PayloadEstimate, *, link: str | None = None) -> Payl
             f"the mass of the payload at '{estimate.frame}' is not determined by its data "
             f"({mass.kind}), so it cannot be used as a known payload; weigh it"
         )
-    return Payload(link or estimate.frame, estimate.phi, mass.sigma)
+    left = {value.name for value in estimate.values if value.kind != "confidence"}
+    return Payload(
+        link or estimate.frame,
+        estimate.phi,
+        mass.sigma,
+        com_known=left.isdisjoint(("cx", "cy", "cz")),
+        inertia_known=not any(name.endswith("_com") for name in left),
+    )
