@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import ModuleType
 
 import jsonschema
+import numpy as np
 import pytest
 from weighed_payload import opened, weighed, without_inertia
 
@@ -57,27 +58,36 @@ def stand(monkeypatch, tmp_path) -> Stand:
 def test_ft_passes_every_option_on(stand):
     """Robot, logs and each choice arrive as they were given."""
     words = "payload ft r.urdf a.csv b.csv --sensor flange --poses p.csv --axes base --sign by-body"
-    more = "--quaternion w-first --rotation --no-bias --solver manifold --inertia needed"
+    more = "--quaternion w-first --rotation --no-bias --solver manifold --inertia needed --at-rest"
+    names = "--wrench-columns ft --motion-columns tcp --twist-axes base --interpolation cubic"
     last = "--kinematics twist --level 0.9 --gravity 0 0 -1.6 --cutoff-hz 7"
-    assert main([*words.split(), *more.split(), *last.split()]) == 0
+    mounting = "--mounting 0.1 0.2 0.3 0 0 1.5707963267948966"
+    assert main(f"{words} {more} {names} {last} {mounting}".split()) == 0
     assert stand.robot.name == "r"
     assert stand.robot.gravity.tolist() == [0.0, 0.0, -1.6]
     assert [log.name for log in stand.logs] == ["a", "b"]
     assert stand.frame == "flange"
-    processing = stand.asked.pop("processing")
-    assert processing.cutoff_hz == 7.0
+    assert stand.asked.pop("processing").cutoff_hz == 7.0
+    turned = [[0, -1, 0, 0.1], [1, 0, 0, 0.2], [0, 0, 1, 0.3], [0, 0, 0, 1]]
+    assert stand.asked.pop("mounting") == pytest.approx(np.array(turned))
     assert stand.asked == {
         "source": "twist",
         "poses": "p.csv",
+        "interpolation": "cubic",
         "axes": "base",
         "sign": "by-body",
         "quaternion": "w-first",
+        "twist_axes": "base",
+        "columns": "tcp",
+        "wrench_columns": "ft",
+        "at_rest": True,
+        "gravity": None,
+        "keep_angles": True,
         "static": False,
         "rotation": True,
         "bias": False,
         "solver": "manifold",
         "level": 0.9,
-        "gravity": [0.0, 0.0, -1.6],
     }
 
 
@@ -86,6 +96,9 @@ def test_ft_without_a_robot(stand, capsys):
     assert main(["payload", "ft", "a.csv", "--sensor", "tool"]) == 0
     assert stand.robot is None
     assert len(stand.logs) == 1
+    assert stand.asked["mounting"] is None
+    assert main(["payload", "ft", "a.csv", "--sensor", "tool", "--gravity", "0", "9.8", "0"]) == 0
+    assert stand.asked["gravity"] == [0.0, 9.8, 0.0]
     capsys.readouterr()
     for option in ("--lock j=0", "--keep-angles", "--overlay x.toml", "--kinematics joints"):
         assert main(f"payload ft a.csv --sensor tool {option}".split()) == 2

@@ -16,6 +16,9 @@ from steelyard.errors import EstimationError, LogError, ResultError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from steelyard.payload.payload_estimate import PayloadEstimate
 
     Weigh = Callable[[Progress], PayloadEstimate]
@@ -69,8 +72,21 @@ def _add_ft_arguments(parser: argparse.ArgumentParser) -> None:
     add("--sign", choices=("on-body", "by-body"), default="on-body",
         help="whether the recorded force is that on the payload, upwards at rest (default), or "
         "that which the payload exerts, downwards at rest")  # fmt: skip
+    add("--wrench-columns", metavar="NAME",
+        help="name of the sensor in the columns of its forces, where it is not that of the "
+        "frame")  # fmt: skip
+    add("--motion-columns", metavar="NAME",
+        help="name of the frame in the columns of its poses, velocities or IMU, or the link that "
+        "carries the sensor, where it is not that of the frame")  # fmt: skip
+    add("--mounting", nargs=6, type=float, metavar=("X", "Y", "Z", "ROLL", "PITCH", "YAW"),
+        help="pose of what is recorded, or of that link, in the frame of the sensor, m and "
+        "rad")  # fmt: skip
+    add("--twist-axes", choices=("frame", "base"), default="frame",
+        help="axes of recorded velocities and accelerations (default: frame)")  # fmt: skip
+    add("--at-rest", action="store_true",
+        help="every row is a pose at rest: nothing is filtered or differentiated")  # fmt: skip
     add("--quaternion", choices=("x-first", "w-first"),
-        help="order of quaternions in columns that have numbers for names")  # fmt: skip
+        help="order of recorded quaternions (default: x-first)")  # fmt: skip
     add("--inertia", choices=("auto", "needed", "none"), default="auto",
         help="auto: estimate the inertia, and say if the motion does not determine it (default); "
         "needed: refuse such data; none: only mass and centre of mass")  # fmt: skip
@@ -162,15 +178,22 @@ def _ft_task(arguments: argparse.Namespace) -> tuple[list[str], Weigh]:
             arguments.sensor,
             source=arguments.kinematics,
             poses=arguments.poses,
+            interpolation=processing.interpolation,
             axes=arguments.axes,
             sign=arguments.sign,
             quaternion=arguments.quaternion,
+            twist_axes=arguments.twist_axes,
+            columns=arguments.motion_columns,
+            wrench_columns=arguments.wrench_columns,
+            mounting=mounting_from(arguments.mounting),
+            at_rest=arguments.at_rest,
+            gravity=arguments.gravity if robot is None else None,  # a robot has its own
+            keep_angles=True,  # turned already, unless they are to be kept
             static={"auto": None, "needed": False, "none": True}[arguments.inertia],
             rotation=arguments.rotation,
             bias=not arguments.no_bias,
             solver=arguments.solver,
             level=arguments.level,
-            gravity=arguments.gravity,
             processing=processing,
         )
 
@@ -214,6 +237,13 @@ def _joints_task(arguments: argparse.Namespace) -> tuple[list[str], Weigh]:
 
     inputs = [arguments.robot, *arguments.loaded, *arguments.empty]
     return [*inputs, *_given(arguments.arm, arguments.overlay)], weigh
+
+
+def mounting_from(given: list[float] | None) -> NDArray[np.float64] | None:
+    """A pose (4, 4) from its position (m) and roll, pitch and yaw (rad)."""
+    from steelyard.robot.rotations import pose, rotation_rpy
+
+    return None if given is None else pose(rotation_rpy(*given[3:]), given[:3])
 
 
 def robot_and_logs(files: list[str]) -> tuple[str | None, list[str]]:
