@@ -1,7 +1,8 @@
 """The folder in which the code blocks of the documentation run, and how they run there.
 
 Every page starts with the files that its commands name: the arm of the page on robots, logs of
-it, a result, base parameters and a certificate.
+it, a result, base parameters and a certificate; the built-in arm, and a log of it with a payload on
+a sensor.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from steelyard.model.model import Model
 from steelyard.robot.inertia import transform
 from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
+from steelyard.simulation.builtin_arm import arm_urdf
 from steelyard.simulation.simulate import Controller, Sensors, simulate
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -36,6 +38,10 @@ FILE_NAME = re.compile(r"(?:#|<!--) ([\w.]+\.(?:toml|urdf|xml|xacro))(?: -->)?$"
 SIMULATE = (
     "simulate arm.urdf -o {} --rate-hz {} --duration-s 12 --friction 0.5 1.0 --drive-inertia 0.05 "
     "--set forearm.m=2.6 --torque-noise 0.1 --seed {}"
+)
+HELD = (
+    "simulate arm7.urdf -o held.csv --rate-hz 250 --duration-s 10 --controller ideal --payload 1.2 "
+    "--payload-com 0.02 -0.01 0.06 --sensor tool --sensor-noise 0.2 0.01"
 )
 PAYLOAD = Payload.of("flange", 2.0, (0.0, 0.0, 0.05), np.diag([0.004, 0.004, 0.003]))
 ELSEWHERE = (
@@ -139,6 +145,8 @@ def fill() -> None:
     Path("beta.csv").write_text("\n".join(["name,value", *lines, ""]), encoding="utf-8")
     _write_motion()
     _write_payload_runs(robot)
+    Path("arm7.urdf").write_text(arm_urdf(), encoding="utf-8")
+    assert main(shlex.split(HELD)) == 0
     _write_other_names()
     _write_poses_and_wrenches()
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from page_tags import parsed
 from stand_in_motion import stand_in
 
 from steelyard.excitation.collision.clearance import ClearanceProof
@@ -27,43 +27,6 @@ from steelyard.report.motion_page import (
     tightest,
 )
 from steelyard.testing.random_robots import random_robot
-
-VOID = {"meta", "img", "line", "circle", "path", "br"}
-
-
-class Tags(HTMLParser):
-    """All tags of a page, whether they are closed in order, and its images and text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.images: list[str] = []
-        self.text: list[str] = []
-        self.scripts = 0
-
-    def handle_starttag(self, tag, attributes):
-        self.scripts += tag == "script"
-        if tag == "img":
-            self.images.append(dict(attributes)["src"])
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        assert tag in VOID
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-
-def parsed(page: str) -> Tags:
-    """The page, checked for tags that are closed in order."""
-    tags = Tags()
-    tags.feed(page)
-    assert tags.open == []
-    return tags
 
 
 @pytest.fixture(scope="module")

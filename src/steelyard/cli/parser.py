@@ -15,6 +15,7 @@ import steelyard.cli.export as export
 import steelyard.cli.gains as gains
 import steelyard.cli.identify as identify
 import steelyard.cli.info as info
+import steelyard.cli.payload as payload
 import steelyard.cli.rehearse as rehearse
 import steelyard.cli.simulate as simulate
 import steelyard.cli.validate as validate
@@ -64,6 +65,7 @@ def build_parser() -> Parser:
         export,
         simulate,
         gains,
+        payload,
         base,
         verify,
         info,

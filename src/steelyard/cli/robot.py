@@ -19,9 +19,13 @@ NO_LOG = (
 )
 
 
-def add_robot_arguments(parser: argparse.ArgumentParser) -> None:
-    """The robot, its overlay, gravity, locked joints and angles."""
-    parser.add_argument("robot", metavar="ROBOT", help="URDF or MJCF file")
+def add_robot_arguments(parser: argparse.ArgumentParser, *, file: bool = True) -> None:
+    """The robot, its overlay, gravity, locked joints and angles.
+
+    file : whether to add the robot file, too; a command may take it in another way.
+    """
+    if file:
+        parser.add_argument("robot", metavar="ROBOT", help="URDF or MJCF file")
     parser.add_argument(
         "--overlay", metavar="FILE", help="TOML file with facts that the robot file cannot state"
     )

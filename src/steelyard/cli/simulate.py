@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from steelyard._files.access import refuse_overwriting
+from steelyard.cli.carried import add_payload_arguments, payload_from
 from steelyard.cli.logs import add_column_arguments, columns_from
 from steelyard.cli.output import Output, progress
 from steelyard.cli.robot import add_robot_arguments, robot_from
@@ -55,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sensors.add_argument("--encoder-step", type=float, default=0.0, metavar="S",
         help="positions are rounded to multiples of this step, rad (m)")  # fmt: skip
     sensors.add_argument("--record-velocity", action="store_true", help="log velocities too")
+    add_payload_arguments(parser)
     add_column_arguments(parser)
     sines = parser.add_argument_group("the sum of sines")
     sines.add_argument(
@@ -75,46 +77,65 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.logs.reading import read_log
     from steelyard.logs.writer_csv import write_csv
     from steelyard.robot.file_changes import change_findings
-    from steelyard.simulation.simulate import Controller, Sensors, simulate
+    from steelyard.simulation.carried_payload import theta_with_payload, with_wrench
+    from steelyard.simulation.sensors import record
+    from steelyard.simulation.simulate import Controller, Sensors, check_seed, followed
+    from steelyard.simulation.wrench_sensor import WrenchSensor
 
     if not arguments.out.lower().endswith((".csv", ".csv.gz")):
         raise LogError(f"'{arguments.out}': a log is written as .csv or .csv.gz")
-    inputs = [path for path in (arguments.robot, arguments.motion) if path is not None]
+    inputs = [arguments.robot, *([] if arguments.motion is None else [arguments.motion])]
+    inputs += [] if arguments.payload is None else [arguments.payload]
     refuse_overwriting([arguments.out], inputs, LogError)
     columns = columns_from(arguments)
     motion = None if arguments.motion is None else read_log(arguments.motion, columns=columns)
     robot, overlay = robot_from(arguments, motion)
     model = model_of(robot, terms=terms_from_overlay(robot, overlay))
     theta = model.theta(parameter_values(model, arguments))
+    payload = payload_from(arguments)
+    loaded = theta if payload is None else theta_with_payload(model, theta, payload)
+    sensors = Sensors(
+        torque_noise=arguments.torque_noise,
+        torque_noise_bandwidth_hz=arguments.torque_noise_bandwidth_hz,
+        position_noise=arguments.position_noise,
+        encoder_step=arguments.encoder_step,
+        velocity=arguments.record_velocity,
+    )
+    check_seed(arguments.seed)
     with progress() as shown:
         shown.step(f"simulating {robot.name}")
         trajectory, duration_s, findings = motion_of(model, motion, arguments)
-        log = simulate(
+        true, tau = followed(
             model,
-            theta,
+            loaded,
             trajectory,
             duration_s=duration_s,
             rate_hz=arguments.rate_hz,
             controller=Controller(kind=arguments.controller),
-            sensors=Sensors(
-                torque_noise=arguments.torque_noise,
-                torque_noise_bandwidth_hz=arguments.torque_noise_bandwidth_hz,
-                position_noise=arguments.position_noise,
-                encoder_step=arguments.encoder_step,
-                velocity=arguments.record_velocity,
-            ),
-            seed=arguments.seed,
         )
+        log = record(robot, true.time, true.q, true.v, tau, sensors, arguments.seed, "virtual")
+        if payload is not None and arguments.sensor is not None:
+            force_noise, torque_noise = arguments.sensor_noise
+            below = WrenchSensor(force_noise, torque_noise, bias=arguments.sensor_bias)
+            log = with_wrench(
+                log, model, true, payload, arguments.sensor, below, seed=arguments.seed
+            )
         shown.step(f"writing {arguments.out}")
         write_csv(log, arguments.out)
     output = Output(arguments.json)
     show_findings(output, findings)
+    also = f", and the wrench at {arguments.sensor}" if log.frames else ""
     output.line(
         f"wrote {arguments.out}: {len(log)} samples, {log.duration_s:g} s of {len(log.joints)} "
-        "joints"
+        f"joints{also}"
     )
     for finding in change_findings(robot):
         output.line(f"note: {finding.words}")
+    if payload is not None and not payload.known:
+        output.line(
+            f"note: the data behind {arguments.payload} do not determine all of the payload; it "
+            "has the numbers of one body that fits them"
+        )
     output.document(
         {
             "log": arguments.out,
@@ -125,6 +146,10 @@ def run(arguments: argparse.Namespace) -> int:
             "rate_hz": arguments.rate_hz,
             "seed": arguments.seed,
             "parameters": dict(zip(model.column_names, theta.tolist(), strict=True)),
+            "payload": None
+            if payload is None
+            else {"link": payload.link, "inertial_parameters": payload.inertial.tolist()},
+            "sensor": arguments.sensor,
         }
     )
     return 0

@@ -62,7 +62,7 @@ def xml_text(root: Element, paragraphs: Iterable[str]) -> str:
     Raises RobotError for a name of a link or joint that XML cannot hold; in the robot's name and
     in the comment such characters become underscores.
     """
-    _refuse_names(root)
+    refuse_names(root)
     ElementTree.indent(root)
     # two hyphens in a row are not allowed in a comment
     comment = "\n".join(
@@ -78,7 +78,7 @@ def xml_text(root: Element, paragraphs: Iterable[str]) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n<!--\n{comment}\n-->\n{body}\n'
 
 
-def _refuse_names(root: Element) -> None:
+def refuse_names(root: Element) -> None:
     """Refuse names that XML cannot hold, but write a robot's name without such characters."""
     for element in root.iter():
         for key, text in element.attrib.items():

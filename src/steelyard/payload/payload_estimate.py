@@ -15,7 +15,7 @@ from steelyard.robot.principal_body import EquivalentBox, PrincipalBody, equival
 Array = NDArray[np.float64]
 PayloadKind = Literal["confidence", "feasible range", "not determined"]
 PayloadSolver = Literal["sdp", "manifold"]
-SCHEMA = "steelyard-payload-1"
+SCHEMA = "steelyard.payload/1"
 
 
 @dataclass(frozen=True)

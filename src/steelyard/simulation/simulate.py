@@ -101,15 +101,51 @@ def simulate(
     step_s : longest integration step (s).
     seed : random seed of the sensors' noise; the same seed gives the same log.
     """
+    check_seed(seed)
+    motion, tau = followed(
+        model,
+        theta,
+        trajectory,
+        duration_s=duration_s,
+        rate_hz=rate_hz,
+        controller=controller,
+        slow=slow,
+        step_s=step_s,
+    )
+    return record(
+        model.robot, motion.time, motion.q, motion.v, tau, sensors or Sensors(), seed, name
+    )
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a negative seed."""
+    if seed < 0:
+        raise SimulationError(f"seed is {seed}; it must not be negative")
+
+
+def followed(
+    model: Model,
+    theta: ArrayLike,
+    trajectory: Trajectory,
+    *,
+    duration_s: float,
+    rate_hz: float = 1000.0,
+    controller: Controller | None = None,
+    slow: float = 1e-3,
+    step_s: float = 5e-4,
+) -> tuple[Motion, Array]:
+    """The true motion of the robot, without sensors, and the torque of its drives (n_samples, nv).
+
+    Arguments as for :func:`simulate`. Accelerations are those of the trajectory if the robot
+    follows it exactly, else central differences of the true velocities.
+    """
     if not isinstance(model, Model):
         raise SimulationError(f"a model is needed, not a {type(model).__name__}; try Model(robot)")
-    controller, sensors = controller or Controller(), sensors or Sensors()
+    controller = controller or Controller()
     theta = parameter_array(model, theta)
     check_simulable(model, theta, controller.kind)
     for value, what in ((duration_s, "duration_s"), (rate_hz, "rate_hz")):
         positive(value, what)
-    if seed < 0:
-        raise SimulationError(f"seed is {seed}; it must not be negative")
     n_samples = round(duration_s * rate_hz) + 1
     every = control_ticks(controller, rate_hz)
     if n_samples < 2:
@@ -122,14 +158,13 @@ def simulate(
     time = np.arange(n_samples) / rate_hz
     if controller.kind == "ideal":
         motion = reference(model, trajectory, time)
-        tau = torque(model, theta, motion.q, motion.v, motion.a)
-        return record(model.robot, time, motion.q, motion.v, tau, sensors, seed, name)
+        return motion, torque(model, theta, motion.q, motion.v, motion.a)
     positive(slow, "slow")
     positive(step_s, "step_s")
     ticks = np.arange((n_samples - 1) * every + 1) / (rate_hz * every)
     motion = reference(model, trajectory, ticks)
     q, v, tau = follow(model, theta, controller, motion, every, slow, step_s)
-    return record(model.robot, time, q, v, tau, sensors, seed, name)
+    return Motion(time, q, v, np.gradient(v, time, axis=0), motion.run), tau
 
 
 def forward_dynamics(

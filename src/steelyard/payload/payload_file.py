@@ -1,0 +1,170 @@
+"""A weighed payload as a JSON file, ``payload.json``: written, and read again with checks.
+
+The schema is named ``steelyard.payload/1``, and is ``payload/payload-1.schema.json`` in the
+package. The reader takes the body from the ten inertial parameters alone, and refuses a file whose
+body is not physical.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from steelyard._files.access import read_capped
+from steelyard._files.json_data import MAX_BYTES, finite
+from steelyard._files.json_object import JsonObject
+from steelyard.errors import ModelError, ResultError, is_name, shown, shown_path
+from steelyard.estimators.result_entries import stored_list
+from steelyard.findings import Finding
+from steelyard.payload.payload_estimate import (
+    SCHEMA,
+    PayloadEstimate,
+    PayloadKind,
+    PayloadRun,
+    PayloadSolver,
+    PayloadValue,
+)
+from steelyard.robot.principal_body import principal_body
+
+MODES = ("ft", "joints")
+
+
+def payload_document(estimate: PayloadEstimate) -> dict[str, Any]:
+    """A weighed payload as plain data, ready for JSON."""
+    from steelyard._version import __version__
+
+    return finite({**estimate.to_dict(), "steelyard": __version__})  # type: ignore[no-any-return]
+
+
+def payload_text(estimate: PayloadEstimate) -> str:
+    """The text of ``payload.json``."""
+    document = payload_document(estimate)
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_payload_schema() -> dict[str, Any]:
+    """The published JSON schema of payload files."""
+    from importlib.resources import files
+
+    text = files("steelyard").joinpath("payload/payload-1.schema.json").read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def read_payload(path: str | Path) -> PayloadEstimate:
+    """Read a payload file of anybody's; raises ResultError, which says where, for anything else."""
+    data = read_capped(path, MAX_BYTES, ResultError)
+    where = shown_path(path)
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as failure:
+        reason = str(failure).splitlines()[0]
+        raise ResultError(f"{where}: is not JSON ({reason})") from None
+    found = document.get("schema") if isinstance(document, dict) else None
+    if found != SCHEMA:
+        stated = f"its schema is {found!r:.60}" if isinstance(found, str) else "it has no schema"
+        raise ResultError(f"{where}: is not a payload file; {stated}, not '{SCHEMA}'")
+    return _parse(JsonObject.of(document, where, ResultError))
+
+
+def _parse(document: JsonObject) -> PayloadEstimate:
+    phi = np.array(document.numbers("inertial_parameters"))
+    if phi.shape != (10,) or not np.isfinite(phi).all():
+        raise ResultError(
+            f"{document.where}: 'inertial_parameters' must be ten numbers, in the order m, mx, my, "
+            "mz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz"
+        )
+    try:
+        body = principal_body(phi, "payload")
+    except ModelError as failure:
+        raise ResultError(f"{document.where}: {failure}") from None
+    frame = _text(document, "frame")
+    if not is_name(frame):
+        raise ResultError(f"{document.where}: 'frame' is {shown(frame)}, which is no name")
+    level = document.number("interval_level")
+    if not 0.0 < level < 1.0:
+        raise ResultError(f"{document.where}: 'interval_level' must be between 0 and 1")
+    return PayloadEstimate(
+        mode=_choice(document, "mode", MODES),
+        frame=frame,
+        body=body,
+        phi=phi,
+        values=_values(document, "values"),
+        others=_values(document, "others"),
+        level=level,
+        interval_covariance=_text(document, "interval_covariance"),
+        solver=_choice(document, "solver", get_args(PayloadSolver)),
+        optimum_reached=document.flag("optimum_reached"),
+        excess=document.number("excess"),
+        relative_error=document.number("relative_error"),
+        channels=tuple(
+            (_text(entry, "name"), entry.number("rms"), _text(entry, "unit"))
+            for entry in stored_list(document, "channels")
+        ),
+        static=document.flag("static"),
+        runs=tuple(_run(entry) for entry in stored_list(document, "runs")),
+        findings=tuple(
+            Finding(
+                "warning" if entry.text("level") == "warning" else "info",
+                _text(entry, "code"),
+                _text(entry, "words"),
+            )
+            for entry in stored_list(document, "findings")
+        ),
+    )
+
+
+def _values(document: JsonObject, key: str) -> tuple[PayloadValue, ...]:
+    found = []
+    for entry in stored_list(document, key):
+        value = entry.number("value")
+        if math.isnan(value):
+            raise entry.error(f"{entry.where}: has no 'value'")
+        found.append(
+            PayloadValue(
+                name=_text(entry, "name"),
+                unit=_text(entry, "unit"),
+                value=value,
+                sigma=_known(entry, "sigma"),
+                lower=_known(entry, "lower"),
+                upper=_known(entry, "upper"),
+                kind=_choice(entry, "kind", get_args(PayloadKind)),
+                at_boundary=entry.flag("at_boundary"),
+            )
+        )
+    return tuple(found)
+
+
+def _run(entry: JsonObject) -> PayloadRun:
+    loaded = entry.entries.get("loaded")
+    return PayloadRun(
+        _text(entry, "name"),
+        entry.count("n_samples"),
+        entry.number("duration_s", 0.0),
+        loaded is None or entry.flag("loaded"),
+        _known(entry, "cutoff_hz"),
+    )
+
+
+def _text(entry: JsonObject, key: str) -> str:
+    text = entry.text(key)
+    if text is None:
+        raise entry.error(f"{entry.where}: has no '{key}'")
+    return text
+
+
+def _known(entry: JsonObject, key: str) -> float | None:
+    return None if entry.entries.get(key) is None else entry.number(key)
+
+
+def _choice(entry: JsonObject, key: str, choices: tuple[str, ...]) -> Any:
+    text = _text(entry, key)
+    if text not in choices:
+        raise entry.error(
+            f"{entry.where}: '{key}' is {shown(text)}; it must be one of {', '.join(choices)}"
+        )
+    return text
