@@ -25,6 +25,7 @@ PROMISED = {
     "05_prior_and_terms": "the data do not need drive inertia and viscous friction",
     "06_constraints_and_proof": "verified in integer arithmetic: True",
     "07_five_lines": "wrote identified.urdf",
+    "08_design_a_motion": "the friction of the elbow would be recovered: True",
 }
 
 
