@@ -25,7 +25,8 @@ PROMISED = {
     "05_prior_and_terms": "the data do not need drive inertia and viscous friction",
     "06_constraints_and_proof": "verified in integer arithmetic: True",
     "07_five_lines": "wrote identified.urdf",
-    "08_payload_stream": "picked up 0.50 kg",
+    "08_design_a_motion": "the friction of the elbow would be recovered: True",
+    "09_payload_stream": "picked up 0.50 kg",
 }
 
 
