@@ -111,8 +111,8 @@ class Information:
         products = np.concatenate(
             [(table[block] @ table[block].T).ravel() for block in self._blocks]
         )
-        M = np.bincount(places, weights=products * (times * factors), minlength=n * n)
-        M = M.reshape(n, n)
+        summed = np.bincount(places, weights=products * (times * factors), minlength=n * n)
+        M = np.asarray(summed, dtype=float).reshape(n, n)
         return M if self.prior is None else M + self.prior
 
     def slope(self, table: Array, by_matrix: Array) -> Array:
