@@ -56,11 +56,13 @@ class Stage:
 
 
 STAGES = (
-    Stage(12, False, 1e-4, 20, 20),
-    Stage(4, False, 1e-5, 20, 40),
-    Stage(2, True, 3e-6, 40, 30),
+    Stage(12, False, 3e-4, 20, 20),
+    Stage(6, False, 1e-4, 20, 20),
+    Stage(3, False, 1e-5, 20, 40),
     Stage(2, True, 1e-6, 40, 60),
 )
+"""The first barriers are strong: with a weak one from the start, motions run into corners of the
+limits early and end at worse values."""
 TOLERANCE = 1e-6
 
 
@@ -250,7 +252,7 @@ def _descend(problem: SearchProblem, descent: Descent, stage: Stage, deadline: D
         problem.basis,
         problem.information,
         problem.criterion.stages[-1 if stage.sharp else 0],
-        max(60, stage.samples * problem.basis.n_harmonics),
+        max(100, stage.samples * problem.basis.n_harmonics),
         stage.weight,
         problem.safety,
     )
