@@ -68,17 +68,16 @@ def gradient_of_slots(
     )
     terms = model.term_arrays
     by_speed, by_acceleration = terms.slopes(v, a)
+    # the torque of a term acts along the direction that its speed is measured along
+    term = np.repeat(np.arange(len(terms.column)), np.diff(terms.start))
+    where = slot[terms.row, terms.column[term]]
     samples = np.arange(len(q)) * sample_stride
-    for k, column in enumerate(terms.column):
-        entries = range(terms.start[k], terms.start[k + 1])
-        # the torque of a term acts along the direction that its speed is measured along
-        along = np.zeros(len(q))
-        for e in entries:
-            where = slot[terms.row[e], column]
-            if where >= 0:
-                along += terms.weight[e] * weights[where * slot_stride + samples]
-        for e in entries:
-            row = terms.row[e]
-            dv[:, row] += along * by_speed[k] * terms.weight[e]
-            da[:, row] += along * by_acceleration[k] * terms.weight[e]
+    entries = weights[np.maximum(where, 0)[:, None] * slot_stride + samples]
+    entries *= np.where(where >= 0, terms.weight, 0.0)[:, None]
+    along = np.zeros_like(by_speed)
+    np.add.at(along, term, entries)
+    directions = np.zeros((len(terms.column), model.nv))
+    directions[term, terms.row] = terms.weight
+    dv += (along * by_speed).T @ directions
+    da += (along * by_acceleration).T @ directions
     return dq, dv, da

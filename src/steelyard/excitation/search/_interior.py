@@ -1,6 +1,6 @@
 """Minimise a smooth function under linear inequalities, block by block, from the inside.
 
-    minimise f(x)    subject to    rows[j] @ x[j] <= 1 for every block j
+    minimise f(x)    subject to    -1 <= rows[j] @ x[j] <= 1 for every block j
 
 A primal-dual interior-point method. Second derivatives of the inequalities' barrier are exact
 (they are small blocks); those of f come from damped BFGS updates. Every iterate is strictly
@@ -65,36 +65,38 @@ def minimise(
     n_blocks, _, n = rows.shape
     curvature = curvature.copy()
     here = function(x)
-    slack = 1.0 - np.einsum("jrc,jc->jr", rows, x)
+    slack = _both_sides(rows, x)
+    slack += 1.0
     if not (np.isfinite(here.value) and slack.min() > 0.0):
         return State(x, curvature, np.inf, finished=True)
     slope = here.gradient()
     dual = weight / slack
-    transposed = rows.transpose(0, 2, 1)
+    transposed = np.ascontiguousarray(rows.transpose(0, 2, 1))
     for _ in range(iterations):
         if stop():
             return State(x, curvature, here.value, finished=False)
         ratio = dual / slack
         H = curvature.copy()
-        for j, block in enumerate((transposed * ratio[:, None]) @ rows):
+        for j, block in enumerate((transposed * (ratio[0] + ratio[1])[:, None]) @ rows):
             H[j * n : (j + 1) * n, j * n : (j + 1) * n] += block
-        force = -(slope + np.einsum("jcr,jr->jc", transposed, weight / slack))
+        push = weight / slack
+        force = -(slope + (transposed @ (push[0] - push[1])[..., None])[..., 0])
         try:
             step = np.linalg.solve(H, force.ravel()).reshape(n_blocks, n)
         except np.linalg.LinAlgError:
             break
-        ahead = np.einsum("jrc,jc->jr", rows, step)
         decrease = float(np.sum(force * step))
         if not decrease > tolerance:
             break
-        dual_step = weight / slack - dual + ratio * ahead
-        length = _longest(slack, ahead)
-        merit = here.value - weight * float(np.log(slack).sum())
+        change = _both_sides(rows, step)
+        dual_step = push - dual - ratio * change
+        length = _longest(slack, change)
+        merit = here.value - weight * _log_sum(slack)
         found = None
         for _ in range(MOST_HALVINGS):
             trial = function(x + length * step)
-            new_slack = slack - length * ahead
-            if trial.value - weight * float(np.log(new_slack).sum()) <= (
+            new_slack = slack + length * change
+            if trial.value - weight * _log_sum(new_slack) <= (
                 merit - SUFFICIENT * length * decrease
             ):
                 found = trial
@@ -105,17 +107,27 @@ def minimise(
         new_slope = found.gradient()
         _update(curvature, length * step.ravel(), (new_slope - slope).ravel())
         x, slack, slope, here = x + length * step, new_slack, new_slope, found
-        dual = dual + _longest(dual, -dual_step) * dual_step
-        dual = np.clip(dual, weight / slack / DUAL_RANGE, weight / slack * DUAL_RANGE)
+        dual += _longest(dual, dual_step) * dual_step
+        push = weight / slack
+        np.clip(dual, push / DUAL_RANGE, push * DUAL_RANGE, out=dual)
     return State(x, curvature, here.value, finished=True)
 
 
-def _longest(room: Array, towards: Array) -> float:
-    """The longest step, one at most, that leaves ``room - step * towards`` positive."""
-    closing = towards > 0.0
-    if not closing.any():
-        return 1.0
-    return min(1.0, TO_THE_EDGE * float(np.min(room[closing] / towards[closing])))
+def _both_sides(rows: Array, x: Array) -> Array:
+    """What x adds to the slack (2, n_blocks, n_rows) of the upper and of the lower bounds."""
+    lower = (rows @ x[..., None])[..., 0]
+    return np.array([-lower, lower])
+
+
+def _log_sum(slack: Array) -> float:
+    """Sum of the logarithms of both slacks (2, n_blocks, n_rows)."""
+    return float(np.log(slack[0] * slack[1]).sum())
+
+
+def _longest(room: Array, change: Array) -> float:
+    """The longest step, one at most, that leaves ``room + step * change`` positive."""
+    fastest = float(np.min(change / room))
+    return 1.0 if fastest > -TO_THE_EDGE else TO_THE_EDGE / -fastest
 
 
 def _update(B: Array, step: Array, change: Array) -> None:

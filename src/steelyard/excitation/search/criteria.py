@@ -140,13 +140,13 @@ CRITERIA = (
     Criterion(
         "e-optimal",
         "smallest variance of the worst determined combination",
-        (e_optimal(2.0), e_optimal(10.0), e_optimal(40.0)),
+        (e_optimal(10.0), e_optimal(40.0)),
         lambda M: -_log_smallest(M),
     ),
     Criterion(
         "condition",
         "smallest condition number of the regressor (singular values)",
-        (condition(2.0), condition(8.0), condition(32.0)),
+        (condition(8.0), condition(32.0)),
         lambda M: float(np.log(condition_of_information(M))),
     ),
     Criterion(

@@ -4,7 +4,7 @@ Position, velocity and acceleration of a joint are linear in its coefficients. O
 points per period, divided by cos(pi L / M) for L harmonics, limits are linear inequalities that
 hold at every time (Ehlich and Zeller):
 
-    rows[j] @ x[j] <= 1        for each joint j that moves
+    -1 <= rows[j] @ x[j] <= 1        for each joint j that moves
 
 Coefficients are numbers near one: the first is the centre of the motion, from -1 to 1 over the
 range of positions; one is the largest amplitude that a single sine may have.
@@ -106,7 +106,7 @@ class FourierBasis:
 
     @cached_property
     def rows(self) -> Array:
-        """What must be at most one: (n_moving, n_rows, n_coefficients)."""
+        """What must be within -1 and 1: (n_moving, n_rows, n_coefficients)."""
         n_grid = max(100, GRID_PER_HARMONIC * self.n_harmonics)
         grid = np.arange(n_grid) * self.period_s / n_grid
         between = np.cos(np.pi * self.n_harmonics / n_grid)
@@ -120,12 +120,12 @@ class FourierBasis:
         rows = []
         for j, scale in zip(self.moving, self.scale, strict=True):
             one = np.vstack([shape / limit[j] for shape, limit in zip(shapes, kinds, strict=True)])
-            rows.append(np.vstack([one, -one]) * scale / between)
+            rows.append(one * scale / between)
         return np.array(rows)
 
     def slack(self, x: Array) -> Array:
-        """1 - rows @ x (n_moving, n_rows); all positive inside."""
-        return np.asarray(1.0 - np.einsum("jrc,jc->jr", self.rows, x))
+        """1 - abs(rows @ x) (n_moving, n_rows); all positive inside."""
+        return np.asarray(1.0 - np.abs(self.rows @ x[..., None])[..., 0])
 
     def inside(self, x: Array, share: float) -> Array:
         """x, each joint's scaled towards the middle so that it uses this share at most."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,19 +53,30 @@ class Information:
             raise SignalError(f"the prior has shape {self.prior.shape}; {(n, n)} is needed")
 
     @cached_property
-    def _rows(self) -> tuple[tuple[IntArray, IntArray], ...]:
-        """Per torque row: the rows of the table whose columns count, and their places in M."""
-        place = {column: k for k, column in enumerate(self.columns)}
-        rows = []
-        start = 0
-        for group in row_groups(self.model, self.base):
-            counted = [k for k, c in enumerate(group.columns) if c in place]
-            places = [place[group.columns[k]] for k in counted]
-            rows.append(
-                (np.array(counted, dtype=np.int64) + start, np.array(places, dtype=np.int64))
-            )
-            start += len(group.columns)
-        return tuple(rows)
+    def _blocks(self) -> tuple[slice, ...]:
+        """Per torque row: its rows of the table, one for each base parameter that affects it."""
+        sizes = [len(group.columns) for group in row_groups(self.model, self.base)]
+        ends = np.cumsum([0, *sizes])
+        return tuple(slice(a, b) for a, b in pairwise(ends.tolist()))
+
+    @cached_property
+    def _products(self) -> tuple[IntArray, Array]:
+        """Products of two entries of one torque row, the rows one after the other: their places
+        (n_products,) in the flat M, and what they are multiplied with; zero for those of columns
+        that do not count.
+        """
+        n = len(self.columns)
+        place = np.zeros(self.base.rank, dtype=np.int64)
+        scale = np.zeros(self.base.rank)
+        place[list(self.columns)] = np.arange(n)
+        scale[list(self.columns)] = self.scale
+        places, factors = [], []
+        for group, noise in zip(row_groups(self.model, self.base), self.noise, strict=True):
+            columns = list(group.columns)
+            places.append((place[columns][:, None] * n + place[columns]).ravel())
+            own = scale[columns] / noise
+            factors.append((own[:, None] * own).ravel())
+        return np.concatenate(places), np.concatenate(factors)
 
     @cached_property
     def _slot(self) -> IntArray:
@@ -95,34 +107,32 @@ class Information:
     def matrix(self, table: Array, times: float = 1.0) -> Array:
         """M (n_columns, n_columns) of a table whose samples count this many times."""
         n = len(self.columns)
-        M = np.zeros((n, n)) if self.prior is None else self.prior.copy()
-        for row, (slots, places) in enumerate(self._rows):
-            if len(slots):
-                block = table[slots]
-                weight = times / self.noise[row] ** 2
-                scale = self.scale[places]
-                M[np.ix_(places, places)] += (block @ block.T) * (weight * scale[:, None] * scale)
-        return M
+        places, factors = self._products
+        products = np.concatenate(
+            [(table[block] @ table[block].T).ravel() for block in self._blocks]
+        )
+        summed = np.bincount(places, weights=products * (times * factors), minlength=n * n)
+        M = np.asarray(summed, dtype=float).reshape(n, n)
+        return M if self.prior is None else M + self.prior
 
     def slope(self, table: Array, by_matrix: Array) -> Array:
         """From the slope df/dM (n_columns, n_columns) to df/dtable (n_slots, n_samples)."""
-        out = np.zeros_like(table)
-        for row, (slots, places) in enumerate(self._rows):
-            if len(slots):
-                weight = 2.0 / self.noise[row] ** 2
-                scale = self.scale[places]
-                block = by_matrix[np.ix_(places, places)] * (weight * scale[:, None] * scale)
-                out[slots] = block @ table[slots]
+        places, factors = self._products
+        by_product = 2.0 * by_matrix.ravel()[places] * factors
+        out = np.empty_like(table)
+        start = 0
+        for block in self._blocks:
+            size = block.stop - block.start
+            square = by_product[start : start + size**2].reshape(size, size)
+            np.matmul(square, table[block], out=out[block])
+            start += size**2
         return out
 
     def torque(self, table: Array, beta: Array) -> Array:
         """Torques (nv, n_samples) of the base parameters beta (n_base,)."""
-        row, column = self._base_of_slot
-        tau = np.zeros((self.model.nv, table.shape[1]))
-        for r in range(self.model.nv):
-            mine = row == r
-            tau[r] = beta[column[mine]] @ table[mine]
-        return tau
+        _, column = self._base_of_slot
+        weights = beta[column]
+        return np.array([weights[block] @ table[block] for block in self._blocks])
 
     def torque_slope(self, by_torque: Array, beta: Array) -> Array:
         """From df/dtau (nv, n_samples) to df/dtable (n_slots, n_samples)."""

@@ -1,9 +1,10 @@
 """The search for an exciting sum of sines: rounds of descents from many starts.
 
-A round is four descents, in parallel. In the first round they begin at random motions; later, half
-of them begin near the best motion so far. Each descent goes from a smooth to a sharp version of the
-criterion and from a strong to a weak barrier. Which motion is best after a number of rounds depends
-on the seed alone, not on the speed of the machine or the number of threads.
+A round begins at many motions: random ones in the first round; later, most of them are near the
+best motion so far, at different distances. All of them descend the smooth criterion a little, which
+shows which are promising; fewer and fewer go on to the sharp criterion and to weaker barriers.
+Which motion is best after a number of rounds depends on the seed alone, not on the speed of the
+machine or the number of threads.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from steelyard.excitation.search.information import Information
 
 Array = NDArray[np.float64]
 
-DESCENTS_PER_ROUND = 4
 PATIENCE = 6
 """Rounds without a gain of half a per cent after which the search ends."""
 GAIN = 0.005
-PERTURBATION = 0.25
+DISTANCES = (None, 0.1, 0.2, 0.4)
+"""Of the starts of a round, in turns, to the best motion so far; None for a random motion. In
+coefficients, which are numbers near one."""
 START_SHARES = (0.7, 0.4, 0.2, 0.05)
 STARTS_TRIED = 40
 REPORT_SAMPLES = 1000
@@ -39,26 +41,28 @@ REPORT_SAMPLES = 1000
 
 @dataclass(frozen=True)
 class Stage:
-    """One part of a descent.
+    """One part of a round.
 
-    sharpness : which of the criterion's stages, as a share of their number. weight : of the
-    barriers. samples : per harmonic and period. iterations : at most.
+    motions : how many are descended, the best ones of the stage before. sharp : whether it is the
+    last of the criterion's stages that is minimised, or the first. weight : of the barriers.
+    samples : per harmonic and period. iterations : at most.
     """
 
-    sharpness: float
+    motions: int
+    sharp: bool
     weight: float
     samples: int
     iterations: int
 
 
 STAGES = (
-    Stage(0.0, 3e-4, 20, 20),
-    Stage(0.0, 1e-4, 20, 20),
-    Stage(0.5, 3e-5, 20, 30),
-    Stage(0.5, 1e-5, 40, 30),
-    Stage(1.0, 3e-6, 40, 30),
-    Stage(1.0, 1e-6, 40, 60),
+    Stage(12, False, 3e-4, 20, 20),
+    Stage(6, False, 1e-4, 20, 20),
+    Stage(3, False, 1e-5, 20, 40),
+    Stage(2, True, 1e-6, 40, 60),
 )
+"""The first barriers are strong: with a weak one from the start, motions run into corners of the
+limits early and end at worse values."""
 TOLERANCE = 1e-6
 
 
@@ -143,24 +147,27 @@ def search(
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
         while rounds is None or done < rounds:
             starts = _starts(problem, seed, done, best, first)
-            jobs = [pool.submit(_descend, problem, x, deadline) for x in starts]
-            results = []
-            for job in jobs:
-                results.append(job.result())
+            descents = [Descent(x, 0.1 * np.eye(x.size)) for x in starts]
+            for stage in STAGES:
+                descents = _best_descended(problem, descents, stage, deadline, pool)
                 if progress is not None:
-                    value = min(best_value, *(r.value for r in results))
+                    # a first round that is cut gives the best motion so far, others give none
+                    value = best_value if done > 0 else _value(problem, descents[0])
                     progress(Progress(time.perf_counter() - began, value, done + 1))
-            evaluations += sum(result.evaluations for result in results)
-            cut = deadline.over and not all(result.finished for result in results)
+            evaluations += sum(descent.evaluations for descent in descents)
+            cut = deadline.over and not all(descent.finished for descent in descents)
             if cut and done > 0:
                 ending = "budget"
                 break
             if done == 0:
                 start_value = min(problem.measure(x) for x in starts)
             before = best_value
-            for result in results:
-                if result.value < best_value:
-                    best, best_value = result.x, result.value
+            for descent in descents[: STAGES[-1].motions]:
+                value = _value(problem, descent)
+                if value < best_value:
+                    best, best_value = descent.x, value
+            if progress is not None:
+                progress(Progress(time.perf_counter() - began, best_value, done + 1))
             unchanged = unchanged + 1 if best_value > before - GAIN else 0
             if cut:
                 ending = "budget"
@@ -206,55 +213,75 @@ class Deadline:
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """The end of one descent, and how often the objective was evaluated."""
+    """A descent after some stages.
+
+    curvature : of the objective, as far as it is known. value : of the objective after the last
+    stage. finished : False where the time was over before. evaluations : of the objective.
+    """
 
     x: Array
-    value: float
-    finished: bool
-    evaluations: int
+    curvature: Array
+    value: float = np.inf
+    finished: bool = True
+    evaluations: int = 0
 
 
-def _descend(problem: SearchProblem, x: Array, deadline: Deadline) -> Descent:
-    """All stages from x; stopped early, the best motion so far."""
-    n = x.size
-    curvature = 0.1 * np.eye(n)
-    finished = True
+def _value(problem: SearchProblem, descent: Descent) -> float:
+    """The criterion of a motion; infinite for one that was never inside the limits."""
+    return problem.measure(descent.x) if descent.value < np.inf else np.inf
+
+
+def _best_descended(
+    problem: SearchProblem,
+    descents: list[Descent],
+    stage: Stage,
+    deadline: Deadline,
+    pool: ThreadPoolExecutor,
+) -> list[Descent]:
+    """One stage of the first descents, then in the order of their values; the others follow."""
+    jobs = [
+        pool.submit(_descend, problem, each, stage, deadline) for each in descents[: stage.motions]
+    ]
+    going = sorted((job.result() for job in jobs), key=lambda descent: descent.value)
+    return going + descents[stage.motions :]
+
+
+def _descend(problem: SearchProblem, descent: Descent, stage: Stage, deadline: Deadline) -> Descent:
+    """One stage."""
+    objective = Objective(
+        problem.basis,
+        problem.information,
+        problem.criterion.stages[-1 if stage.sharp else 0],
+        max(100, stage.samples * problem.basis.n_harmonics),
+        stage.weight,
+        problem.safety,
+    )
     evaluations = 0
-    for stage in STAGES:
-        which = round(stage.sharpness * (len(problem.criterion.stages) - 1))
-        objective = Objective(
-            problem.basis,
-            problem.information,
-            problem.criterion.stages[which],
-            max(100, stage.samples * problem.basis.n_harmonics),
-            stage.weight,
-            problem.safety,
-        )
 
-        def counting(y: Array, objective: Objective = objective) -> MotionPoint:
-            nonlocal evaluations
-            evaluations += 1
-            return objective(y)
+    def counting(y: Array) -> MotionPoint:
+        nonlocal evaluations
+        evaluations += 1
+        return objective(y)
 
+    state = minimise(
+        counting,
+        problem.basis.rows,
         # other samples may show a torque beyond its limit
-        x = _smaller(objective, x)
-        state = minimise(
-            counting,
-            problem.basis.rows,
-            x,
-            curvature,
-            weight=stage.weight,
-            iterations=stage.iterations,
-            tolerance=TOLERANCE,
-            stop=lambda: deadline.over,
-        )
-        x, curvature = state.x, state.curvature
-        if not state.finished:
-            finished = False
-            break
-    # a start that is not inside stays where it is
-    value = problem.measure(x) if _allowed(problem, x) else np.inf
-    return Descent(x, value, finished, evaluations)
+        _smaller(objective, descent.x),
+        descent.curvature,
+        weight=stage.weight,
+        iterations=stage.iterations,
+        tolerance=TOLERANCE,
+        stop=lambda: deadline.over,
+    )
+    # a start that is not inside has no value
+    return Descent(
+        state.x,
+        state.curvature,
+        state.value,
+        descent.finished and state.finished,
+        descent.evaluations + evaluations,
+    )
 
 
 def _starts(
@@ -262,12 +289,13 @@ def _starts(
 ) -> list[Array]:
     """Starts of one round."""
     starts = []
-    for k in range(DESCENTS_PER_ROUND):
+    for k in range(STAGES[0].motions):
+        distance = DISTANCES[k % len(DISTANCES)]
         rng = np.random.default_rng((seed, done, k))
         if done == 0 and k == 0 and first is not None:
             starts.append(_smaller(_barriers(problem), problem.basis.inside(first, 0.97)))
-        elif best is not None and k % 2 == 0:
-            starts.append(_near(problem, best, rng))
+        elif best is not None and distance is not None:
+            starts.append(_near(problem, best, distance, rng))
         else:
             starts.append(_random(problem, rng))
     return starts
@@ -288,14 +316,13 @@ def _smaller(objective: Objective, x: Array) -> Array:
     return x
 
 
-def _near(problem: SearchProblem, best: Array, rng: np.random.Generator) -> Array:
+def _near(problem: SearchProblem, best: Array, distance: float, rng: np.random.Generator) -> Array:
     """A motion near the best one that is inside all limits."""
-    size = PERTURBATION
     for _ in range(8):
-        x = problem.basis.inside(best + size * rng.normal(size=best.shape), 0.97)
+        x = problem.basis.inside(best + distance * rng.normal(size=best.shape), 0.97)
         if _allowed(problem, x):
             return x
-        size *= 0.5
+        distance *= 0.5
     return best
 
 
