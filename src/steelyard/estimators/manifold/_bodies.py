@@ -92,8 +92,10 @@ def parameters(m, c, Q, L, out):  # type: ignore[no-untyped-def]
 def tangents(c, Q, D):  # type: ignore[no-untyped-def]
     """D (10, 10): derivative of phi by each entry of X, one a row."""
     T = np.zeros((4, 4))
-    T[:3, :3] = Q
-    T[:3, 3] = c
+    for i in range(3):
+        T[i, 3] = c[i]
+        for j in range(3):
+            T[i, j] = Q[i, j]
     T[3, 3] = 1.0
     dh, dS = np.empty(3), np.empty((3, 3))
     for n in range(10):
@@ -151,10 +153,11 @@ def turn(Q, R):  # type: ignore[no-untyped-def]
                 dot += out[i, before] * out[i, j]
             for i in range(3):
                 out[i, j] -= dot * out[i, before]
-        norm = np.sqrt(out[0, j] ** 2 + out[1, j] ** 2 + out[2, j] ** 2)
+        norm = np.sqrt(out[0, j] * out[0, j] + out[1, j] * out[1, j] + out[2, j] * out[2, j])
         for i in range(3):
             out[i, j] /= norm
-    Q[:, :2] = out[:, :2]
+    for i in range(3):
+        Q[i, 0], Q[i, 1] = out[i, 0], out[i, 1]
     for i in range(3):
         a, b = (i + 1) % 3, (i + 2) % 3
         Q[i, 2] = Q[a, 0] * Q[b, 1] - Q[b, 0] * Q[a, 1]
@@ -168,8 +171,7 @@ def retract(m, c, Q, L, X, share, least):  # type: ignore[no-untyped-def]
     diag(L, m). least : smallest mass of a body that has second moments.
     """
     diagonal = np.empty(4)
-    diagonal[:3] = L
-    diagonal[3] = m
+    diagonal[0], diagonal[1], diagonal[2], diagonal[3] = L[0], L[1], L[2], m
     A, B, V = np.zeros((4, 4)), np.empty((4, 4)), np.empty((4, 4))
     for n in range(10):
         a, b = PAIRS[n]
@@ -213,8 +215,9 @@ def retract(m, c, Q, L, X, share, least):  # type: ignore[no-untyped-def]
     S, W, move = np.empty((3, 3)), np.empty((3, 3)), np.zeros(3)
     if mass < least:
         if lost == 4:
-            c[:] = 0.0
-            L[:] = 0.0
+            for i in range(3):
+                c[i] = 0.0
+                L[i] = 0.0
             return 0.0
         mass = least
     for i in range(3):
@@ -227,7 +230,10 @@ def retract(m, c, Q, L, X, share, least):  # type: ignore[no-untyped-def]
                 S[i, j] += (half[i, k] - move[i] * half[3, k]) * (half[j, k] - move[j] * half[3, k])
     eigen(S, W)
     # eigenvalues in ascending order, so that the zeros are where they must be
-    order = np.argsort(np.array([S[0, 0], S[1, 1], S[2, 2]]))
+    order = np.array([0, 1, 2])
+    for i, j in ((0, 1), (1, 2), (0, 1)):
+        if S[order[i], order[i]] > S[order[j], order[j]]:
+            order[i], order[j] = order[j], order[i]
     R = np.empty((3, 3))
     for k in range(3):
         for i in range(3):

@@ -10,8 +10,23 @@ from steelyard.model._loops import jit
 @jit
 def squares(F, g, theta, residual):  # type: ignore[no-untyped-def]
     """Residual F theta - g in place; returns its square sum."""
-    residual[:] = np.dot(F, theta) - g
-    return np.dot(residual, residual)
+    value = 0.0
+    for i in range(len(g)):
+        total = -g[i]
+        for j in range(len(theta)):
+            total += F[i, j] * theta[j]
+        residual[i] = total
+        value += total * total
+    return value
+
+
+@jit
+def dot(x, y):  # type: ignore[no-untyped-def]
+    """Inner product."""
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] * y[i]
+    return total
 
 
 @jit
@@ -71,8 +86,9 @@ def newton_step(  # type: ignore[no-untyped-def]
     H, n, gradient, fixed, free, shift, theta, lower, held, C, step
 ):
     """Step (n,) with (H + diag(shift)) step = -gradient, free columns within bounds; if found."""
-    held[:] = fixed
     bound = np.zeros(n)
+    for j in range(n):
+        held[j] = fixed[j]
     for _ in range(8):
         if not factorise(H, n, held, shift, C):
             return False

@@ -83,13 +83,7 @@ def fit_on_manifold(
     budget_s : wall-clock time (s) after which the current iterate is returned.
     on_iterate : called with the parameters (n,) of the start and of every iterate.
     """
-    from steelyard.estimators.manifold._linear import squares
-    from steelyard.estimators.manifold._steps import (
-        FIRST_DAMPING,
-        OPTIMUM,
-        PROGRESS,
-        improve,
-    )
+    from steelyard.estimators.manifold._iteration import Iterations, State
 
     begun = perf_counter()
     matrix, values, first, bounds = _checked(F, g, first_of_body, lower)
@@ -115,17 +109,21 @@ def fit_on_manifold(
         principal_body(guess[begin : begin + 10], f"body {k + 1} of the start")
         for k, begin in enumerate(first)
     ]
-    mass = np.array([body.mass for body in bodies], dtype=float)
-    com = np.array([body.com for body in bodies], dtype=float).reshape(-1, 3)
-    Q = np.array([body.rotation for body in bodies], dtype=float).reshape(-1, 3, 3)
-    L = np.array([body.second_moments for body in bodies], dtype=float).reshape(-1, 3)
     theta = np.maximum(guess, scaled_lower)
     for body, begin in zip(bodies, first, strict=True):
         theta[begin : begin + 10] = body.phi
-    residual = np.empty(len(scaled_g))
-    figures = np.array([0.0, FIRST_DAMPING, np.inf, GAP, ROUNDING_GAP * total + GAP * constant])
-    figures[0] = squares(scaled_F, scaled_g, theta, residual)
-    objectives = [float(figures[0]) + constant]
+    state = State(
+        mass=np.array([body.mass for body in bodies], dtype=float),
+        com=np.array([body.com for body in bodies], dtype=float).reshape(-1, 3),
+        Q=np.array([body.rotation for body in bodies], dtype=float).reshape(-1, 3, 3),
+        L=np.array([body.second_moments for body in bodies], dtype=float).reshape(-1, 3),
+        theta=theta,
+        residual=np.empty(len(scaled_g)),
+        value=float("inf"),
+    )
+    rounding = ROUNDING_GAP * total + GAP * constant
+    work = Iterations(scaled_F, scaled_g, first, free, scaled_lower, state, GAP, rounding)
+    objectives = [state.value + constant]
     stopped: Stopped = "iterations"
     iterations = 0
     if on_iterate is not None:
@@ -136,23 +134,21 @@ def fit_on_manifold(
             break
         if iterations >= max_iterations:
             break
-        code = improve(
-            scaled_F, scaled_g, first, scaled_lower, free, mass, com, Q, L, theta, residual, figures
-        )
-        if code != PROGRESS:
-            stopped = "optimum" if code == OPTIMUM else "stalled"
+        outcome = work.improve()
+        if outcome != "progress":
+            stopped = outcome
             break
         iterations += 1
-        objectives.append(float(figures[0]) + constant)
+        objectives.append(state.value + constant)
         if on_iterate is not None:
             on_iterate(theta * scale)
     out = theta * scale
     found = tuple(
         PrincipalBody(
-            float(mass[k] * scale[begin]),
-            com[k] * (scale[begin + 1] / scale[begin]),
-            Q[k].copy(),
-            L[k] * scale[begin + 4],
+            float(state.mass[k] * scale[begin]),
+            state.com[k] * (scale[begin + 1] / scale[begin]),
+            state.Q[k].copy(),
+            state.L[k] * scale[begin + 4],
         )
         for k, begin in enumerate(first)
     )
@@ -165,7 +161,7 @@ def fit_on_manifold(
         converged=stopped == "optimum",
         stopped=stopped,
         seconds=perf_counter() - begun,
-        gap=float(figures[2]),
+        gap=work.gap,
     )
 
 
