@@ -138,12 +138,25 @@ if TYPE_CHECKING:
     from steelyard.robot.parts import Link as Link
     from steelyard.robot.parts import Mimic as Mimic
     from steelyard.robot.physical_links import check_links as check_links
+    from steelyard.robot.principal_body import PrincipalBody as PrincipalBody
+    from steelyard.robot.principal_body import equivalent_box as equivalent_box
+    from steelyard.robot.principal_body import point_masses as point_masses
+    from steelyard.robot.principal_body import principal_body as principal_body
     from steelyard.robot.robot import Robot as Robot
+    from steelyard.signals.frame_kinematics import (
+        frame_motion_from_joints as frame_motion_from_joints,
+    )
+    from steelyard.signals.frame_motion import FrameMotion as FrameMotion
+    from steelyard.signals.frame_motion import Wrench as Wrench
+    from steelyard.signals.join_logs import join_logs as join_logs
     from steelyard.signals.motion import Measurements as Measurements
     from steelyard.signals.motion import Motion as Motion
     from steelyard.signals.prepare import Prepared as Prepared
     from steelyard.signals.prepare import prepare as prepare
+    from steelyard.signals.prepared_frame import PreparedFrame as PreparedFrame
+    from steelyard.signals.prepared_frame import prepare_frame as prepare_frame
     from steelyard.signals.processing import Processing as Processing
+    from steelyard.signals.wrench import wrench_from_log as wrench_from_log
     from steelyard.simulation.sensors import Sensors as Sensors
     from steelyard.simulation.simulate import Controller as Controller
     from steelyard.simulation.simulate import simulate as simulate
@@ -169,6 +182,7 @@ _HOME = {
     "ExtraColumns": "regression.extra_columns",
     "Finding": "findings",
     "FourierTrajectory": "excitation.motions.fourier",
+    "FrameMotion": "signals.frame_motion",
     "HeldOut": "validation.held_out",
     "Hull": "knowledge.regions",
     "Identification": "identification.found",
@@ -191,6 +205,8 @@ _HOME = {
     "PayloadValue": "payload.payload_estimate",
     "PolynomialTrajectory": "excitation.motions.polynomial",
     "Prepared": "signals.prepare",
+    "PreparedFrame": "signals.prepared_frame",
+    "PrincipalBody": "robot.principal_body",
     "Prior": "knowledge.prior",
     "Processing": "signals.processing",
     "Reference": "report.content",
@@ -206,6 +222,7 @@ _HOME = {
     "SteelyardWarning": "errors",
     "SymmetryPlane": "knowledge.regions",
     "Term": "model.terms",
+    "Wrench": "signals.frame_motion",
     "apply_overlay": "knowledge.overlay.apply",
     "base_feasibility": "certificates.base_feasibility",
     "base_map": "model.base_map",
@@ -224,11 +241,14 @@ _HOME = {
     "design_motion": "excitation.design",
     "document_of": "identification.outputs",
     "energy_regressor": "model.energy",
+    "equivalent_box": "robot.principal_body",
+    "frame_motion_from_joints": "signals.frame_kinematics",
     "identified_mjcf": "export.mjcf",
     "identified_robot": "export.identified_robot",
     "identified_urdf": "export.identified_urdf",
     "identify": "identification.identify",
     "identify_gains": "identification.drive_gains",
+    "join_logs": "signals.join_logs",
     "joint_terms": "model.terms",
     "mass_matrix": "model.kernels",
     "merge": "regression.regression",
@@ -242,9 +262,12 @@ _HOME = {
     "ols": "estimators.least_squares",
     "parameters_csv": "export.tables",
     "periodic_run": "excitation.motions.periodic_run",
+    "point_masses": "robot.principal_body",
     "predict_base": "validation.scores",
     "predicted_precision": "excitation.predicted",
     "prepare": "signals.prepare",
+    "prepare_frame": "signals.prepared_frame",
+    "principal_body": "robot.principal_body",
     "prior_from_file": "knowledge.prior",
     "prior_from_geometry": "knowledge.prior",
     "prior_from_mass": "knowledge.prior",
@@ -283,6 +306,7 @@ _HOME = {
     "with_certificate": "identification.identify",
     "with_validation": "identification.identify",
     "wls": "estimators.least_squares",
+    "wrench_from_log": "signals.wrench",
     "write_certificate": "certificates.writing",
     "write_csv": "logs.writer_csv",
     "write_inertials": "export.urdf",
