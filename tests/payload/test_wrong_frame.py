@@ -82,6 +82,18 @@ def test_wrench_in_the_axes_of_the_base_is_named(kind, bias):
         assert "base's axes" in words
 
 
+@pytest.mark.parametrize("kind", MOTIONS)
+@pytest.mark.parametrize("bias", [np.zeros(6), BIAS])
+def test_wrench_in_the_axes_of_the_sensor_is_named_where_base_is_stated(kind, bias):
+    """A wrench that was in the frame's axes, and was turned into them once more, is refused."""
+    for seed in range(4):
+        motion, wrench = recording(kind, seed, bias)
+        R_frame_world = np.swapaxes(motion.R_world_frame, 1, 2)
+        code, words = code_of(motion, turned(wrench, R_frame_world))
+        assert code == "wrench-in-sensor-axes"
+        assert "axes='sensor'" in words
+
+
 def test_slow_point_mass_at_the_origin_in_base_axes_is_named():
     """A constant force without torque, which a bias explains fully, is still recognised."""
     motion = still_poses(np.random.default_rng(0).normal(size=(12, 3)) * 1.5, 40)

@@ -28,7 +28,7 @@ from steelyard.signals.frame_motion import FrameMotion, Wrench
 from steelyard.signals.orientation import rotations_of
 
 Array = NDArray[np.float64]
-Assumption = Literal["stated", "base", "w-first", "x-first", "inverse", "turned"]
+Assumption = Literal["stated", "base", "sensor", "w-first", "x-first", "inverse", "turned"]
 
 SAMPLES = 600
 """Samples that each assumption is fitted to."""
@@ -83,6 +83,10 @@ def check_frame(
             [np.einsum("nji,nj->ni", R, part) for part in (wrench[:, :3], wrench[:, 3:])], axis=1
         )
         fits["base"] = _fitted(wrench_regressor(motions), in_frame, bias)
+        turned_back = np.concatenate(
+            [np.einsum("nij,nj->ni", R, part) for part in (wrench[:, :3], wrench[:, 3:])], axis=1
+        )
+        fits["sensor"] = _fitted(wrench_regressor(motions), turned_back, bias)
         in_world = np.einsum("nij,nj->ni", R, motions.proper_acceleration)
         for name, other in _reread(R):
             fits[name] = _fitted(_still_rows(motions, other, in_world), wrench, bias)
@@ -145,6 +149,11 @@ def _explanation(best: Assumption, turn: Array) -> tuple[str, str]:
     """Code and words of an assumption that fits better."""
     if best == "base":
         return "wrench-in-base-axes", "it appears to be in the base's axes; state axes='base'"
+    if best == "sensor":
+        return "wrench-in-sensor-axes", (
+            "it appears to have been in the sensor's axes before it was turned from those of the "
+            "base; state axes='sensor'"
+        )
     if best == "w-first":
         return "quaternion-order", (
             "the quaternions appear to be w, x, y, z where x, y, z, w was stated; state their order"
