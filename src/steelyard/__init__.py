@@ -117,6 +117,13 @@ if TYPE_CHECKING:
     from steelyard.model.terms import joint_terms as joint_terms
     from steelyard.payload.payload_estimate import PayloadEstimate as PayloadEstimate
     from steelyard.payload.payload_estimate import PayloadValue as PayloadValue
+    from steelyard.payload.stream_results import PayloadChange as PayloadChange
+    from steelyard.payload.stream_results import PayloadSnapshot as PayloadSnapshot
+    from steelyard.payload.stream_sources import FrameWrenches as FrameWrenches
+    from steelyard.payload.stream_sources import JointTorques as JointTorques
+    from steelyard.payload.stream_sources import RobotWrenches as RobotWrenches
+    from steelyard.payload.streaming import PayloadStream as PayloadStream
+    from steelyard.payload.streaming import StreamSettings as StreamSettings
     from steelyard.regression.compress import compress as compress
     from steelyard.regression.compress import compress_stream as compress_stream
     from steelyard.regression.extra_columns import ExtraColumns as ExtraColumns
@@ -183,11 +190,13 @@ _HOME = {
     "Finding": "findings",
     "FourierTrajectory": "excitation.motions.fourier",
     "FrameMotion": "signals.frame_motion",
+    "FrameWrenches": "payload.stream_sources",
     "HeldOut": "validation.held_out",
     "Hull": "knowledge.regions",
     "Identification": "identification.found",
     "IdentifiedRobot": "export.identified_robot",
     "Joint": "robot.parts",
+    "JointTorques": "payload.stream_sources",
     "Limits": "robot.parts",
     "Link": "robot.parts",
     "Log": "logs.log",
@@ -201,7 +210,10 @@ _HOME = {
     "Obstacle": "excitation.collision.collision",
     "Overlay": "knowledge.overlay.overlay",
     "Payload": "knowledge.payload",
+    "PayloadChange": "payload.stream_results",
     "PayloadEstimate": "payload.payload_estimate",
+    "PayloadSnapshot": "payload.stream_results",
+    "PayloadStream": "payload.streaming",
     "PayloadValue": "payload.payload_estimate",
     "PolynomialTrajectory": "excitation.motions.polynomial",
     "Prepared": "signals.prepare",
@@ -216,10 +228,12 @@ _HOME = {
     "ResultComparison": "validation.result_comparison",
     "Robot": "robot.robot",
     "RobotDifferences": "robot.differences",
+    "RobotWrenches": "payload.stream_sources",
     "RowMixing": "regression.row_mixing",
     "Sensors": "simulation.sensors",
     "SteelyardError": "errors",
     "SteelyardWarning": "errors",
+    "StreamSettings": "payload.streaming",
     "SymmetryPlane": "knowledge.regions",
     "Term": "model.terms",
     "Wrench": "signals.frame_motion",
