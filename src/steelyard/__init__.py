@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from steelyard.excitation.motions.polynomial import PolynomialTrajectory as PolynomialTrajectory
     from steelyard.excitation.predicted import predicted_precision as predicted_precision
     from steelyard.excitation.torque.torque_bounds import torque_bounds as torque_bounds
+    from steelyard.excitation.torque_noise import given_noise as given_noise
     from steelyard.export.c_header import c_header as c_header
     from steelyard.export.identified_robot import IdentifiedRobot as IdentifiedRobot
     from steelyard.export.identified_robot import identified_robot as identified_robot
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from steelyard.identification.identify import with_certificate as with_certificate
     from steelyard.identification.identify import with_validation as with_validation
     from steelyard.identification.motion_outputs import motion_files as motion_files
+    from steelyard.identification.motion_outputs import save_motion as save_motion
     from steelyard.identification.motion_outputs import write_motion as write_motion
     from steelyard.identification.outputs import document_of as document_of
     from steelyard.identification.outputs import report_of as report_of
@@ -257,6 +259,7 @@ _HOME = {
     "energy_regressor": "model.energy",
     "equivalent_box": "robot.principal_body",
     "frame_motion_from_joints": "signals.frame_kinematics",
+    "given_noise": "excitation.torque_noise",
     "identified_mjcf": "export.mjcf",
     "identified_robot": "export.identified_robot",
     "identified_urdf": "export.identified_urdf",
@@ -304,6 +307,7 @@ _HOME = {
     "result_document": "estimators.result_file",
     "rewrite_inertials": "export.urdf",
     "robot_differences": "robot.differences",
+    "save_motion": "identification.motion_outputs",
     "sdf_text": "export.sdf",
     "simulate": "simulation.simulate",
     "standard_csv": "export.tables",
