@@ -48,7 +48,7 @@ def simple_problem(seed):
     return F, g, principal_body(start)
 
 
-@every("seed", range(4))
+@every("seed", range(3))
 def test_all_formulations_find_an_optimum_inside(seed):
     """The objective of each is that of the fit on the manifold, to 1e-6."""
     F, g, start = simple_problem(seed)
@@ -60,13 +60,29 @@ def test_all_formulations_find_an_optimum_inside(seed):
         assert found.off_manifold <= 1e-8
 
 
+def test_a_formulation_that_does_not_reach_the_optimum_says_so():
+    """From this start the constraints keep quaternion and matrix from the optimum."""
+    F, g, start = simple_problem(3)
+    best = fit_on_manifold(F, g, (0,)).objective
+    found = {name: solve_formulation(name, F, g, start) for name in NAMES}
+    at_optimum = {name: one.objective <= best * (1.0 + 1e-6) for name, one in found.items()}
+    assert {name: one.reached for name, one in found.items()} == at_optimum
+    assert at_optimum["so3"]
+
+
 def test_only_constrained_formulations_leave_the_manifold_when_stopped_early():
-    """After two steps, SO(3) and log-Cholesky are on it; quaternion and matrix are off it."""
+    """Stopped after one to eight steps, SO(3) and log-Cholesky are on it, the others off it."""
     F, g, start = simple_problem(0)
-    off = {n: solve_formulation(n, F, g, start, max_iterations=2).off_manifold for n in NAMES}
+    off = {
+        name: max(
+            solve_formulation(name, F, g, start, max_iterations=most).off_manifold
+            for most in range(1, 9)
+        )
+        for name in NAMES
+    }
     assert off["so3"] == off["log-cholesky"] == 0.0
-    assert off["quaternion"] > 1e-6
-    assert off["matrix"] > 1e-6
+    assert off["quaternion"] > 1e-3
+    assert off["matrix"] > 1e-3
 
 
 def test_log_cholesky_does_not_claim_a_flat_optimum():
