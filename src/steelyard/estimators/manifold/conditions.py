@@ -3,8 +3,8 @@
 Each body phi must be a known part plus a physical body: J(phi) - J(part) >= 0. The known part is
 zero, or what links with known inertials contribute, or a margin; the physical body is what moves
 on the manifold. Bodies may be massless, and columns of no body may be fixed or have a lower bound.
-The default bound on second moments is far from any real body: it is not part of the fit, but
-checked afterwards. All other conditions are refused by name.
+The default bound on second moments is far from any real body: it enters the fit only where it
+fails without. All other conditions are refused by name.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ class ManifoldConditions:
     offset : (n,) known parts of bodies, and fixed values. kept : (n_kept,) columns that the fit
     moves; the others are at their offset. first : where each body that moves starts among them.
     lower : (n_kept,) lower bounds of x, -inf for none and in the columns of bodies.
+    limits : the default bounds, one inequality each.
     """
 
     offset: Array
     kept: NDArray[np.int64]
     first: tuple[int, ...]
     lower: Array
+    limits: tuple[Block, ...]
 
 
 def manifold_conditions(model: Model, given: Sequence[Block]) -> ManifoldConditions:
@@ -78,7 +80,9 @@ def manifold_conditions(model: Model, given: Sequence[Block]) -> ManifoldConditi
     kept = np.flatnonzero(~fixed)
     place = {int(column): k for k, column in enumerate(kept)}
     bounds = np.where(of_body, -np.inf, lower)[kept]
-    return ManifoldConditions(offset, kept, tuple(place[first] for first in moving), bounds)
+    limits = tuple(block for block in given if _default_bound(block))
+    starts_kept = tuple(place[first] for first in moving)
+    return ManifoldConditions(offset, kept, starts_kept, bounds, limits)
 
 
 def _bodies(model: Model):  # type: ignore[no-untyped-def]

@@ -56,7 +56,8 @@ class FormulationFit:
     """What a formulation gave.
 
     phi : (10,) as it stands, physical only if ``off_manifold`` is zero. objective : |g - F phi|².
-    off_manifold : largest violation of an equation, or of a bound. reached : whether its own
+    off_manifold : largest violation of an equation; largest_off : the same over all iterates, what
+    a fit that is stopped early may return. reached : whether its own
     first-order conditions hold. iterations : steps that were tried. seconds : wall-clock time.
     """
 
@@ -66,6 +67,7 @@ class FormulationFit:
     off_manifold: float
     reached: bool
     seconds: float
+    largest_off: float = 0.0
 
 
 def _common(m: float, c: Array, R: Array, L: Array) -> tuple[Array, Array, Array, Array]:
@@ -250,7 +252,7 @@ def solve_formulation(
     residual = F @ phi - g
     objective = float(residual @ residual)
     damping, weight, reached = 1e-3, 1.0, False
-    iterations = 0
+    iterations, largest_off = 0, 0.0
     while iterations < max_iterations:
         A = F @ D
         gradient, H = 2.0 * A.T @ residual, 2.0 * A.T @ A
@@ -264,7 +266,10 @@ def solve_formulation(
         promised = -float(gradient @ step) - 0.5 * float(step @ H @ step)
         small = promised <= tolerance * objective and not len(over)
         if small and np.max(np.abs(values), initial=0.0) <= 1e-9:
-            reached = damping <= 1e-2
+            # the same without damping
+            plain, _ = _kkt_step(H + 1e-10 * np.diag(scale), gradient, rows, values, held)
+            left = -float(gradient @ plain) - 0.5 * float(plain @ H @ plain)
+            reached = abs(left) <= 1e-6 * objective
             break
         weight = max(weight, 2.0 * float(np.max(np.abs(price), initial=0.0)))
         iterations += 1
@@ -277,6 +282,7 @@ def solve_formulation(
         if after < before:
             x, phi, D, residual, objective = new, new_phi, new_D, new_residual, new_objective
             values, rows = new_values, new_rows
+            largest_off = max(largest_off, float(np.max(np.abs(values), initial=0.0)))
             damping = max(0.2 * damping, 1e-12)
         else:
             damping = max(5.0 * damping, 1e-9)
@@ -284,7 +290,7 @@ def solve_formulation(
                 break
     off = float(np.max(np.abs(values), initial=0.0))
     seconds = perf_counter() - begun
-    return FormulationFit(phi, objective, iterations, off, reached, seconds)
+    return FormulationFit(phi, objective, iterations, off, reached, seconds, largest_off)
 
 
 def _kkt_step(

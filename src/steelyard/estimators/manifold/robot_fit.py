@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,10 @@ from steelyard.regression.regression import Regression
 from steelyard.robot.inertia import from_pseudo_inertia, pseudo_inertia
 
 Array = NDArray[np.float64]
+PENALTY, MOST_ROUNDS = 1e3, 20
+"""Weight of a default bound that is active, as a multiple of |g|²; rounds of multipliers."""
+BELOW = 1e-9
+"""How far below its bound such a body is held, as a share, so that rounding stays within it."""
 INSIDE = 1e-12
 """Smallest extent of a body that is written, as a share of its size."""
 SAME = 1e-6
@@ -120,6 +125,7 @@ def fit_robot_on_manifold(
     ran = _iterate(problem, conditions, budget_s, max_iterations)
     theta = conditions.offset.copy()
     theta[conditions.kept] += moved_inside(ran.theta, conditions.first)
+    theta = _within_limits(theta, conditions)
     settled = settle(theta, given, scale)
     solution = solve(problem)
     if solution.status not in ("solved", "stalled"):
@@ -157,21 +163,62 @@ def moved_inside(theta: Array, first: Sequence[int]) -> Array:
     return out
 
 
+def _within_limits(theta: Array, conditions: ManifoldConditions) -> Array:
+    """Parameters (n,) with every body that is above its default bound made lighter, to be at it.
+
+    Only a fit that was stopped early needs it; a lighter body is physical too.
+    """
+    out = theta.copy()
+    for block in conditions.limits:
+        own = list(block.columns)
+        known = conditions.offset[own]
+        used, fixed = block.A[0] @ theta[own], block.A[0] @ known
+        room = (1.0 - BELOW) * block.b[0]
+        if used + room < 0.0 and fixed + room > 0.0:
+            out[own] = known + (theta[own] - known) * (room + fixed) / (fixed - used)
+    return out
+
+
 def _iterate(
     problem: ConicProblem,
     conditions: ManifoldConditions,
     budget_s: float | None,
     max_iterations: int,
 ) -> ManifoldFit:
-    """The iterations, on the columns that move."""
+    """The iterations, on the columns that move.
+
+    Where a default bound fails, the fit is repeated with a penalty that holds the body at its
+    bound, and with the multipliers of the bounds (an augmented Lagrangian).
+    """
+    begun = perf_counter()
     root = np.sqrt(problem.pull)
     F = np.vstack([problem.F, np.diag(root)])
     g = np.concatenate([problem.g, root * problem.towards])
-    return fit_on_manifold(
-        F[:, conditions.kept],
-        g - F @ conditions.offset,
-        conditions.first,
-        lower=conditions.lower,
-        budget_s=budget_s,
-        max_iterations=max_iterations,
-    )
+    heavy = np.sqrt(PENALTY) * (float(np.linalg.norm(g)) or 1.0)
+    limits = conditions.limits
+    shares = np.zeros((len(limits), F.shape[1]))  # of its bound that each body uses
+    for k, block in enumerate(limits):
+        shares[k, list(block.columns)] = -block.A[0] / block.b[0]
+    held = np.zeros(len(limits), dtype=bool)
+    multiplier = np.zeros(len(limits))
+    for _ in range(MOST_ROUNDS):
+        whole = np.vstack([F, heavy * shares[held]])
+        right = np.concatenate([g, heavy * (1.0 - BELOW - multiplier[held])])
+        left = None if budget_s is None else max(budget_s - (perf_counter() - begun), 0.0)
+        ran = fit_on_manifold(
+            whole[:, conditions.kept],
+            right - whole @ conditions.offset,
+            conditions.first,
+            lower=conditions.lower,
+            budget_s=left,
+            max_iterations=max_iterations,
+        )
+        theta = conditions.offset.copy()
+        theta[conditions.kept] += ran.theta
+        over = shares @ theta - (1.0 - BELOW)
+        multiplier = np.where(held, np.maximum(multiplier + over, 0.0), 0.0)
+        settled = (over <= BELOW) & (~held | (np.abs(over) <= BELOW) | (multiplier == 0.0))
+        if settled.all() or ran.stopped == "budget":
+            break
+        held |= over > BELOW
+    return ran
