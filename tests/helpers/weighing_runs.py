@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache
 
 import numpy as np
 from sensor_runs import random_shape
@@ -37,57 +37,37 @@ class WeighingRuns:
     rate_hz: float = 100.0
     friction: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def robot(self) -> Robot:
         """The built-in arm."""
-        return builtin_arm()
+        return arm_model().robot
 
-    @cached_property
-    def model(self) -> Model:
-        """With the default terms."""
-        return Model(self.robot)
-
-    @cached_property
+    @property
     def empty(self) -> Log:
         """Without payload and noise."""
-        return self._simulated(builtin_truth(self.model), 1, "empty")
+        return simulated(self.duration_s, self.rate_hz, 1, "empty")
 
-    @cached_property
-    def _loaded(self) -> tuple[np.ndarray, np.ndarray, Log]:
-        """Ten bodies (10, 10), the torques (10, n_samples, n_joints) that each adds, and the log of
-        the second motion without any; torques are linear in the body.
-        """
-        theta = builtin_truth(self.model)
-        for k, column in enumerate(self.model.columns):
-            if column.owner in self.friction and column.symbol in ("fv", "fc", "fo"):
-                theta[k] += self.friction[column.owner][("fv", "fc", "fo").index(column.symbol)]
-        bare = self._simulated(theta, 2, "loaded")
-        rng = np.random.default_rng(11)
-        bodies = np.array([random_shape(rng, 1.0) for _ in range(10)])
-        added = []
-        for phi in bodies:
-            log = self._simulated(self._with(theta, phi), 2, "loaded")
-            added.append(self._torques(log) - self._torques(bare))
-        return bodies, np.array(added), bare
+    @property
+    def bare(self) -> Log:
+        """The motion with the payload, but without it, and with the friction of that run."""
+        changes = tuple(self.friction.items())
+        return simulated(self.duration_s, self.rate_hz, 2, "loaded", friction=changes)
 
     def drawn(self, mass: float, seed: int) -> tuple[np.ndarray, Log, Log]:
         """A random body phi (10,) in the link's frame, and the logs without and with it."""
         rng = np.random.default_rng([13, round(1000 * mass), seed])
         phi = random_shape(rng, mass)
-        bodies, added, bare = self._loaded
+        bodies, added = unit_torques(self.duration_s, self.rate_hz)
         share = np.linalg.solve(bodies.T, phi)
-        torques = self._torques(bare) + np.tensordot(share, added, axes=1)
-        return (
-            phi,
-            self._noisy(self.empty, self._torques(self.empty), rng),
-            self._noisy(bare, torques, rng),
-        )
+        torques = torques_of(self.bare) + np.tensordot(share, added, axes=1)
+        empty = self._noisy(self.empty, torques_of(self.empty), rng)
+        return phi, empty, self._noisy(self.bare, torques, rng)
 
     def _noisy(self, log: Log, tau: np.ndarray, rng: np.random.Generator) -> Log:
         from scipy.signal import lfilter
 
         keep = np.exp(-2.0 * np.pi * 10.0 / self.rate_hz)
-        size = self.noise * np.sqrt(np.mean(self._torques(self.empty) ** 2, axis=0))
+        size = self.noise * np.sqrt(np.mean(torques_of(self.empty) ** 2, axis=0))
         white = rng.normal(size=(len(tau) + 200, tau.shape[1]))
         smooth = lfilter([np.sqrt(1.0 - keep**2)], [1.0, -keep], white, axis=0)[200:]
         recorded = tau + size * smooth
@@ -96,29 +76,61 @@ class WeighingRuns:
             signals[joint, "torque"] = recorded[:, k]
         return replace(log, signals=signals)
 
-    def _torques(self, log: Log) -> np.ndarray:
-        return np.column_stack([log.signal(joint, "torque") for joint in self.robot.joint_names])
 
-    def _with(self, theta: np.ndarray, phi: np.ndarray) -> np.ndarray:
-        loaded = theta.copy()
-        model = self.model
-        for body, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):
-            for link, T_body_link in body.links:
-                if link == LINK:
-                    loaded[first : first + 10] += transform(phi, T_body_link)
-        return loaded
+@cache
+def arm_model() -> Model:
+    """The built-in arm with the default terms."""
+    return Model(builtin_arm())
 
-    def _simulated(self, theta: np.ndarray, seed: int, name: str) -> Log:
-        return simulate(
-            self.model,
-            theta,
-            multisine(self.robot, period_s=10.0, seed=seed),
-            duration_s=self.duration_s,
-            rate_hz=self.rate_hz,
-            controller=Controller("ideal"),
-            sensors=Sensors(encoder_step=1e-5),
-            name=name,
-        )
+
+@cache
+def simulated(
+    duration_s: float,
+    rate_hz: float,
+    motion: int,
+    name: str,
+    body: tuple[float, ...] = (),
+    friction: tuple[tuple[str, tuple[float, float, float]], ...] = (),
+) -> Log:
+    """An exact run of the arm on this motion (a seed), with a body on the tool if one is given."""
+    model = arm_model()
+    theta = builtin_truth(model)
+    changes = dict(friction)
+    for k, column in enumerate(model.columns):
+        if column.owner in changes and column.symbol in ("fv", "fc", "fo"):
+            theta[k] += changes[column.owner][("fv", "fc", "fo").index(column.symbol)]
+    for one, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):
+        for link, T_body_link in one.links:
+            if link == LINK and body:
+                theta[first : first + 10] += transform(np.array(body), T_body_link)
+    return simulate(
+        model,
+        theta,
+        multisine(model.robot, period_s=10.0, seed=motion),
+        duration_s=duration_s,
+        rate_hz=rate_hz,
+        controller=Controller("ideal"),
+        sensors=Sensors(encoder_step=1e-5),
+        name=name,
+    )
+
+
+@cache
+def unit_torques(duration_s: float, rate_hz: float) -> tuple[np.ndarray, np.ndarray]:
+    """Ten bodies (10, 10) and the torques (10, n_samples, n_joints) that each adds.
+
+    Torques are linear in the body: those of any other are sums of these.
+    """
+    rng = np.random.default_rng(11)
+    bodies = np.array([random_shape(rng, 1.0) for _ in range(10)])
+    bare = torques_of(simulated(duration_s, rate_hz, 2, "loaded"))
+    runs = [simulated(duration_s, rate_hz, 2, "loaded", tuple(phi.tolist())) for phi in bodies]
+    return bodies, np.array([torques_of(run) - bare for run in runs])
+
+
+def torques_of(log: Log) -> np.ndarray:
+    """Torques (n_samples, n_joints) in the order of the arm's joints."""
+    return np.column_stack([log.signal(joint, "torque") for joint in arm_model().robot.joint_names])
 
 
 def true_values(phi: np.ndarray) -> np.ndarray:

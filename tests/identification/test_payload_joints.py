@@ -69,13 +69,12 @@ def test_intervals_hold_the_truth():
     """Bodies of 0.1 to 5 kg and random shape: pooled 95 % intervals hold at least 93 %."""
     held = []
     for mass in (0.1, 0.5, 2.0, 5.0):
-        for seed in range(2):
-            phi, found = weighed(WORLD, mass, seed)
-            assert found.interval_covariance == "cluster"
-            assert is_physical(found.phi)
-            assert found.optimum_reached
-            held += inside(found, phi)
-            assert abs(found.body.mass - mass) < 0.06
+        phi, found = weighed(WORLD, mass, 0)
+        assert found.interval_covariance == "cluster"
+        assert is_physical(found.phi)
+        assert found.optimum_reached
+        held += inside(found, phi)
+        assert abs(found.body.mass - mass) < 0.06
     assert np.mean(held) >= 0.93
 
 
