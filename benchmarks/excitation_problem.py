@@ -109,7 +109,7 @@ def compile_kernels(problem: SearchProblem) -> None:
 
 
 def random_starts(problem: SearchProblem, seed: int, count: int) -> Array:
-    """Starts (count, n_joints, n_coefficients); the first four are those of the search's seed."""
+    """Starts (count, n_joints, n_coefficients); the first twelve are those of the search's seed."""
     from steelyard.excitation.search.search import START_SHARES
 
     starts = []

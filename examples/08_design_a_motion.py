@@ -7,11 +7,17 @@ virtual robot: would the friction of the elbow be recovered?
 
 from pathlib import Path
 
-from steelyard import DesignSettings, Model, Robot, design_motion, motion_limits
-from steelyard.excitation.torque_noise import given_noise
-from steelyard.identification.motion_outputs import save_motion
-from steelyard.identification.rehearse import rehearse
-from steelyard.signals.processing import Processing
+from steelyard import (
+    DesignSettings,
+    Model,
+    Processing,
+    Robot,
+    design_motion,
+    given_noise,
+    motion_limits,
+    rehearse,
+    save_motion,
+)
 
 LINK = """
   <link name="{0}"><inertial><origin xyz="0.1 0.02 0.03"/><mass value="{1}"/>

@@ -11,10 +11,19 @@ Give the stream the positions, speeds and accelerations that the controller itse
 
 import numpy as np
 
-from steelyard import Log, Model, Payload, Processing, multisine, prepare, read_log, write_csv
+from steelyard import (
+    JointTorques,
+    Log,
+    Model,
+    Payload,
+    PayloadStream,
+    Processing,
+    multisine,
+    prepare,
+    read_log,
+    write_csv,
+)
 from steelyard.model.kernels import torque
-from steelyard.payload.stream_sources import JointTorques
-from steelyard.payload.streaming import PayloadStream
 from steelyard.simulation.builtin_arm import builtin_arm, builtin_truth
 
 robot = builtin_arm()

@@ -1,7 +1,7 @@
 """Contender: Steelyard's search for an exciting sum of sines.
 
 Prints ``{"trace": [[seconds, condition number], ...], "condition": ..., "limit_use": ...}``: the
-best value after each descent, and that of the result, computed again by an SVD of the stacked
+best value after each stage, and that of the result, computed again by an SVD of the stacked
 regressor; the largest share of a limit on a dense grid. Compilation and base parameters are not
 counted. Usage: FILE.urdf|dh SEED SECONDS THREADS
 """

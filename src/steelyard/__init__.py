@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from steelyard.excitation.motions.polynomial import PolynomialTrajectory as PolynomialTrajectory
     from steelyard.excitation.predicted import predicted_precision as predicted_precision
     from steelyard.excitation.torque.torque_bounds import torque_bounds as torque_bounds
+    from steelyard.excitation.torque_noise import given_noise as given_noise
     from steelyard.export.c_header import c_header as c_header
     from steelyard.export.identified_robot import IdentifiedRobot as IdentifiedRobot
     from steelyard.export.identified_robot import identified_robot as identified_robot
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from steelyard.identification.identify import with_certificate as with_certificate
     from steelyard.identification.identify import with_validation as with_validation
     from steelyard.identification.motion_outputs import motion_files as motion_files
+    from steelyard.identification.motion_outputs import save_motion as save_motion
     from steelyard.identification.motion_outputs import write_motion as write_motion
     from steelyard.identification.outputs import document_of as document_of
     from steelyard.identification.outputs import report_of as report_of
@@ -117,6 +119,13 @@ if TYPE_CHECKING:
     from steelyard.model.terms import joint_terms as joint_terms
     from steelyard.payload.payload_estimate import PayloadEstimate as PayloadEstimate
     from steelyard.payload.payload_estimate import PayloadValue as PayloadValue
+    from steelyard.payload.stream_results import PayloadChange as PayloadChange
+    from steelyard.payload.stream_results import PayloadSnapshot as PayloadSnapshot
+    from steelyard.payload.stream_sources import FrameWrenches as FrameWrenches
+    from steelyard.payload.stream_sources import JointTorques as JointTorques
+    from steelyard.payload.stream_sources import RobotWrenches as RobotWrenches
+    from steelyard.payload.streaming import PayloadStream as PayloadStream
+    from steelyard.payload.streaming import StreamSettings as StreamSettings
     from steelyard.regression.compress import compress as compress
     from steelyard.regression.compress import compress_stream as compress_stream
     from steelyard.regression.extra_columns import ExtraColumns as ExtraColumns
@@ -138,12 +147,25 @@ if TYPE_CHECKING:
     from steelyard.robot.parts import Link as Link
     from steelyard.robot.parts import Mimic as Mimic
     from steelyard.robot.physical_links import check_links as check_links
+    from steelyard.robot.principal_body import PrincipalBody as PrincipalBody
+    from steelyard.robot.principal_body import equivalent_box as equivalent_box
+    from steelyard.robot.principal_body import point_masses as point_masses
+    from steelyard.robot.principal_body import principal_body as principal_body
     from steelyard.robot.robot import Robot as Robot
+    from steelyard.signals.frame_kinematics import (
+        frame_motion_from_joints as frame_motion_from_joints,
+    )
+    from steelyard.signals.frame_motion import FrameMotion as FrameMotion
+    from steelyard.signals.frame_motion import Wrench as Wrench
+    from steelyard.signals.join_logs import join_logs as join_logs
     from steelyard.signals.motion import Measurements as Measurements
     from steelyard.signals.motion import Motion as Motion
     from steelyard.signals.prepare import Prepared as Prepared
     from steelyard.signals.prepare import prepare as prepare
+    from steelyard.signals.prepared_frame import PreparedFrame as PreparedFrame
+    from steelyard.signals.prepared_frame import prepare_frame as prepare_frame
     from steelyard.signals.processing import Processing as Processing
+    from steelyard.signals.wrench import wrench_from_log as wrench_from_log
     from steelyard.simulation.sensors import Sensors as Sensors
     from steelyard.simulation.simulate import Controller as Controller
     from steelyard.simulation.simulate import simulate as simulate
@@ -169,11 +191,14 @@ _HOME = {
     "ExtraColumns": "regression.extra_columns",
     "Finding": "findings",
     "FourierTrajectory": "excitation.motions.fourier",
+    "FrameMotion": "signals.frame_motion",
+    "FrameWrenches": "payload.stream_sources",
     "HeldOut": "validation.held_out",
     "Hull": "knowledge.regions",
     "Identification": "identification.found",
     "IdentifiedRobot": "export.identified_robot",
     "Joint": "robot.parts",
+    "JointTorques": "payload.stream_sources",
     "Limits": "robot.parts",
     "Link": "robot.parts",
     "Log": "logs.log",
@@ -187,10 +212,15 @@ _HOME = {
     "Obstacle": "excitation.collision.collision",
     "Overlay": "knowledge.overlay.overlay",
     "Payload": "knowledge.payload",
+    "PayloadChange": "payload.stream_results",
     "PayloadEstimate": "payload.payload_estimate",
+    "PayloadSnapshot": "payload.stream_results",
+    "PayloadStream": "payload.streaming",
     "PayloadValue": "payload.payload_estimate",
     "PolynomialTrajectory": "excitation.motions.polynomial",
     "Prepared": "signals.prepare",
+    "PreparedFrame": "signals.prepared_frame",
+    "PrincipalBody": "robot.principal_body",
     "Prior": "knowledge.prior",
     "Processing": "signals.processing",
     "Reference": "report.content",
@@ -200,12 +230,15 @@ _HOME = {
     "ResultComparison": "validation.result_comparison",
     "Robot": "robot.robot",
     "RobotDifferences": "robot.differences",
+    "RobotWrenches": "payload.stream_sources",
     "RowMixing": "regression.row_mixing",
     "Sensors": "simulation.sensors",
     "SteelyardError": "errors",
     "SteelyardWarning": "errors",
+    "StreamSettings": "payload.streaming",
     "SymmetryPlane": "knowledge.regions",
     "Term": "model.terms",
+    "Wrench": "signals.frame_motion",
     "apply_overlay": "knowledge.overlay.apply",
     "base_feasibility": "certificates.base_feasibility",
     "base_map": "model.base_map",
@@ -224,11 +257,15 @@ _HOME = {
     "design_motion": "excitation.design",
     "document_of": "identification.outputs",
     "energy_regressor": "model.energy",
+    "equivalent_box": "robot.principal_body",
+    "frame_motion_from_joints": "signals.frame_kinematics",
+    "given_noise": "excitation.torque_noise",
     "identified_mjcf": "export.mjcf",
     "identified_robot": "export.identified_robot",
     "identified_urdf": "export.identified_urdf",
     "identify": "identification.identify",
     "identify_gains": "identification.drive_gains",
+    "join_logs": "signals.join_logs",
     "joint_terms": "model.terms",
     "mass_matrix": "model.kernels",
     "merge": "regression.regression",
@@ -242,9 +279,12 @@ _HOME = {
     "ols": "estimators.least_squares",
     "parameters_csv": "export.tables",
     "periodic_run": "excitation.motions.periodic_run",
+    "point_masses": "robot.principal_body",
     "predict_base": "validation.scores",
     "predicted_precision": "excitation.predicted",
     "prepare": "signals.prepare",
+    "prepare_frame": "signals.prepared_frame",
+    "principal_body": "robot.principal_body",
     "prior_from_file": "knowledge.prior",
     "prior_from_geometry": "knowledge.prior",
     "prior_from_mass": "knowledge.prior",
@@ -267,6 +307,7 @@ _HOME = {
     "result_document": "estimators.result_file",
     "rewrite_inertials": "export.urdf",
     "robot_differences": "robot.differences",
+    "save_motion": "identification.motion_outputs",
     "sdf_text": "export.sdf",
     "simulate": "simulation.simulate",
     "standard_csv": "export.tables",
@@ -283,6 +324,7 @@ _HOME = {
     "with_certificate": "identification.identify",
     "with_validation": "identification.identify",
     "wls": "estimators.least_squares",
+    "wrench_from_log": "signals.wrench",
     "write_certificate": "certificates.writing",
     "write_csv": "logs.writer_csv",
     "write_inertials": "export.urdf",

@@ -9,6 +9,7 @@ from random_problems import random_problem
 
 from steelyard.conic.problem import conic_problem
 from steelyard.conic.solver import solve
+from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import fit_problem, weighted_system
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
@@ -33,11 +34,15 @@ class BodyProblem:
         """|g - F theta|²."""
         return float(np.sum((self.g - self.F @ theta) ** 2))
 
-    def by_cones(self, accuracy: float = 1e-11) -> tuple[float, np.ndarray]:
-        """Objective and parameters of the optimum by semidefinite programming.
+    def on_boundary(self, theta: np.ndarray) -> bool:
+        """Whether a body is flat, a rod, a point or massless, to 1e-9 of its size."""
+        return any(
+            np.linalg.eigvalsh(J)[0] <= 1e-9 * np.trace(J)
+            for J in (pseudo_inertia(theta[b : b + 10]) for b in self.first)
+        )
 
-        The parameters are mixed with a physical body by 1e-9 where they are not quite physical.
-        """
+    def by_cones(self, accuracy: float = 1e-11) -> tuple[float, np.ndarray]:
+        """Objective and parameters of the optimum by semidefinite programming."""
         from steelyard.conic.blocks import linear_block
 
         given = [full_consistency(None, begin) for begin in self.first]
@@ -140,8 +145,13 @@ def robot_bodies(seed: int) -> BodyProblem:
     return BodyProblem(F, g, tuple(model.first_column_of_body), lower, scale, one.kind)
 
 
-def smallest_eigenvalues(problem: BodyProblem, theta: np.ndarray) -> np.ndarray:
-    """Of the pseudo-inertia of each body."""
-    return np.array(
-        [np.linalg.eigvalsh(pseudo_inertia(theta[b : b + 10]))[0] for b in problem.first]
-    )
+def settles_physical(problem: BodyProblem, theta: np.ndarray) -> bool:
+    """Whether an iterate, rounded inward to decimals, is physical in exact arithmetic."""
+    from steelyard.conic.settle import failing, settle
+
+    blocks = [full_consistency(None, begin) for begin in problem.first]
+    try:
+        settled = settle(theta, blocks, problem.scale)
+    except EstimationError:
+        return False
+    return not failing(blocks, settled.theta) and settled.moved < 1e-6

@@ -13,6 +13,9 @@ from steelyard.estimators.manifold._bodies import add_point, eigen, parameters, 
 from steelyard.estimators.manifold._linear import dot, factorise, squares, substitute
 from steelyard.model._loops import jit
 
+CALLED = "25918916bc90"
+"""Digest of the compiled files that this one calls, so that Numba's cache follows them."""
+
 
 @jit
 def point(c, Q, w, phi):  # type: ignore[no-untyped-def]

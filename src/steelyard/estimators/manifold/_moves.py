@@ -21,6 +21,9 @@ from steelyard.estimators.manifold._bodies import (
 from steelyard.estimators.manifold._linear import squares
 from steelyard.model._loops import jit
 
+CALLED = "25918916bc90"
+"""Digest of the compiled files that this one calls, so that Numba's cache follows them."""
+
 LEAST_MASS = 1e-10
 """Smallest mass of a body that has second moments, in scaled units; below it is massless."""
 

@@ -148,11 +148,18 @@ def search(
         while rounds is None or done < rounds:
             starts = _starts(problem, seed, done, best, first)
             descents = [Descent(x, 0.1 * np.eye(x.size)) for x in starts]
+            found, found_value = starts[0], np.inf
             for stage in STAGES:
                 descents = _best_descended(problem, descents, stage, deadline, pool)
+                # the sharpest version of the criterion, with smooth friction and fewer samples, is
+                # not the criterion itself: an earlier stage may be better
+                for descent in descents[: STAGES[-1].motions]:
+                    value = _value(problem, descent)
+                    if value < found_value:
+                        found, found_value = descent.x, value
                 if progress is not None:
                     # a first round that is cut gives the best motion so far, others give none
-                    value = best_value if done > 0 else _value(problem, descents[0])
+                    value = found_value if done == 0 else best_value
                     progress(Progress(time.perf_counter() - began, value, done + 1))
             evaluations += sum(descent.evaluations for descent in descents)
             cut = deadline.over and not all(descent.finished for descent in descents)
@@ -162,10 +169,8 @@ def search(
             if done == 0:
                 start_value = min(problem.measure(x) for x in starts)
             before = best_value
-            for descent in descents[: STAGES[-1].motions]:
-                value = _value(problem, descent)
-                if value < best_value:
-                    best, best_value = descent.x, value
+            if found_value < best_value:
+                best, best_value = found, found_value
             if progress is not None:
                 progress(Progress(time.perf_counter() - began, best_value, done + 1))
             unchanged = unchanged + 1 if best_value > before - GAIN else 0

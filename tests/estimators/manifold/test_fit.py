@@ -1,0 +1,119 @@
+"""The fit on the manifold: every iterate is physical, and it ends at the semidefinite optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from manifold_problems import robot_bodies, settles_physical, single_body
+from seeds import every
+
+from steelyard.errors import EstimationError, ModelError
+from steelyard.estimators.manifold.fit import fit_on_manifold
+from steelyard.robot.inertia import from_com
+
+
+def fitted(problem, **options):
+    """The fit of a problem."""
+    return fit_on_manifold(problem.F, problem.g, problem.first, lower=problem.lower, **options)
+
+
+def reached(problem, fit) -> bool:
+    """Whether the objective is within 1e-6 of that of the conic solver, relative to it."""
+    best, _ = problem.by_cones()
+    floor = 1e-13 * float(problem.g @ problem.g)
+    return problem.objective(fit.theta) - best <= 1e-6 * max(best, floor)
+
+
+@every("seed", range(60))
+def test_single_bodies_end_at_the_semidefinite_optimum(seed):
+    """Interior, flat, massless and ball-shaped bodies, with fast and slow data: no worse than the
+    conic solver, or reported as not reached.
+    """
+    problem = single_body(seed)
+    fit = fitted(problem)
+    assert np.isfinite(fit.theta).all()
+    assert reached(problem, fit)
+    assert fit.objective == pytest.approx(problem.objective(fit.theta), rel=1e-6, abs=1e-9)
+
+
+@every("seed", range(12))
+def test_robots_end_at_the_semidefinite_optimum(seed):
+    """Robots of two to seven links, some massless, under-excited or impossible."""
+    problem = robot_bodies(seed)
+    fit = fitted(problem)
+    assert np.isfinite(fit.theta).all()
+    assert reached(problem, fit) or not fit.converged
+    assert np.all(fit.theta >= np.where(np.isfinite(problem.lower), problem.lower, -np.inf))
+
+
+@every("seed", [3, 36, 39])
+def test_every_iterate_is_physical_and_none_is_worse(seed):
+    """Rounded inward to decimals, all iterates pass the exact check; the objective never grows."""
+    problem = single_body(seed)
+    iterates: list[np.ndarray] = []
+    fit = fitted(problem, on_iterate=iterates.append)
+    assert len(iterates) == fit.iterations + 1 == len(fit.objectives)
+    assert all(settles_physical(problem, theta) for theta in iterates)
+    assert np.all(np.diff(fit.objectives) <= 0.0)
+    values = [problem.objective(theta) for theta in iterates]
+    assert values == pytest.approx(fit.objectives, rel=1e-6)
+
+
+@every("most", [1, 2, 5, 10])
+def test_a_fit_that_is_stopped_early_is_physical(most):
+    """After so many iterations: physical, not above the start, and labelled as stopped."""
+    problem = robot_bodies(8)
+    fit = fitted(problem, max_iterations=most)
+    assert fit.iterations == most
+    assert fit.stopped == "iterations"
+    assert not fit.converged
+    assert settles_physical(problem, fit.theta)
+    assert fit.objective <= fit.objectives[0]
+    for body, first in zip(fit.bodies, problem.first, strict=True):
+        assert body.phi == pytest.approx(fit.theta[first : first + 10], rel=1e-9, abs=1e-12)
+
+
+def test_a_budget_that_is_over_returns_the_start():
+    """No time at all: the physical start, stopped by its budget."""
+    problem = robot_bodies(8)
+    fit = fitted(problem, budget_s=1e-9)
+    assert (fit.stopped, fit.iterations) == ("budget", 0)
+    assert settles_physical(problem, fit.theta)
+
+
+def test_no_mass_is_found_again_from_a_massless_start():
+    """A massless start is no dead end: mass is added where the dual matrix is negative."""
+    problem = next(p for p in map(single_body, range(50)) if p.kind == "interior")
+    fit = fitted(problem, start=np.zeros(problem.F.shape[1]))
+    assert reached(problem, fit)
+    assert fit.bodies[0].mass > 0.0
+
+
+def test_data_without_mass_give_no_mass():
+    """Where any body would fit worse than none, the optimum is ten zeros."""
+    fit = fit_on_manifold(np.eye(10), -from_com(1.0, np.zeros(3), np.eye(3)), (0,))
+    assert fit.converged
+    assert not fit.theta.any()
+    assert fit.bodies[0].mass == 0.0
+
+
+def test_columns_without_data_stay_finite():
+    """Without any data, the fit ends at once with finite parameters."""
+    fit = fit_on_manifold(np.zeros((3, 12)), np.zeros(3), (1,), lower=np.zeros(12))
+    assert fit.converged
+    assert np.isfinite(fit.theta).all()
+
+
+def test_wrong_input_is_named():
+    """Shapes, overlapping bodies, numbers that are not finite, a start that is not physical."""
+    F, g = np.eye(10), np.ones(10)
+    with pytest.raises(EstimationError, match="ten columns of its own"):
+        fit_on_manifold(np.eye(15), np.ones(15), (0, 5))
+    with pytest.raises(EstimationError, match="they must be"):
+        fit_on_manifold(F, g[:5], (0,))
+    with pytest.raises(EstimationError, match="not finite"):
+        fit_on_manifold(F * np.nan, g, (0,))
+    with pytest.raises(EstimationError, match="lower needs one number"):
+        fit_on_manifold(F, g, (0,), lower=np.zeros(3))
+    with pytest.raises(ModelError, match="body 1 of the start"):
+        fit_on_manifold(F, g, (0,), start=-np.ones(10))
