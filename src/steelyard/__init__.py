@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from steelyard.certificates.writing import write_certificate as write_certificate
     from steelyard.errors import SteelyardError as SteelyardError
     from steelyard.errors import SteelyardWarning as SteelyardWarning
+    from steelyard.errors import WeighingError as WeighingError
     from steelyard.estimators.bodies import body_estimates as body_estimates
     from steelyard.estimators.estimate import Estimate as Estimate
     from steelyard.estimators.least_squares import ols as ols
@@ -117,6 +118,7 @@ if TYPE_CHECKING:
     from steelyard.model.terms import coupled_terms as coupled_terms
     from steelyard.model.terms import default_terms as default_terms
     from steelyard.model.terms import joint_terms as joint_terms
+    from steelyard.payload.on_sensor import weigh_on_sensor as weigh_on_sensor
     from steelyard.payload.payload_estimate import PayloadEstimate as PayloadEstimate
     from steelyard.payload.payload_estimate import PayloadValue as PayloadValue
     from steelyard.payload.stream_results import PayloadChange as PayloadChange
@@ -169,6 +171,8 @@ if TYPE_CHECKING:
     from steelyard.simulation.sensors import Sensors as Sensors
     from steelyard.simulation.simulate import Controller as Controller
     from steelyard.simulation.simulate import simulate as simulate
+    from steelyard.simulation.wrench_sensor import WrenchSensor as WrenchSensor
+    from steelyard.simulation.wrench_sensor import add_wrench as add_wrench
     from steelyard.validation.held_out import HeldOut as HeldOut
     from steelyard.validation.held_out import validate_logs as validate_logs
     from steelyard.validation.result_comparison import ResultComparison as ResultComparison
@@ -238,7 +242,10 @@ _HOME = {
     "StreamSettings": "payload.streaming",
     "SymmetryPlane": "knowledge.regions",
     "Term": "model.terms",
+    "WeighingError": "errors",
     "Wrench": "signals.frame_motion",
+    "WrenchSensor": "simulation.wrench_sensor",
+    "add_wrench": "simulation.wrench_sensor",
     "apply_overlay": "knowledge.overlay.apply",
     "base_feasibility": "certificates.base_feasibility",
     "base_map": "model.base_map",
@@ -319,6 +326,7 @@ _HOME = {
     "validate_logs": "validation.held_out",
     "validate_result": "validation.saved_results",
     "verify": "certificates.verify",
+    "weigh_on_sensor": "payload.on_sensor",
     "weigh_payload_ft": "identification.payload",
     "weigh_payload_joints": "identification.payload",
     "with_certificate": "identification.identify",
