@@ -100,8 +100,8 @@ def formulations_figures(n_problems: int = 40) -> dict[str, float | None]:
     constraints), so that their ratios show the formulation; ``slsqp_`` is SciPy's SLSQP. Times are
     processor time; times, iterations and violations are medians over the problems.
     ``off_..._early`` is the largest violation of the constraints by an iterate, which a fit that is
-    stopped early may return; ``..._reached`` is the share of problems whose objective ends within 1e-6 of the optimum
-    in at most 200 steps (500 for SLSQP).
+    stopped early may return; ``..._reached`` is the share of problems whose objective ends within
+    1e-6 of the optimum in at most 200 steps (500 for SLSQP).
     """
     _paths()
     import numpy as np
