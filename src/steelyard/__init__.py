@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from steelyard.estimators.estimate import Estimate as Estimate
     from steelyard.estimators.least_squares import ols as ols
     from steelyard.estimators.least_squares import wls as wls
+    from steelyard.estimators.manifold.fit import ManifoldFit as ManifoldFit
+    from steelyard.estimators.manifold.fit import fit_on_manifold as fit_on_manifold
     from steelyard.estimators.result_file import Result as Result
     from steelyard.estimators.result_file import read_result as read_result
     from steelyard.estimators.result_file import result_document as result_document
@@ -60,6 +62,8 @@ if TYPE_CHECKING:
     from steelyard.export.mjcf import identified_mjcf as identified_mjcf
     from steelyard.export.mjcf_text import mjcf_text as mjcf_text
     from steelyard.export.numpy_module import numpy_module as numpy_module
+    from steelyard.export.payload_texts import payload_mjcf as payload_mjcf
+    from steelyard.export.payload_texts import payload_urdf as payload_urdf
     from steelyard.export.physical import nearest_urdf as nearest_urdf
     from steelyard.export.physical import write_nearest_urdf as write_nearest_urdf
     from steelyard.export.sdf import sdf_text as sdf_text
@@ -82,6 +86,7 @@ if TYPE_CHECKING:
     from steelyard.identification.outputs import write_outputs as write_outputs
     from steelyard.identification.payload import weigh_payload_ft as weigh_payload_ft
     from steelyard.identification.payload import weigh_payload_joints as weigh_payload_joints
+    from steelyard.identification.payload_outputs import write_payload as write_payload
     from steelyard.identification.rehearse import rehearse as rehearse
     from steelyard.knowledge.constraints import Constraints as Constraints
     from steelyard.knowledge.constraints import MassSum as MassSum
@@ -118,9 +123,11 @@ if TYPE_CHECKING:
     from steelyard.model.terms import coupled_terms as coupled_terms
     from steelyard.model.terms import default_terms as default_terms
     from steelyard.model.terms import joint_terms as joint_terms
+    from steelyard.payload.known_payload import known_payload as known_payload
     from steelyard.payload.on_sensor import weigh_on_sensor as weigh_on_sensor
     from steelyard.payload.payload_estimate import PayloadEstimate as PayloadEstimate
     from steelyard.payload.payload_estimate import PayloadValue as PayloadValue
+    from steelyard.payload.payload_file import read_payload as read_payload
     from steelyard.payload.stream_results import PayloadChange as PayloadChange
     from steelyard.payload.stream_results import PayloadSnapshot as PayloadSnapshot
     from steelyard.payload.stream_sources import FrameWrenches as FrameWrenches
@@ -206,6 +213,7 @@ _HOME = {
     "Limits": "robot.parts",
     "Link": "robot.parts",
     "Log": "logs.log",
+    "ManifoldFit": "estimators.manifold.fit",
     "MassSum": "knowledge.constraints",
     "Measurements": "signals.motion",
     "Mimic": "robot.parts",
@@ -265,6 +273,7 @@ _HOME = {
     "document_of": "identification.outputs",
     "energy_regressor": "model.energy",
     "equivalent_box": "robot.principal_body",
+    "fit_on_manifold": "estimators.manifold.fit",
     "frame_motion_from_joints": "signals.frame_kinematics",
     "given_noise": "excitation.torque_noise",
     "identified_mjcf": "export.mjcf",
@@ -274,6 +283,7 @@ _HOME = {
     "identify_gains": "identification.drive_gains",
     "join_logs": "signals.join_logs",
     "joint_terms": "model.terms",
+    "known_payload": "payload.known_payload",
     "mass_matrix": "model.kernels",
     "merge": "regression.regression",
     "mjcf_text": "export.mjcf_text",
@@ -285,6 +295,8 @@ _HOME = {
     "numpy_module": "export.numpy_module",
     "ols": "estimators.least_squares",
     "parameters_csv": "export.tables",
+    "payload_mjcf": "export.payload_texts",
+    "payload_urdf": "export.payload_texts",
     "periodic_run": "excitation.motions.periodic_run",
     "point_masses": "robot.principal_body",
     "predict_base": "validation.scores",
@@ -305,6 +317,7 @@ _HOME = {
     "read_log": "logs.reading",
     "read_motion": "excitation.files.motion_file",
     "read_overlay": "knowledge.overlay.toml_file",
+    "read_payload": "payload.payload_file",
     "read_regression": "regression.factor_file",
     "read_result": "estimators.result_file",
     "read_robot": "knowledge.overlay.read_robot",
@@ -339,6 +352,7 @@ _HOME = {
     "write_motion": "identification.motion_outputs",
     "write_nearest_urdf": "export.physical",
     "write_outputs": "identification.outputs",
+    "write_payload": "identification.payload_outputs",
     "write_regression": "regression.factor_file",
     "write_report": "report.page",
     "write_result": "estimators.result_file",

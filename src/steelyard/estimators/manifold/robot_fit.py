@@ -83,8 +83,8 @@ class RobotFit:
             "warning",
             "manifold-not-optimal",
             f"the fit on the manifold was stopped {steps} ({_reason(self)}): the parameters are "
-            f"physical, but not the optimum; their objective is {self.excess:.2g} of that of the "
-            "semidefinite program above it; give it more time, or use the method 'feasible'",
+            f"physical, but their objective is {100.0 * self.excess:.2g} % above that of the "
+            "semidefinite program; give it more time, or use the method 'feasible'",
         )
 
 
