@@ -16,6 +16,13 @@ from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Block, psd_block
 from steelyard.knowledge.payload import Payload
+from steelyard.payload.intervals import (
+    COM_NAMES,
+    INERTIA_COM_NAMES,
+    VALUE_NAMES,
+    VALUE_UNITS,
+    derived_values,
+)
 from steelyard.payload.payload_estimate import PayloadValue
 from steelyard.robot.inertia import from_com, pseudo_inertia, to_com
 
@@ -23,8 +30,6 @@ Array = NDArray[np.float64]
 
 LENGTH = 0.1
 """Typical size (m) of a payload and of its distance from the link's frame."""
-MOMENTS = ("xx", "xy", "yy", "xz", "yz", "zz")
-_ROWS, _COLUMNS = (0, 0, 1, 0, 1, 2), (0, 1, 1, 2, 2, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +94,7 @@ class PayloadForm:
         mass = float(self.payload.inertial[0])
         out[1:4] = mass * np.eye(3)
         x, y, z = 2.0 * mass * u
-        # of m (c·c 1 - c cᵀ), in the order of MOMENTS
+        # of m (c·c 1 - c cᵀ), in the order of the parameters
         out[4:] = [
             [0.0, y, z],
             [-y / 2, -x / 2, 0.0],
@@ -124,38 +129,26 @@ class PayloadForm:
         """
         if not self.size:
             return ()
-        centre = _about_com(self.pi(u))
-        slopes = np.zeros((9, self.size))
-        for k, step in enumerate(1e-6 * self.scale):
-            ahead, behind = u.copy(), u.copy()
-            ahead[k] += step
-            behind[k] -= step
-            slopes[:, k] = (_about_com(self.pi(ahead)) - _about_com(self.pi(behind))) / (2 * step)
+        values, by_pi = derived_values(self.pi(u))
+        about_com = slice(1, 1 + len(COM_NAMES) + len(INERTIA_COM_NAMES))
+        centre, slopes = values[about_com], by_pi[about_com] @ self.slope(u)
+        names, units = VALUE_NAMES[about_com], VALUE_UNITS[about_com]
         sigma = np.sqrt(np.einsum("ij,jk,ik->i", slopes, covariance, slopes))
-        names = [("cx", "m"), ("cy", "m"), ("cz", "m")]
-        names += [(f"I{pair}_com", "kg m²") for pair in MOMENTS]
         shown = [
             *(() if self.payload.com_known else range(3)),
             *(() if self.payload.inertia_known else range(3, 9)),
         ]
-        values = []
+        out = []
         for k in shown:
-            name, unit = names[k]
-            value = float(centre[k])
+            name, unit, value = names[k], units[k], float(centre[k])
             used = np.abs(slopes[k]) > 1e-9 * np.max(np.abs(slopes[k]))
             if not determined[used].all():
-                values.append(PayloadValue(name, unit, value, None, None, None, "not determined"))
+                out.append(PayloadValue(name, unit, value, None, None, None, "not determined"))
                 continue
             half = quantile * float(sigma[k])
-            values.append(
+            out.append(
                 PayloadValue(
                     name, unit, value, float(sigma[k]), value - half, value + half, "confidence"
                 )
             )
-        return tuple(values)
-
-
-def _about_com(pi: Array) -> Array:
-    """Centre of mass and inertia about it, (9,)."""
-    _, com, inertia = to_com(pi)
-    return np.concatenate([com, inertia[_ROWS, _COLUMNS]])
+        return tuple(out)

@@ -297,8 +297,8 @@ def _findings(
             Finding(
                 "info",
                 "payload-estimated",
-                f"the payload's {' and '.join(what)} are not stated and were estimated with the "
-                "gains, which makes the intervals wider: state what is known",
+                f"not stated and estimated with the gains: the payload's {' and '.join(what)}; "
+                "this makes the intervals of the gains wider: state what is known",
             )
         )
     if found.kind == "classical":
