@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from steelyard._files.json_object import JsonObject
 from steelyard.errors import ResultError
 from steelyard.estimators.estimate import (
@@ -16,6 +19,8 @@ from steelyard.estimators.estimate import (
 from steelyard.estimators.result_file import Result
 from steelyard.findings import Finding
 from steelyard.model.model import Column
+
+Array = NDArray[np.float64]
 
 
 def stored_object(result: Result, *keys: str) -> JsonObject | None:
@@ -39,8 +44,8 @@ def stored_list(within: JsonObject | None, key: str) -> Iterator[JsonObject]:
         yield JsonObject.of(entry, f"{within.where}: '{key}' {number}", within.error)
 
 
-def stored_correlations(result: Result) -> list[list[float]] | None:
-    """Correlations of the base parameters below the diagonal, NaN where there is none; None for a
+def stored_correlations(result: Result) -> Array | None:
+    """Correlations (n_base, n_base) of the base parameters, 0 where they are not known; None for a
     result of an older version, which does not state them.
     """
     estimate = stored_object(result, "estimate")
@@ -52,14 +57,14 @@ def stored_correlations(result: Result) -> list[list[float]] | None:
             f"{estimate.where}: 'correlations' must have {len(result.names)} rows, one for each "
             "base parameter"
         )
-    found = []
+    matrix = np.eye(len(rows))
     for k, row in enumerate(rows):
         one = JsonObject({"row": row}, f"{estimate.where}: 'correlations' {k + 1}", estimate.error)
         numbers = list(one.numbers("row"))
         if len(numbers) != k or any(abs(x) > 1.0 + 1e-6 for x in numbers):
             raise one.error(f"{one.where}: must have {k} numbers from -1 to 1")
-        found.append(numbers)
-    return found
+        matrix[k, :k] = matrix[:k, k] = np.nan_to_num(np.array(numbers, dtype=float))
+    return matrix
 
 
 def stored_parameters(result: Result) -> tuple[ParameterEstimate, ...]:

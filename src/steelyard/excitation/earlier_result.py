@@ -70,13 +70,13 @@ def earlier_knowledge(result: Result, model: Model) -> EarlierKnowledge:
         own = parameter.sigma if parameter.sigma_cluster is None else parameter.sigma_cluster
         if parameter.interval_kind == "confidence" and np.isfinite(own) and own > 0.0:
             sigma[k] = own
-    rows = stored_correlations(result)
+    correlation = stored_correlations(result)
     return EarlierKnowledge(
         result.theta,
         TorqueNoise(model.channels, rms, "residuals of the earlier result"),
-        known_information(sigma, np.eye(base.rank) if rows is None else _symmetric(rows)),
+        known_information(sigma, np.eye(base.rank) if correlation is None else correlation),
         int(np.isfinite(sigma).sum()),
-        rows is not None,
+        correlation is not None,
     )
 
 
@@ -96,11 +96,3 @@ def known_information(sigma: Array, correlation: Array) -> Array:
     scale = 1.0 / sigma[known]
     information[np.ix_(known, known)] = inverse * np.outer(scale, scale)
     return information
-
-
-def _symmetric(rows: list[list[float]]) -> Array:
-    """The whole matrix of rows below its diagonal; what is not known counts as no correlation."""
-    matrix = np.eye(len(rows))
-    for k, row in enumerate(rows):
-        matrix[k, :k] = matrix[:k, k] = np.nan_to_num(np.array(row, dtype=float))
-    return matrix

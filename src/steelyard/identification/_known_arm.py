@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import ResultError, listed
+from steelyard.estimators.result_entries import stored_correlations
 from steelyard.estimators.result_file import Result
 from steelyard.findings import Finding
 from steelyard.identification.found import Identification
@@ -42,21 +43,22 @@ def arm_of_result(robot: Robot, result: Result) -> ArmResult:
     parameters = result.document["estimate"]["parameters"]
     sigmas = [_sigma(entry) for entry in parameters]
     findings = _open_finding(result.names, [sigma is None for sigma in sigmas])
-    covariance = _stated_covariance(result)
-    if covariance is None:
-        covariance = np.diag([0.0 if sigma is None else sigma**2 for sigma in sigmas])
+    spread = np.array([0.0 if sigma is None else sigma for sigma in sigmas])
+    correlation = stored_correlations(result)
+    if correlation is None:
+        correlation = np.eye(len(spread))
         findings += (
             Finding(
                 "info",
                 "arm-variances-only",
                 "the arm's result states standard deviations and no correlations of its base "
                 "parameters: they are taken as independent, which mostly makes the payload's "
-                "intervals too wide; logs without the payload (empty) give exact ones",
+                "intervals too wide; identify the arm again with this version, which states them",
             ),
         )
     return ArmResult(
         result.model_for(robot),
-        KnownArm(result.beta, covariance),
+        KnownArm(result.beta, correlation * np.outer(spread, spread)),
         result.names,
         result.processing_as_used,
         result.log_hashes,
@@ -107,25 +109,6 @@ def _sigma(entry: Mapping[str, object]) -> float | None:
         if isinstance(value, int | float) and np.isfinite(value):
             return float(value)
     return None
-
-
-def _stated_covariance(result: Result) -> Array | None:
-    """The covariance (n_base, n_base) of a result that states it."""
-    stated = result.document["estimate"].get("covariance")
-    if stated is None:
-        return None
-    try:
-        values = np.array(
-            [[np.nan if value is None else float(value) for value in row] for row in stated]
-        )
-    except (TypeError, ValueError):
-        values = np.zeros(0)
-    n = len(result.beta)
-    if values.shape != (n, n):
-        raise ResultError(
-            f"the covariance of the arm's result is damaged: it must have {n} rows of {n} numbers"
-        )
-    return np.where(np.isfinite(values), values, 0.0)
 
 
 def _open_finding(names: Sequence[str], is_open: Sequence[bool]) -> tuple[Finding, ...]:
