@@ -94,7 +94,7 @@ def campaign(make, seeds: range) -> dict[str, float]:
 def formulations_figures(n_problems: int = 40) -> dict[str, float | None]:
     """Time, iterations and early-stopped iterates of the formulations, over single bodies.
 
-    ``solve_ms`` is `fit_on_manifold` from a triangular factor. The formulations "so3",
+    ``manifold_solve_ms`` is `fit_on_manifold` from a triangular factor. The formulations "so3",
     "quaternion", "matrix" and "log_cholesky" share one method (Gauss-Newton with linearised
     constraints), so that their ratios show the formulation; ``slsqp_`` is SciPy's SLSQP. Times are
     processor time; times, iterations and violations are medians over the problems.
@@ -141,7 +141,7 @@ def formulations_figures(n_problems: int = 40) -> dict[str, float | None]:
             steps.setdefault(f"slsqp_{key}", []).append(max(count, 1))
             good.setdefault(f"slsqp_{key}", []).append(value <= enough)
             off.setdefault(f"slsqp_{key}", []).append(early_off)
-    figures: dict[str, float | None] = {"solve_ms": 1e3 * median(times["solve"])}
+    figures: dict[str, float | None] = {"manifold_solve_ms": 1e3 * median(times["solve"])}
     for key, counted in steps.items():
         figures[f"{key}_ms"] = 1e3 * median(times[key])
         figures[f"{key}_iterations"] = float(median(counted))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import payload_motions
 import payload_sensor
-from contender import THREAD_VARIABLES
+from contender import THREAD_VARIABLES, say
 from goals import Goal
 
 NAME = "payload"
@@ -52,5 +52,6 @@ def measure() -> dict[str, float | None]:
     figures: dict[str, float | None] = dict.fromkeys((goal.figure for goal in GOALS), None)
     for module, function in PARTS:
         if find_spec(module) is not None:
+            say(f"{module}: {function}")
             figures |= getattr(import_module(module), function)()
     return figures

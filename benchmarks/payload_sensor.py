@@ -12,6 +12,7 @@ from contender import say
 from goals import Goal
 
 SEEDS = range(100, 130)
+TURNED_SEEDS = range(100, 160)
 TURN_DEGREES = 3.0
 GOALS = (
     Goal("ft_coverage", ">=", 0.93),
@@ -79,7 +80,7 @@ def _turned_sensor() -> dict[str, float | None]:
     bias_held: list[bool] = []
     turn_held: list[bool] = []
     errors = []
-    for seed, mass in product(SEEDS, (0.5, 2.0, 5.0)):
+    for seed, mass in product(TURNED_SEEDS, (0.5, 2.0, 5.0)):
         run = sensor_run(seed, mass, turn_degrees=TURN_DEGREES)
         others = weigh_on_sensor([(run.motion, run.wrench)], rotation=True).others
         bias_held += _held(others[:6], run.bias)
