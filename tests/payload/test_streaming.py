@@ -253,6 +253,22 @@ def test_bad_samples_are_refused():
     stream.update(1.4, *5 * [zero])
 
 
+@every("times", ((1.76e18, 1.76e18 + 1e6), (0.0, 1e308), (-1e308, 0.0)))
+def test_times_that_are_not_seconds_are_refused(times):
+    """Nanoseconds, and times so large that a block has no length, end in an error at once."""
+    stream = PayloadStream(FrameWrenches())
+    with pytest.raises(SignalError, match="give the time in seconds"):
+        stream.update_many(times, *5 * [np.zeros((2, 3))])
+
+
+def test_unix_time_and_a_jump_of_years_are_taken():
+    """The seconds since 1970, and a jump that is many empty blocks long, are times as others."""
+    stream = PayloadStream(FrameWrenches())
+    stream.update_many([0.0, 0.001, 1.76e9, 1.76e9 + 0.001], *5 * [np.zeros((4, 3))])
+    assert stream.time == 1.76e9 + 0.001
+    assert stream.estimate().effective_samples == 2.0
+
+
 def test_settings_are_checked():
     """Times and rates are positive, and the bias is not forgotten sooner than the body."""
     with pytest.raises(EstimationError, match="block_s is 0"):

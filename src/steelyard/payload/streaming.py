@@ -48,6 +48,9 @@ DELAY_BLOCKS = WINDOW_BLOCKS[-1] + CONFIRM_BLOCKS
 SETTLING_BLOCKS = 20
 """Blocks that the reference needs before a change from it can be seen."""
 
+ROUNDING = 0.1
+"""How much of a block's length may be lost where it is added to a time."""
+
 
 @dataclass(frozen=True)
 class StreamSettings:
@@ -230,9 +233,19 @@ class PayloadStream:
                 )
             if begin == len(time):
                 return changes
+            self._check_resolution(float(time[begin]))
             change = self._end_block(float(time[begin]))
             if change is not None:
                 changes.append(change)
+
+    def _check_resolution(self, time: float) -> None:
+        """Refuse a time beside which the length of a block is lost in rounding."""
+        block_s = self.settings.block_s
+        if not abs((time + block_s) - time - block_s) <= ROUNDING * block_s:
+            raise SignalError(
+                f"a sample has the time {time:g}, beside which a block of {block_s:g} s is lost in "
+                "rounding; give the time in seconds (stamps in nanoseconds are divided by 1e9)"
+            )
 
     def _end_block(self, next_time: float) -> PayloadChange | None:
         """Put the block into the ring, look for a change, and start a block at ``next_time``."""
