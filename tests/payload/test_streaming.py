@@ -17,7 +17,7 @@ from streamed_arm import (
     picked_up,
 )
 
-from steelyard.errors import EstimationError, SignalError
+from steelyard.errors import EstimationError, SignalError, SteelyardError
 from steelyard.payload.stream_sources import FrameWrenches, JointTorques, RobotWrenches
 from steelyard.payload.streaming import DELAY_BLOCKS, PayloadStream, StreamSettings
 from steelyard.robot.inertia import from_com, violations
@@ -229,6 +229,38 @@ def test_samples_that_are_not_finite_are_left_out_and_counted():
     without.update_many(move.time[keep], *(part[keep] for part in wrench_signals(move)))
     assert (stream.skipped, without.skipped) == (10, 0)
     assert np.allclose(stream.estimate().phi, without.estimate().phi, rtol=0, atol=1e-9)
+
+
+@every("size", (1.1e9, 1e100, 1e154, 1.7e308))
+def test_samples_that_no_sensor_shows_are_left_out_and_counted(size):
+    """A value above 1e9 in any signal: as if the sample had been dropped."""
+    arm = StreamedArm(17)
+    move = next(arm.moves(1.0, held(ONE_KILO)))
+    stream, without = wrench_stream(arm), wrench_stream(arm)
+    signals = [np.array(part) for part in wrench_signals(move)]
+    bad = np.arange(55, 65)
+    for k, s in enumerate(bad):
+        signals[k % 5][s, k % 3] = size if k % 2 else -size
+    stream.update_many(move.time, *signals)
+    keep = np.setdiff1d(np.arange(len(move.time)), bad)
+    without.update_many(move.time[keep], *(part[keep] for part in wrench_signals(move)))
+    assert (stream.skipped, without.skipped) == (10, 0)
+    assert np.allclose(stream.estimate().phi, without.estimate().phi, rtol=0, atol=1e-9)
+
+
+def test_values_at_the_edge_of_what_is_taken_give_an_estimate_or_an_error():
+    """Samples of 1e9 in all signals never end in an exception of arithmetic."""
+    rng = np.random.default_rng(0)
+    for sigma in (1e-30, 1.0, 1e30):
+        stream = PayloadStream(FrameWrenches(force_sigma=sigma, torque_sigma=sigma))
+        for k in range(300):
+            stream.update(0.01 * k, *(1e9 * rng.choice([-1.0, 0.0, 1.0], (5, 3))))
+            if k % 50 == 0:
+                try:
+                    stream.estimate()
+                except SteelyardError as error:
+                    assert "no physical payload" in str(error)  # noqa: PT017
+        assert stream.skipped == 0
 
 
 def test_bad_samples_are_refused():

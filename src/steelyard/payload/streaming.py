@@ -126,7 +126,7 @@ class PayloadStream:
 
     @property
     def skipped(self) -> int:
-        """Number of samples that were left out, since a value was not finite."""
+        """Number of samples that were left out: a value was not finite, or above 1e9."""
         return int(self._counts[1])
 
     @property
@@ -144,7 +144,8 @@ class PayloadStream:
         """Take one sample; returns a change of the payload when one is found.
 
         time : s, after that of the last sample. signals : arrays (width,) of floats, in the order
-        of ``source.signals``. A sample with a value that is not finite is left out and counted.
+        of ``source.signals``. A sample with a value that is not finite, or larger than any sensor
+        shows (1e9 in SI units), is left out and counted.
         """
         slots = self._slots
         if len(signals) != len(slots):
@@ -192,7 +193,7 @@ class PayloadStream:
         if samples <= 0.0:
             raise EstimationError(
                 "there is no sample to estimate a payload from: "
-                f"{self.skipped} were left out since a value was not finite"
+                f"{self.skipped} were left out since a value was not finite or above 1e9"
             )
         fit = free_fit(whole, self.source.sigma)
         body = physical_fit(fit)
