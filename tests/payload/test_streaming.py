@@ -311,6 +311,52 @@ def test_settings_are_checked():
         StreamSettings(bias_time_constant_s=1.0)
 
 
+def at_rest(n, wrench):
+    """Time and signals of a sensor at rest with its z axis upward."""
+    up = np.tile([0.0, 0.0, 9.81], (n, 1))
+    zero = np.zeros((n, 3))
+    return 0.002 * np.arange(n), up, zero, zero, wrench[:, :3], wrench[:, 3:]
+
+
+@every("n_samples", (1, 2, 3))
+def test_few_samples_determine_nothing(n_samples):
+    """Weight and bias are the same thing at rest: the mass may be tens of kilograms."""
+    stream = PayloadStream(FrameWrenches())
+    wrench = np.tile([0.1, 0.2, 7.0, 0.01, 0.02, 0.03], (n_samples, 1))
+    stream.update_many(*at_rest(n_samples, wrench))
+    found = stream.estimate()
+    assert 10.0 < found.mass_sigma < 60.0
+    assert np.all(found.phi_sigma > 0.0)
+
+
+@every("weight", (0.0, 24.5))
+def test_readings_that_repeat_are_not_free_of_noise(weight):
+    """Ten seconds of one and the same reading, zero or not: the weight may be bias."""
+    stream = PayloadStream(FrameWrenches())
+    changes = stream.update_many(
+        *at_rest(5000, np.tile([0.0, 0.0, weight, 0.0, 0.0, 0.0], (5000, 1)))
+    )
+    assert changes == ()
+    assert 10.0 < stream.estimate().mass_sigma < 60.0
+
+
+@every("share", (0.01, 0.1, 1.0, 30.0))
+def test_sigma_follows_the_noise_and_not_what_was_stated(share):
+    """The stated noise may be wrong: errors of the mass are as large as its sigma says."""
+    rng = np.random.default_rng(7)
+    arm = StreamedArm(19)
+    errors = []
+    for move in arm.moves(8.0, held(ONE_KILO)):
+        noise = share * WRENCH_SIGMA * rng.standard_normal(move.wrench.shape)
+        motion = frame_motion(arm.model, TOOL, move.q, move.v, move.a)
+        wrench = body_wrench(ONE_KILO, *motion) + noise
+        stream = PayloadStream(FrameWrenches())
+        stream.update_many(move.time, *motion, wrench[:, :3], wrench[:, 3:])
+        found = stream.estimate()
+        errors.append((found.phi[:4] - ONE_KILO[:4]) / found.phi_sigma[:4])
+    assert 0.3 < np.sqrt(np.mean(np.square(errors))) < 1.6
+
+
 def test_dropped_samples_and_long_gaps_are_fine():
     """Half of the samples, and a pause of a minute, leave the estimate right."""
     arm = StreamedArm(18)

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import EstimationError, SignalError, listed
-from steelyard.payload._block_memory import BlockMemory, residual_variance
+from steelyard.payload._block_memory import BlockMemory, noise_variance
 from steelyard.payload._change_test import ChangeTest
 from steelyard.payload._stream_body import (
     N_BODY,
@@ -195,11 +195,11 @@ class PayloadStream:
                 "there is no sample to estimate a payload from: "
                 f"{self.skipped} were left out since a value was not finite or above 1e9"
             )
-        fit = free_fit(whole, self.source.sigma)
+        variance = noise_variance(whole, samples, len(self.source.channels))
+        fit = free_fit(whole / self._scale(variance), self.source.sigma)
+        covariance = fit.covariance
         body = physical_fit(fit)
         phi = body.phi
-        variance = residual_variance(whole, samples, len(self.source.channels))
-        covariance = variance * self._test.inflation(variance) * fit.covariance
         return PayloadSnapshot(
             time=self.time,
             frame=self.source.frame,
@@ -264,7 +264,7 @@ class PayloadStream:
         """Compare the newest blocks with the reference, and decide."""
         memory = self._memory
         memory.compare()
-        variance = residual_variance(
+        variance = noise_variance(
             memory.reference, memory.reference_samples, len(self.source.channels)
         )
         thresholds = self._test.thresholds(variance)
@@ -286,18 +286,26 @@ class PayloadStream:
         statistics = self._memory.statistics
         largest = int(np.argmax(statistics / thresholds))
         before, after, time = self._memory.divide()
-        old, new = (free_fit(S, self.source.sigma) for S in (before, after))
-        scale = variance * self._test.inflation(variance)
+        scale = self._scale(variance)
+        old, new = (free_fit(S / scale, self.source.sigma) for S in (before, after))
         self._last_change = PayloadChange(
             time=time,
             reported=self.time,
             mass_before=float(old.phi[0]),
             mass_after=float(new.phi[0]),
-            sigma=float(np.sqrt(scale * (old.covariance[0, 0] + new.covariance[0, 0]))),
+            sigma=float(np.sqrt(old.covariance[0, 0] + new.covariance[0, 0])),
             statistic=float(statistics[largest]),
             threshold=float(thresholds[largest]),
         )
         return self._last_change
+
+    def _scale(self, variance: float) -> float:
+        """Noise that rows must be divided by, so that their covariance is that of the estimate.
+
+        Divided before the weak priors are added: what the samples say nothing about is then as
+        uncertain as the priors, whatever the noise.
+        """
+        return float(np.sqrt(variance * self._test.inflation(variance)))
 
     def _arrays(self, n_samples: int) -> tuple[Array, ...]:
         widths: dict[int, int] = {}
