@@ -357,6 +357,24 @@ def test_sigma_follows_the_noise_and_not_what_was_stated(share):
     assert 0.3 < np.sqrt(np.mean(np.square(errors))) < 1.6
 
 
+def test_a_wrench_of_the_wrong_sign_is_doubted():
+    """The force by the body on the sensor gives a negative mass, which the snapshot says."""
+    arm = StreamedArm(20)
+    right, flipped, empty = wrench_stream(arm), wrench_stream(arm), wrench_stream(arm)
+    for move in arm.moves(4.0, held(ONE_KILO)):
+        q, v, a, force, torque = wrench_signals(move)
+        right.update_many(move.time, q, v, a, force, torque)
+        flipped.update_many(move.time, q, v, a, -force, -torque)
+    for move in StreamedArm(21).moves(4.0, held(NOTHING)):
+        empty.update_many(move.time, *wrench_signals(move))
+    assert right.estimate().doubt is None
+    assert empty.estimate().doubt is None
+    doubt = flipped.estimate().doubt
+    assert doubt.code == "negative-mass"
+    assert "frame 'tool' gives a mass of -0.999 kg" in doubt.words
+    assert "doubted: negative-mass" in repr(flipped.estimate())
+
+
 def test_dropped_samples_and_long_gaps_are_fine():
     """Half of the samples, and a pause of a minute, leave the estimate right."""
     arm = StreamedArm(18)

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import EstimationError, SignalError, listed
+from steelyard.findings import Finding
 from steelyard.payload._block_memory import BlockMemory, noise_variance
 from steelyard.payload._change_test import ChangeTest
 from steelyard.payload._stream_body import (
@@ -48,6 +49,8 @@ DELAY_BLOCKS = WINDOW_BLOCKS[-1] + CONFIRM_BLOCKS
 SETTLING_BLOCKS = 20
 """Blocks that the reference needs before a change from it can be seen."""
 
+CERTAIN = 4.0
+"""Standard deviations by which a mass must be negative to be doubted."""
 ROUNDING = 0.1
 """How much of a block's length may be lost where it is added to a time."""
 
@@ -188,7 +191,10 @@ class PayloadStream:
         return tuple(self._take(times, arrays))
 
     def estimate(self) -> PayloadSnapshot:
-        """The payload now."""
+        """The payload now.
+
+        Its ``doubt`` says if the samples need a negative mass; a control loop gets no exception.
+        """
         whole, samples = self._memory.whole(self._block, self.time, int(self._counts[0]))
         if samples <= 0.0:
             raise EstimationError(
@@ -200,16 +206,18 @@ class PayloadStream:
         covariance = fit.covariance
         body = physical_fit(fit)
         phi = body.phi
+        mass_sigma = float(np.sqrt(covariance[0, 0]))
         return PayloadSnapshot(
             time=self.time,
             frame=self.source.frame,
             body=body,
             phi=phi,
-            mass_sigma=float(np.sqrt(covariance[0, 0])),
+            mass_sigma=mass_sigma,
             com_sigma=com_sigma(phi, covariance),
             phi_sigma=np.sqrt(np.diag(covariance)),
             effective_samples=samples,
             bias=fit.bias_with(phi),
+            doubt=_doubt(self.source.frame, float(fit.phi[0]), mass_sigma),
         )
 
     def _compile(self) -> None:
@@ -315,6 +323,20 @@ class PayloadStream:
 
     def _needed(self) -> str:
         return "needed are " + listed(_words(signal) for signal in self._signals)
+
+
+def _doubt(frame: str, mass: float, sigma: float) -> Finding | None:
+    """What speaks against the samples: mass, kg, is that of least squares without conditions."""
+    if mass >= -CERTAIN * sigma:
+        return None
+    return Finding(
+        "warning",
+        "negative-mass",
+        f"what is measured at frame '{frame}' gives a mass of {mass:.3g} kg (standard deviation "
+        f"{sigma:.2g} kg): check the sign (the wrench must act on the body: a body at rest shows a "
+        "force upwards), the direction of gravity, and whether the bias or the arm without its "
+        "payload has changed",
+    )
 
 
 def _words(signal: Signal) -> str:
