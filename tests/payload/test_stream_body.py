@@ -8,8 +8,17 @@ from seeds import every
 from steelyard.conic.problem import conic_problem
 from steelyard.conic.solver import solve
 from steelyard.knowledge.physical_blocks import full_consistency
+from steelyard.payload._barrier_fit import barrier_fit
 from steelyard.payload._change_test import ChangeTest, chi_square_quantile
-from steelyard.payload._stream_body import FAR, LARGE, LEAST_MASS, SIZE, free_fit, physical_fit
+from steelyard.payload._stream_body import (
+    FAR,
+    LARGE,
+    LEAST_MASS,
+    SIZE,
+    _basis,
+    free_fit,
+    physical_fit,
+)
 from steelyard.robot.inertia import from_com, margin
 from steelyard.testing.random_robots import random_body
 
@@ -82,3 +91,11 @@ def test_threshold_follows_the_statistic():
         test.watch(np.array([value]), thresholds, block_s)
     assert 0 < alarms < 1e-3 * len(values)
     assert 6.0 < test.inflation(1.0) < 10.0
+
+
+@every("start", (np.nan, 0.0, 1e200))
+def test_numbers_that_overflow_are_an_error_of_the_fit(start):
+    """The barrier method says that it found nothing; it does not divide by zero."""
+    fit = free_fit(random_factor(np.random.default_rng(1)), np.ones(3))
+    R, z = np.ascontiguousarray(fit.R), np.ascontiguousarray(fit.z)
+    assert not barrier_fit(R, z, _basis(), np.full(10, start), 1.0, 1e-7)

@@ -17,7 +17,7 @@ from streamed_arm import (
     picked_up,
 )
 
-from steelyard.errors import EstimationError, SignalError
+from steelyard.errors import EstimationError, SignalError, SteelyardError
 from steelyard.payload.stream_sources import FrameWrenches, JointTorques, RobotWrenches
 from steelyard.payload.streaming import DELAY_BLOCKS, PayloadStream, StreamSettings
 from steelyard.robot.inertia import from_com, violations
@@ -231,6 +231,38 @@ def test_samples_that_are_not_finite_are_left_out_and_counted():
     assert np.allclose(stream.estimate().phi, without.estimate().phi, rtol=0, atol=1e-9)
 
 
+@every("size", (1.1e9, 1e100, 1e154, 1.7e308))
+def test_samples_that_no_sensor_shows_are_left_out_and_counted(size):
+    """A value above 1e9 in any signal: as if the sample had been dropped."""
+    arm = StreamedArm(17)
+    move = next(arm.moves(1.0, held(ONE_KILO)))
+    stream, without = wrench_stream(arm), wrench_stream(arm)
+    signals = [np.array(part) for part in wrench_signals(move)]
+    bad = np.arange(55, 65)
+    for k, s in enumerate(bad):
+        signals[k % 5][s, k % 3] = size if k % 2 else -size
+    stream.update_many(move.time, *signals)
+    keep = np.setdiff1d(np.arange(len(move.time)), bad)
+    without.update_many(move.time[keep], *(part[keep] for part in wrench_signals(move)))
+    assert (stream.skipped, without.skipped) == (10, 0)
+    assert np.allclose(stream.estimate().phi, without.estimate().phi, rtol=0, atol=1e-9)
+
+
+def test_values_at_the_edge_of_what_is_taken_give_an_estimate_or_an_error():
+    """Samples of 1e9 in all signals never end in an exception of arithmetic."""
+    rng = np.random.default_rng(0)
+    for sigma in (1e-30, 1.0, 1e30):
+        stream = PayloadStream(FrameWrenches(force_sigma=sigma, torque_sigma=sigma))
+        for k in range(300):
+            stream.update(0.01 * k, *(1e9 * rng.choice([-1.0, 0.0, 1.0], (5, 3))))
+            if k % 50 == 0:
+                try:
+                    stream.estimate()
+                except SteelyardError as error:
+                    assert "no physical payload" in str(error)  # noqa: PT017
+        assert stream.skipped == 0
+
+
 def test_bad_samples_are_refused():
     """Time that does not increase, and wrong shapes, are errors that say what is needed."""
     stream = PayloadStream(FrameWrenches())
@@ -253,6 +285,22 @@ def test_bad_samples_are_refused():
     stream.update(1.4, *5 * [zero])
 
 
+@every("times", ((1.76e18, 1.76e18 + 1e6), (0.0, 1e308), (-1e308, 0.0)))
+def test_times_that_are_not_seconds_are_refused(times):
+    """Nanoseconds, and times so large that a block has no length, end in an error at once."""
+    stream = PayloadStream(FrameWrenches())
+    with pytest.raises(SignalError, match="give the time in seconds"):
+        stream.update_many(times, *5 * [np.zeros((2, 3))])
+
+
+def test_unix_time_and_a_jump_of_years_are_taken():
+    """The seconds since 1970, and a jump that is many empty blocks long, are times as others."""
+    stream = PayloadStream(FrameWrenches())
+    stream.update_many([0.0, 0.001, 1.76e9, 1.76e9 + 0.001], *5 * [np.zeros((4, 3))])
+    assert stream.time == 1.76e9 + 0.001
+    assert stream.estimate().effective_samples == 2.0
+
+
 def test_settings_are_checked():
     """Times and rates are positive, and the bias is not forgotten sooner than the body."""
     with pytest.raises(EstimationError, match="block_s is 0"):
@@ -261,6 +309,70 @@ def test_settings_are_checked():
         StreamSettings(time_constant_s=np.nan)
     with pytest.raises(EstimationError, match="at least time_constant_s, 5 s"):
         StreamSettings(bias_time_constant_s=1.0)
+
+
+def at_rest(n, wrench):
+    """Time and signals of a sensor at rest with its z axis upward."""
+    up = np.tile([0.0, 0.0, 9.81], (n, 1))
+    zero = np.zeros((n, 3))
+    return 0.002 * np.arange(n), up, zero, zero, wrench[:, :3], wrench[:, 3:]
+
+
+@every("n_samples", (1, 2, 3))
+def test_few_samples_determine_nothing(n_samples):
+    """Weight and bias are the same thing at rest: the mass may be tens of kilograms."""
+    stream = PayloadStream(FrameWrenches())
+    wrench = np.tile([0.1, 0.2, 7.0, 0.01, 0.02, 0.03], (n_samples, 1))
+    stream.update_many(*at_rest(n_samples, wrench))
+    found = stream.estimate()
+    assert 10.0 < found.mass_sigma < 60.0
+    assert np.all(found.phi_sigma > 0.0)
+
+
+@every("weight", (0.0, 24.5))
+def test_readings_that_repeat_are_not_free_of_noise(weight):
+    """Ten seconds of one and the same reading, zero or not: the weight may be bias."""
+    stream = PayloadStream(FrameWrenches())
+    changes = stream.update_many(
+        *at_rest(5000, np.tile([0.0, 0.0, weight, 0.0, 0.0, 0.0], (5000, 1)))
+    )
+    assert changes == ()
+    assert 10.0 < stream.estimate().mass_sigma < 60.0
+
+
+@every("share", (0.01, 0.1, 1.0, 30.0))
+def test_sigma_follows_the_noise_and_not_what_was_stated(share):
+    """The stated noise may be wrong: errors of the mass are as large as its sigma says."""
+    rng = np.random.default_rng(7)
+    arm = StreamedArm(19)
+    errors = []
+    for move in arm.moves(8.0, held(ONE_KILO)):
+        noise = share * WRENCH_SIGMA * rng.standard_normal(move.wrench.shape)
+        motion = frame_motion(arm.model, TOOL, move.q, move.v, move.a)
+        wrench = body_wrench(ONE_KILO, *motion) + noise
+        stream = PayloadStream(FrameWrenches())
+        stream.update_many(move.time, *motion, wrench[:, :3], wrench[:, 3:])
+        found = stream.estimate()
+        errors.append((found.phi[:4] - ONE_KILO[:4]) / found.phi_sigma[:4])
+    assert 0.3 < np.sqrt(np.mean(np.square(errors))) < 1.6
+
+
+def test_a_wrench_of_the_wrong_sign_is_doubted():
+    """The force by the body on the sensor gives a negative mass, which the snapshot says."""
+    arm = StreamedArm(20)
+    right, flipped, empty = wrench_stream(arm), wrench_stream(arm), wrench_stream(arm)
+    for move in arm.moves(4.0, held(ONE_KILO)):
+        q, v, a, force, torque = wrench_signals(move)
+        right.update_many(move.time, q, v, a, force, torque)
+        flipped.update_many(move.time, q, v, a, -force, -torque)
+    for move in StreamedArm(21).moves(4.0, held(NOTHING)):
+        empty.update_many(move.time, *wrench_signals(move))
+    assert right.estimate().doubt is None
+    assert empty.estimate().doubt is None
+    doubt = flipped.estimate().doubt
+    assert doubt.code == "negative-mass"
+    assert "frame 'tool' gives a mass of -0.999 kg" in doubt.words
+    assert "doubted: negative-mass" in repr(flipped.estimate())
 
 
 def test_dropped_samples_and_long_gaps_are_fine():

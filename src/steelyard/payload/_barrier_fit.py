@@ -79,7 +79,7 @@ def barrier_fit(R, z, basis, x, mu, mu_end):  # type: ignore[no-untyped-def]
     """Move x (10,), which is strictly physical, to the optimum for mu_end.
 
     R (n_rows, 10), z (n_rows,). basis : (10, 4, 4) J of each unit vector. Returns whether it got
-    there.
+    there; not if the numbers overflow.
     """
     J, L, inverse = np.zeros((4, 4)), np.zeros((4, 4)), np.zeros((4, 4))
     H, factor = np.zeros((N, N)), np.zeros((N, N))
@@ -87,6 +87,9 @@ def barrier_fit(R, z, basis, x, mu, mu_end):  # type: ignore[no-untyped-def]
     step, gradient, tried, column = np.zeros(N), np.zeros(N), np.zeros(N), np.zeros(4)
     gram = R.T @ R
     now = value(R, z, basis, x, mu, J, L)
+    if not np.isfinite(now):
+        # numbers that overflow, or a start that is not physical: L has zeros on its diagonal
+        return False
     for _ in range(MAX_STEPS):
         for j in range(4):
             column[:] = 0.0

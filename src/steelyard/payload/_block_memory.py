@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from steelyard.payload._stream_body import N_BODY
 
 Array = NDArray[np.float64]
+ENOUGH = 50.0
+REPEATED = 1e-3
 
 
 class BlockMemory:
@@ -158,6 +160,15 @@ class BlockMemory:
         return [(self._newest - k) % len(self._ring) for k in reversed(range(self._n_filled))]
 
 
-def residual_variance(S: Array, samples: float, n_channels: int) -> float:
-    """Variance of the residual of a factor, in units of the weights' noise."""
-    return float(S[-1, -1] ** 2) / max(samples * n_channels - (len(S) - 1), 1.0)
+def noise_variance(S: Array, samples: float, n_channels: int) -> float:
+    """Variance of the noise of a factor's samples, in units of the stated noise.
+
+    It is that of the residual. With fewer than `ENOUGH` residuals more than unknowns, the stated
+    noise is the least; and it stands in for a residual that is less than `REPEATED` of it, which
+    is no noise: readings that repeat, as those of a coarse sensor at rest.
+    """
+    freedom = samples * n_channels - (len(S) - 1)
+    found = float(S[-1, -1] ** 2) / max(freedom, 1.0)
+    if found < REPEATED**2 or freedom < ENOUGH:
+        return max(found, 1.0)
+    return found

@@ -57,7 +57,7 @@ class FreeFit:
 def free_fit(S: Array, sigma: Array) -> FreeFit:
     """Solve the factor S (n, n) of body, bias and right-hand side, with weak priors.
 
-    sigma : (n_channels,) noise of one sample.
+    S : its rows divided by their noise, beyond the stated one, sigma (n_channels,).
     """
     n = len(S)
     n_bias = n - 1 - N_BODY

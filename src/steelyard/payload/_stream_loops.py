@@ -33,6 +33,8 @@ from steelyard.payload._stream_kinematics import (
 
 N_BODY = 10
 TOO_OLD = -1
+LARGEST = 1e9
+"""SI units: what is larger is no measurement, as in `steelyard.signals.prepared_frame`."""
 
 
 @jit
@@ -130,12 +132,12 @@ def add_bias_and_weigh(rows, measured, weight):  # type: ignore[no-untyped-def]
 
 
 @jit
-def all_finite(values):  # type: ignore[no-untyped-def]
-    """Whether a row (n,) has neither NaN nor infinity."""
-    finite = True
+def all_measured(values):  # type: ignore[no-untyped-def]
+    """Whether a row (n,) has neither NaN nor infinity nor a value that no sensor shows."""
+    good = True
     for value in values:
-        finite = finite and np.isfinite(value)
-    return finite
+        good = good and abs(value) <= LARGEST
+    return good
 
 
 @jit
@@ -152,7 +154,7 @@ def absorb_frame_samples(  # type: ignore[no-untyped-def]
         if time[s] >= clock[1]:
             return s, 0
         clock[0] = time[s]
-        if not (all_finite(motion[s]) and all_finite(wrench[s])):
+        if not (all_measured(motion[s]) and all_measured(wrench[s])):
             counts[1] += 1
             continue
         for k in range(9):
@@ -176,8 +178,8 @@ def absorb_sensor_samples(  # type: ignore[no-untyped-def]
         if time[s] >= clock[1]:
             return s, 0
         clock[0] = time[s]
-        if not (all_finite(q[s]) and all_finite(v[s]) and all_finite(a[s])) or not (
-            all_finite(wrench[s])
+        if not (all_measured(q[s]) and all_measured(v[s]) and all_measured(a[s])) or not (
+            all_measured(wrench[s])
         ):
             counts[1] += 1
             continue
@@ -214,8 +216,8 @@ def absorb_torque_samples(  # type: ignore[no-untyped-def]
         if time[s] >= clock[1]:
             return s, 0
         clock[0] = time[s]
-        if not (all_finite(q[s]) and all_finite(v[s]) and all_finite(a[s])) or not (
-            all_finite(tau[s])
+        if not (all_measured(q[s]) and all_measured(v[s]) and all_measured(a[s])) or not (
+            all_measured(tau[s])
         ):
             counts[1] += 1
             continue

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.findings import Finding
 from steelyard.robot.principal_body import PrincipalBody
 
 Array = NDArray[np.float64]
@@ -24,6 +25,9 @@ class PayloadSnapshot:
         a sphere of water.
     effective_samples : number of samples, each counted with its weight.
     bias : (n_channels,) of the channels, N m or N.
+    doubt : None, or why the samples are doubted, although ``body`` is the best that fits them. Its
+        code is "negative-mass" if least squares without conditions has a mass that is negative by
+        more than four standard deviations.
     """
 
     time: float
@@ -35,10 +39,12 @@ class PayloadSnapshot:
     phi_sigma: Array
     effective_samples: float
     bias: Array
+    doubt: Finding | None = None
 
     def __repr__(self) -> str:
         mass = f"{self.body.mass:.4g} kg (sigma {self.mass_sigma:.2g})"
-        return f"<PayloadSnapshot at '{self.frame}', {self.time:.3f} s: {mass}>"
+        doubt = "" if self.doubt is None else f", doubted: {self.doubt.code}"
+        return f"<PayloadSnapshot at '{self.frame}', {self.time:.3f} s: {mass}{doubt}>"
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,10 @@ class StreamSource(Protocol):
 
     @property
     def sigma(self) -> Array:
-        """Noise (n_channels,) of one sample; only the ratios matter, the scale is estimated."""
+        """Noise (n_channels,) of one sample.
+
+        Its scale is estimated, except from few samples and from readings that repeat.
+        """
 
     def absorber(self) -> AbsorbSamples:
         """The compiled function, with scratch arrays of its own."""
@@ -89,7 +92,8 @@ class FrameWrenches:
     rad/s², force (3,) N, torque (3,) N m, all in the axes of the sensor's frame, the wrench as it
     acts on the payload; see `steelyard.signals.frame_motion`.
 
-    force_sigma, torque_sigma : noise of one sample, N and N m; only their ratio matters.
+    force_sigma, torque_sigma : noise of one sample, N and N m; from few samples, and where
+        readings repeat, the standard deviations rest on them, otherwise only their ratio matters.
     """
 
     frame: str = "sensor"

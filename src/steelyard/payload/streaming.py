@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import EstimationError, SignalError, listed
-from steelyard.payload._block_memory import BlockMemory, residual_variance
+from steelyard.findings import Finding
+from steelyard.payload._block_memory import BlockMemory, noise_variance
 from steelyard.payload._change_test import ChangeTest
 from steelyard.payload._stream_body import (
     N_BODY,
@@ -47,6 +48,11 @@ CONFIRM_BLOCKS = 4
 DELAY_BLOCKS = WINDOW_BLOCKS[-1] + CONFIRM_BLOCKS
 SETTLING_BLOCKS = 20
 """Blocks that the reference needs before a change from it can be seen."""
+
+CERTAIN = 4.0
+"""Standard deviations by which a mass must be negative to be doubted."""
+ROUNDING = 0.1
+"""How much of a block's length may be lost where it is added to a time."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,7 @@ class PayloadStream:
 
     @property
     def skipped(self) -> int:
-        """Number of samples that were left out, since a value was not finite."""
+        """Number of samples that were left out: a value was not finite, or above 1e9."""
         return int(self._counts[1])
 
     @property
@@ -141,7 +147,8 @@ class PayloadStream:
         """Take one sample; returns a change of the payload when one is found.
 
         time : s, after that of the last sample. signals : arrays (width,) of floats, in the order
-        of ``source.signals``. A sample with a value that is not finite is left out and counted.
+        of ``source.signals``. A sample with a value that is not finite, or larger than any sensor
+        shows (1e9 in SI units), is left out and counted.
         """
         slots = self._slots
         if len(signals) != len(slots):
@@ -184,28 +191,33 @@ class PayloadStream:
         return tuple(self._take(times, arrays))
 
     def estimate(self) -> PayloadSnapshot:
-        """The payload now."""
+        """The payload now.
+
+        Its ``doubt`` says if the samples need a negative mass; a control loop gets no exception.
+        """
         whole, samples = self._memory.whole(self._block, self.time, int(self._counts[0]))
         if samples <= 0.0:
             raise EstimationError(
                 "there is no sample to estimate a payload from: "
-                f"{self.skipped} were left out since a value was not finite"
+                f"{self.skipped} were left out since a value was not finite or above 1e9"
             )
-        fit = free_fit(whole, self.source.sigma)
+        variance = noise_variance(whole, samples, len(self.source.channels))
+        fit = free_fit(whole / self._scale(variance), self.source.sigma)
+        covariance = fit.covariance
         body = physical_fit(fit)
         phi = body.phi
-        variance = residual_variance(whole, samples, len(self.source.channels))
-        covariance = variance * self._test.inflation(variance) * fit.covariance
+        mass_sigma = float(np.sqrt(covariance[0, 0]))
         return PayloadSnapshot(
             time=self.time,
             frame=self.source.frame,
             body=body,
             phi=phi,
-            mass_sigma=float(np.sqrt(covariance[0, 0])),
+            mass_sigma=mass_sigma,
             com_sigma=com_sigma(phi, covariance),
             phi_sigma=np.sqrt(np.diag(covariance)),
             effective_samples=samples,
             bias=fit.bias_with(phi),
+            doubt=_doubt(self.source.frame, float(fit.phi[0]), mass_sigma),
         )
 
     def _compile(self) -> None:
@@ -230,9 +242,19 @@ class PayloadStream:
                 )
             if begin == len(time):
                 return changes
+            self._check_resolution(float(time[begin]))
             change = self._end_block(float(time[begin]))
             if change is not None:
                 changes.append(change)
+
+    def _check_resolution(self, time: float) -> None:
+        """Refuse a time beside which the length of a block is lost in rounding."""
+        block_s = self.settings.block_s
+        if not abs((time + block_s) - time - block_s) <= ROUNDING * block_s:
+            raise SignalError(
+                f"a sample has the time {time:g}, beside which a block of {block_s:g} s is lost in "
+                "rounding; give the time in seconds (stamps in nanoseconds are divided by 1e9)"
+            )
 
     def _end_block(self, next_time: float) -> PayloadChange | None:
         """Put the block into the ring, look for a change, and start a block at ``next_time``."""
@@ -250,7 +272,7 @@ class PayloadStream:
         """Compare the newest blocks with the reference, and decide."""
         memory = self._memory
         memory.compare()
-        variance = residual_variance(
+        variance = noise_variance(
             memory.reference, memory.reference_samples, len(self.source.channels)
         )
         thresholds = self._test.thresholds(variance)
@@ -272,18 +294,26 @@ class PayloadStream:
         statistics = self._memory.statistics
         largest = int(np.argmax(statistics / thresholds))
         before, after, time = self._memory.divide()
-        old, new = (free_fit(S, self.source.sigma) for S in (before, after))
-        scale = variance * self._test.inflation(variance)
+        scale = self._scale(variance)
+        old, new = (free_fit(S / scale, self.source.sigma) for S in (before, after))
         self._last_change = PayloadChange(
             time=time,
             reported=self.time,
             mass_before=float(old.phi[0]),
             mass_after=float(new.phi[0]),
-            sigma=float(np.sqrt(scale * (old.covariance[0, 0] + new.covariance[0, 0]))),
+            sigma=float(np.sqrt(old.covariance[0, 0] + new.covariance[0, 0])),
             statistic=float(statistics[largest]),
             threshold=float(thresholds[largest]),
         )
         return self._last_change
+
+    def _scale(self, variance: float) -> float:
+        """Noise that rows must be divided by, so that their covariance is that of the estimate.
+
+        Divided before the weak priors are added: what the samples say nothing about is then as
+        uncertain as the priors, whatever the noise.
+        """
+        return float(np.sqrt(variance * self._test.inflation(variance)))
 
     def _arrays(self, n_samples: int) -> tuple[Array, ...]:
         widths: dict[int, int] = {}
@@ -293,6 +323,20 @@ class PayloadStream:
 
     def _needed(self) -> str:
         return "needed are " + listed(_words(signal) for signal in self._signals)
+
+
+def _doubt(frame: str, mass: float, sigma: float) -> Finding | None:
+    """What speaks against the samples: mass, kg, is that of least squares without conditions."""
+    if mass >= -CERTAIN * sigma:
+        return None
+    return Finding(
+        "warning",
+        "negative-mass",
+        f"what is measured at frame '{frame}' gives a mass of {mass:.3g} kg (standard deviation "
+        f"{sigma:.2g} kg): check the sign (the wrench must act on the body: a body at rest shows a "
+        "force upwards), the direction of gravity, and whether the bias or the arm without its "
+        "payload has changed",
+    )
 
 
 def _words(signal: Signal) -> str:
