@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError, WeighingError
 from steelyard.findings import Finding
+from steelyard.payload._measured_sizes import check_sizes
 from steelyard.payload.intervals import INERTIA_COM_NAMES, values_with_intervals
 from steelyard.payload.orientations import check_orientations
 from steelyard.payload.payload_estimate import (
@@ -51,7 +52,9 @@ def weigh_on_sensor(
     static : True to leave out the inertia, False to refuse data that do not determine it; None to
         report it as not determined where the motion is too slow.
     """
-    used, findings = within_range(checked(recordings))
+    whole = checked(recordings)
+    check_sizes(whole)
+    used, findings = within_range(whole)
     refuse_empty(used)
     orientations = check_orientations(used, bias=bias)
     findings += orientations.findings
