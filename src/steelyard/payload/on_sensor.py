@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from steelyard.errors import EstimationError, WeighingError
 from steelyard.findings import Finding
 from steelyard.payload._measured_sizes import check_sizes
+from steelyard.payload._turning_check import check_turning
 from steelyard.payload.intervals import INERTIA_COM_NAMES, values_with_intervals
 from steelyard.payload.orientations import check_orientations
 from steelyard.payload.payload_estimate import (
@@ -58,6 +59,7 @@ def weigh_on_sensor(
     refuse_empty(used)
     orientations = check_orientations(used, bias=bias)
     findings += orientations.findings
+    findings += check_turning(used)
     findings += check_frame(used, bias=bias, rotation=rotation)
     factors = compress_wrench(used, bias=bias, rotation=rotation)
     ignored = orientations.ignored
