@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError, WeighingError
 from steelyard.findings import Finding
+from steelyard.payload._fit_doubts import check_levers, implausible_body, poor_fit
 from steelyard.payload._measured_sizes import check_sizes
 from steelyard.payload._turning_check import check_turning
 from steelyard.payload.intervals import INERTIA_COM_NAMES, values_with_intervals
@@ -66,6 +67,7 @@ def weigh_on_sensor(
     if static:
         ignored = np.column_stack([ignored, np.eye(10)[:, 4:]])
     fit = fit_on_sensor(factors, solver, ignored=ignored)
+    check_levers(factors, used[0][0].frame, fit.R_frame_sensor)
     p = factors.n_nuisance
     values = values_with_intervals(
         fit.body,
@@ -85,6 +87,12 @@ def weigh_on_sensor(
     if mass.lower is not None and mass.lower <= 0.0:
         findings += (_no_payload(used[0][0].frame, mass),)
     findings += fit_findings(fit)
+    findings += poor_fit(used, fit)
+    findings += implausible_body(
+        fit.body.body,
+        values,
+        "check the sign and the unit of the torque, and the unit of the angular velocity",
+    )
     return PayloadEstimate(
         mode="ft",
         frame=used[0][0].frame,
