@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from weighing_runs import LINK, PROCESSING, WeighingRuns, true_values
 
-from steelyard.errors import EstimationError, LogError, ResultError, RobotError
+from steelyard.errors import EstimationError, LogError, ResultError, RobotError, WeighingError
 from steelyard.estimators.result_file import read_result
 from steelyard.identification.identify import identify
 from steelyard.identification.payload import weigh_payload_joints
@@ -209,11 +209,27 @@ def test_what_the_arm_cannot_tell_is_labelled():
 VALUE_INDEX = {"m": 0, "mx": 1, "mz": 3, "Iyy": 6}
 
 
-def test_exchanged_logs_are_noticed():
-    """With loaded and empty logs exchanged no payload is seen, and a warning says so."""
+def test_exchanged_logs_are_refused():
+    """With loaded and empty logs exchanged the mass is negative, which is refused by that name."""
     _, empty, loaded = WORLD.drawn(2.0, 0)
-    found = weigh_payload_joints(WORLD.robot, empty, empty=loaded, processing=PROCESSING)
-    assert "no-payload" in {finding.code for finding in found.findings}
+    with pytest.raises(WeighingError, match="exchange them") as caught:
+        weigh_payload_joints(WORLD.robot, empty, empty=loaded, processing=PROCESSING)
+    assert caught.value.code == "negative-mass"
+
+
+def test_wrong_gravity_is_a_poor_fit():
+    """Residuals that follow the motion are doubted; those of noise are not, for any mass."""
+    for mass in (0.3, 2.0):
+        _, empty, loaded = WORLD.drawn(mass, 1)
+        codes = []
+        for gravity in (WORLD.robot.gravity, (0.0, 0.0, 0.0), (9.81, 0.0, 0.0)):
+            robot = replace(WORLD.robot, gravity=gravity)
+            found = weigh_payload_joints(robot, loaded, empty=empty, processing=PROCESSING)
+            codes.append({one.code for one in found.findings if one.level == "warning"})
+        assert not codes[0] & {"poor-fit", "implausible-density", "implausible-centre"}
+        if mass == 2.0:
+            assert "poor-fit" in codes[1]
+            assert "poor-fit" in codes[2]
 
 
 def test_bad_input_is_named(arm):

@@ -12,9 +12,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import listed
+from steelyard.errors import WeighingError, listed
 from steelyard.findings import Finding
 from steelyard.model.model import Model
+from steelyard.payload._fit_doubts import implausible_body
 from steelyard.payload.intervals import INERTIA_COM_NAMES, values_with_intervals
 from steelyard.payload.joint_columns import FrictionColumns
 from steelyard.payload.joint_fit import JointFit, KnownArm, fit_payload, no_change_probability
@@ -37,6 +38,13 @@ VAGUE = 0.5
 """An inertia is not told apart from others if its sigma exceeds this share of a typical one."""
 CLEAR = 2.0
 """Standard deviations above zero from which a mass counts as seen."""
+CERTAIN = 5.0
+"""Standard deviations below zero from which on a negative mass is certain."""
+POOR = 0.1
+SLOW_RESIDUAL = 10.0
+"""Relative error and ratio of the variances over time blocks to those of independent residuals
+above which a fit is poor; filtered noise gives about 4.
+"""
 DOUBTFUL = 0.9999
 """Confidence with which a misfit of the best physical body is reported."""
 SHOWN_SHARE = 0.1
@@ -78,7 +86,7 @@ def weigh_on_joints(
     found = [*findings, *_friction_findings(model, columns, free, friction)]
     if static:
         found.append(_vague_inertia(frame))
-    found += _fit_findings(used, body, values)
+    found += _fit_findings(used, body, values, frame)
     found.append(_gain_finding(model, used))
     others = [
         *_changes(model, columns, used, level, estimated=friction == "estimate"),
@@ -128,7 +136,7 @@ def _vague_inertia(frame: str) -> Finding:
 
 
 def _fit_findings(
-    fit: JointFit, body: OneBodyFit, values: Sequence[PayloadValue]
+    fit: JointFit, body: OneBodyFit, values: Sequence[PayloadValue], frame: str
 ) -> tuple[Finding, ...]:
     """What the fit itself has to say."""
     found = []
@@ -140,7 +148,22 @@ def _fit_findings(
                 f"only classical error bars, which filtered residuals make too small: {fit.why}",
             )
         )
-    found += _doubts(fit, body)
+    found += _doubts(fit, body, frame)
+    if fit.relative_error > POOR and fit.inflation > SLOW_RESIDUAL:
+        found.append(
+            Finding(
+                "warning",
+                "poor-fit",
+                f"the payload leaves {100 * fit.relative_error:.2g} % of its torques unexplained, "
+                "by residuals that change too slowly for noise (they widen the variances "
+                f"{fit.inflation:.2g} times): check gravity, units and signs of positions and "
+                "torques, clocks, and whether the logs are of the same robot, the same payload "
+                "and similar temperatures",
+            )
+        )
+    found += implausible_body(
+        body.body, values, "check the sign and the unit of torques, and the direction of gravity"
+    )
     open_names = [value.name for value in values if value.kind != "confidence"]
     if open_names:
         found.append(
@@ -173,8 +196,8 @@ def _fit_findings(
     return tuple(found)
 
 
-def _doubts(fit: JointFit, body: OneBodyFit) -> tuple[Finding, ...]:
-    """Warnings of torques that no payload explains."""
+def _doubts(fit: JointFit, body: OneBodyFit, frame: str) -> tuple[Finding, ...]:
+    """Warnings of torques that no payload explains; refuses a mass that is surely negative."""
     from scipy.stats import chi2
 
     advice = (
@@ -182,6 +205,13 @@ def _doubts(fit: JointFit, body: OneBodyFit) -> tuple[Finding, ...]:
         "the joints that carry it through larger angles"
     )
     mass, sigma = float(fit.pi[0]), float(np.sqrt(fit.covariance[0, 0]))
+    if mass < -CERTAIN * sigma:
+        raise WeighingError(
+            "negative-mass",
+            f"the torques give the payload at '{frame}' a mass of {mass:.3g} kg, with a standard "
+            f"deviation of {sigma:.2g} kg: the logs with and without it appear to be exchanged; "
+            "exchange them, or check the sign of the torques and the direction of gravity",
+        )
     if mass < CLEAR * sigma:
         words = (
             f"the torques do not show a payload: least squares gives {mass:.3g} kg with a standard "

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError, WeighingError
 from steelyard.findings import Finding
+from steelyard.payload._fit_doubts import check_levers, implausible_body, poor_fit
+from steelyard.payload._measured_sizes import check_sizes
+from steelyard.payload._turning_check import check_turning
 from steelyard.payload.intervals import INERTIA_COM_NAMES, values_with_intervals
 from steelyard.payload.orientations import check_orientations
 from steelyard.payload.payload_estimate import (
@@ -51,16 +54,20 @@ def weigh_on_sensor(
     static : True to leave out the inertia, False to refuse data that do not determine it; None to
         report it as not determined where the motion is too slow.
     """
-    used, findings = within_range(checked(recordings))
+    whole = checked(recordings)
+    check_sizes(whole)
+    used, findings = within_range(whole)
     refuse_empty(used)
     orientations = check_orientations(used, bias=bias)
     findings += orientations.findings
+    findings += check_turning(used)
     findings += check_frame(used, bias=bias, rotation=rotation)
     factors = compress_wrench(used, bias=bias, rotation=rotation)
     ignored = orientations.ignored
     if static:
         ignored = np.column_stack([ignored, np.eye(10)[:, 4:]])
     fit = fit_on_sensor(factors, solver, ignored=ignored)
+    check_levers(factors, used[0][0].frame, fit.R_frame_sensor)
     p = factors.n_nuisance
     values = values_with_intervals(
         fit.body,
@@ -80,6 +87,12 @@ def weigh_on_sensor(
     if mass.lower is not None and mass.lower <= 0.0:
         findings += (_no_payload(used[0][0].frame, mass),)
     findings += fit_findings(fit)
+    findings += poor_fit(used, fit)
+    findings += implausible_body(
+        fit.body.body,
+        values,
+        "check the sign and the unit of the torque, and the unit of the angular velocity",
+    )
     return PayloadEstimate(
         mode="ft",
         frame=used[0][0].frame,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from steelyard.errors import EstimationError
 from steelyard.estimators.cluster import MIN_BLOCKS, left_out_covariance
 from steelyard.estimators.least_squares import triangular_fit
-from steelyard.payload.one_body import OneBodyFit, body_scale, fit_body
+from steelyard.payload.one_body import LENGTH, OneBodyFit, body_scale, fit_body
 from steelyard.payload.payload_estimate import PayloadSolver
 from steelyard.payload.sensor_factors import SensorFactors
 from steelyard.regression.regression import triangle
@@ -25,6 +25,9 @@ LEAST_MASS = 0.02
 NEGLIGIBLE_TURN = 1e-9
 """Steps (rad) of the sensor's rotation at which Gauss-Newton has converged."""
 MOST_TURNS = 30
+EXACT = 1e-9
+"""Least noise, as a share of the wrench without bias: of simulated data without noise."""
+EPSILON = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +131,7 @@ def group_noise(factors: SensorFactors, R_frame_sensor: Array) -> Array:
     rows = factors.rows(np.ones(2), R_frame_sensor)
     k = factors.force.shape[1]
     n = 3 * int(factors.n_samples.sum())
-    sigma = np.empty(2)
+    sigma, loaded = np.empty(2), np.empty(2)
     for g, part in enumerate((rows[:, :k], rows[:, k:])):
         fit = triangular_fit(triangle(part.reshape(-1, part.shape[2])))
         freedom = n - fit.rank
@@ -136,10 +139,14 @@ def group_noise(factors: SensorFactors, R_frame_sensor: Array) -> Array:
             raise EstimationError(
                 f"{n // 3} samples of the wrench are too few for {fit.rank} unknowns; record more"
             )
-        # without noise the weights would be infinite
-        floor = 1e-9 * np.linalg.norm(part[..., -1]) / np.sqrt(n)
-        sigma[g] = max(np.sqrt(fit.residual_square / freedom), floor, np.finfo(float).tiny)
-    return sigma
+        sigma[g] = np.sqrt(fit.residual_square / freedom)
+        by_bias = part[..., :6] @ fit.beta[:6] if factors.bias else 0.0
+        without_bias = float(np.linalg.norm(part[..., -1] - by_bias))
+        rounding = EPSILON * float(np.linalg.norm(part[..., -1]))
+        loaded[g] = max(without_bias, rounding / EXACT) / np.sqrt(n)
+    # without noise the weights would be infinite; a body may have no torque at all
+    floor = EXACT * np.array([loaded[0], max(loaded[1], LENGTH * loaded[0])])
+    return np.asarray(np.maximum(np.maximum(sigma, floor), np.finfo(float).tiny))
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,9 +59,10 @@ def payload_notes(estimate: PayloadEstimate) -> tuple[str, ...]:
         )
     if any(name.endswith("_com") for name in left):
         notes.append(
-            "Nothing accelerated, so no force or torque depended on the inertia about the centre "
-            "of mass. To determine it, record a motion that turns the payload back and forth "
-            "about at least two axes, as fast as is safe, and give that log, too "
+            "Force and torque did not show the inertia about the centre of mass: nothing "
+            "accelerated, or too little for the noise and the misfit of these data. To determine "
+            "it, record a motion that turns the payload back and forth about at least two axes, as "
+            "fast as is safe, and give that log, too "
             "(steelyard design finds such a motion)."
             if estimate.static
             else "The motion says too little about the inertia: turn the payload faster, and about "
