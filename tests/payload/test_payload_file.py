@@ -91,6 +91,97 @@ def test_wrong_entries_are_named(change, says, tmp_path):
         read_payload(path)
 
 
+def with_value(name, changes):
+    """The document of a weighed payload with one of its values changed."""
+    document = payload_document(weighed())
+    entry = next(one for one in document["values"] if one["name"] == name)
+    entry.update(changes)
+    return document
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "says"),
+    [
+        ("m", {"value": 77.0, "lower": 76.0, "upper": 78.0}, "states m = 77 kg, but 'inertial"),
+        ("m", {"value": 77.0}, "outside of its own limits"),
+        ("cy", {"lower": 9.0, "upper": -9.0}, "lower limit 9 above the upper one, -9"),
+        ("cx", {"sigma": -5.0}, "must not be negative"),
+        ("cx", {"sigma": None}, "'sigma' is missing"),
+        ("cx", {"kind": "feasible range"}, "belongs to the kind 'confidence'"),
+        ("cx", {"kind": "feasible range", "sigma": None, "lower": None}, "which has limits"),
+        ("Ixx", {"kind": "not determined", "sigma": None}, "'not determined', but has limits"),
+        ("Ixx", {"name": "m"}, "'values' has no Ixx"),
+        ("Ixx", {"name": "height"}, "'values' has no Ixx"),
+    ],
+)
+def test_values_that_contradict_themselves_are_refused(name, changes, says, tmp_path):
+    """Values against the ten parameters, limits against their kind, names that are missing."""
+    with pytest.raises(ResultError, match=says):
+        read_payload(written(tmp_path, with_value(name, changes)))
+
+
+def test_repeated_and_unknown_names_are_refused(tmp_path):
+    """Two values of one name, in one list or in both, and values that no body has."""
+    document = payload_document(weighed())
+    first = document["values"][0]
+    for key, entry, says in (
+        ("values", first, "two values of the name 'm'"),
+        ("others", first, "two values of the name 'm'"),
+        ("values", {**first, "name": "height"}, "has 'height'; it can have m, cx"),
+        ("others", {**first, "name": "a\nb"}, "is no name of a value"),
+    ):
+        changed = {**document, key: [*document[key], entry]}
+        with pytest.raises(ResultError, match=says):
+            read_payload(written(tmp_path, changed))
+
+
+@pytest.mark.parametrize(
+    ("key", "junk", "says"),
+    [
+        ("mass", 3.3, "'mass' states 3.3, which is not the body"),
+        ("mass", None, "has no 'mass'"),
+        ("com", [1.0, 2.0, 3.0], "'com' states 1, 2, 3"),
+        ("second_moments", [0.0, 0.0, 0.0], "'second_moments' states"),
+        ("second_moments", [1e200, 0.0, 0.0], "'second_moments' states"),
+        ("principal_axes", [[1, 0, 0], [0, 1, 0], [0, 1, 0]], "not a rotation matrix"),
+        ("principal_axes", [[1, 0, 0], [0, 1, 0]], "three rows"),
+        ("box", {"half_sizes": [1.0, 1.0, 1e250], "density": 1.0}, "'box' states"),
+        ("box", "a box", "must be an object"),
+        ("values", [], "'values' has no m, cx"),
+        ("values", None, "'values' has no m, cx"),
+        ("excess", -1.0, "'excess' is -1"),
+        ("relative_error", -1.0, "'relative_error' is -1"),
+    ],
+)
+def test_another_body_in_the_same_file_is_refused(key, junk, says, tmp_path):
+    """Mass, centre, axes and box are those of the ten parameters."""
+    with pytest.raises(ResultError, match=says):
+        read_payload(written(tmp_path, {**payload_document(weighed()), key: junk}))
+
+
+@pytest.mark.parametrize("factor", [1e200, 1e-310])
+def test_impossible_masses_are_refused(factor, tmp_path):
+    """1e200 kg and a mass that is no normal number, without a warning of NumPy."""
+    document = payload_document(weighed())
+    document["inertial_parameters"] = [factor * x for x in document["inertial_parameters"]]
+    with pytest.raises(ResultError, match="state a mass of"):
+        read_payload(written(tmp_path, document))
+
+
+def test_a_file_of_many_megabytes_is_refused(tmp_path):
+    """It is not parsed, which would take a hundred times its size."""
+    path = tmp_path / "payload.json"
+    path.write_text('{"others": [' + "{}," * 2_000_000 + "{}]}", encoding="utf-8")
+    with pytest.raises(ResultError, match="larger than 4"):
+        read_payload(path)
+
+
+def test_a_payload_without_values_is_not_known():
+    """Refused by name, since nothing says what the data determine."""
+    with pytest.raises(EstimationError, match="'flange' has no values of m, cx"):
+        known_payload(replace(weighed(), values=()))
+
+
 def test_no_entry_of_a_strangers_file_gives_a_traceback(tmp_path):
     """Whatever stands in place of any entry, the file is read or refused by name."""
     document = payload_document(weighed())

@@ -178,7 +178,7 @@ def _ft_task(arguments: argparse.Namespace) -> tuple[list[str], Weigh]:
             arguments.sensor,
             source=arguments.kinematics,
             poses=arguments.poses,
-            interpolation=processing.interpolation,
+            interpolation=arguments.interpolation or "auto",
             axes=arguments.axes,
             sign=arguments.sign,
             quaternion=arguments.quaternion,

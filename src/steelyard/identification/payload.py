@@ -185,7 +185,7 @@ def weigh_payload_ft(
     mounting: ArrayLike | None = None,
     gravity: ArrayLike | None = None,
     at_rest: bool = False,
-    interpolation: Interpolation = "linear",
+    interpolation: Interpolation = "auto",
     overlay: Overlay | None = None,
     lock: Mapping[str, float] | Literal["unrecorded"] | None = None,
     keep_angles: bool = False,

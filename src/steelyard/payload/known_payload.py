@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from steelyard.errors import EstimationError
+from steelyard.errors import EstimationError, listed
 from steelyard.knowledge.payload import Payload
+from steelyard.payload.intervals import VALUE_NAMES
 from steelyard.payload.payload_estimate import PayloadEstimate
 
 
@@ -15,7 +16,14 @@ def known_payload(estimate: PayloadEstimate, *, link: str | None = None) -> Payl
     Refuses a payload whose mass the data do not determine. What else they do not determine is not
     known of the payload either, although it has the estimated numbers.
     """
-    mass = estimate.value("m")
+    named = {value.name: value for value in estimate.values}
+    missing = [name for name in VALUE_NAMES if name not in named]
+    if missing:
+        raise EstimationError(
+            f"the payload at '{estimate.frame}' has no values of {listed(missing)}, so that it is "
+            "not known what its data determine; weigh it"
+        )
+    mass = named["m"]
     if mass.kind != "confidence" or mass.sigma is None:
         raise EstimationError(
             f"the mass of the payload at '{estimate.frame}' is not determined by its data "

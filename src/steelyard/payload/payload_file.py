@@ -1,8 +1,8 @@
 """A weighed payload as a JSON file, ``payload.json``: written, and read again with checks.
 
 The schema is named ``steelyard.payload/1``, and is ``payload/payload-1.schema.json`` in the
-package. The reader takes the body from the ten inertial parameters alone, and refuses a file whose
-body is not physical.
+package. The reader makes the body of the ten inertial parameters. It refuses a file whose body is
+not physical, and one whose other entries contradict that body or each other.
 """
 
 from __future__ import annotations
@@ -15,11 +15,18 @@ from typing import Any, get_args
 import numpy as np
 
 from steelyard._files.access import read_capped
-from steelyard._files.json_data import MAX_BYTES, finite
+from steelyard._files.json_data import finite
 from steelyard._files.json_object import JsonObject
 from steelyard.errors import ModelError, ResultError, is_name, shown, shown_path
 from steelyard.estimators.result_entries import stored_list
 from steelyard.findings import Finding
+from steelyard.payload._file_checks import (
+    check_body,
+    check_limits,
+    check_mass,
+    check_names,
+    check_values,
+)
 from steelyard.payload.payload_estimate import (
     SCHEMA,
     PayloadEstimate,
@@ -31,6 +38,8 @@ from steelyard.payload.payload_estimate import (
 from steelyard.robot.principal_body import principal_body
 
 MODES = ("ft", "joints")
+MAX_BYTES = 4 * 2**20
+"""Largest file that is read; one of a payload has some ten thousand bytes."""
 
 
 def payload_document(estimate: PayloadEstimate) -> dict[str, Any]:
@@ -78,31 +87,36 @@ def _parse(document: JsonObject) -> PayloadEstimate:
             f"{document.where}: 'inertial_parameters' must be ten numbers, in the order m, mx, my, "
             "mz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz"
         )
+    check_mass(document, float(phi[0]))
     try:
         body = principal_body(phi, "payload")
     except ModelError as failure:
         raise ResultError(f"{document.where}: {failure}") from None
+    check_body(document, body, phi)
     frame = _text(document, "frame")
     if not is_name(frame):
         raise ResultError(f"{document.where}: 'frame' is {shown(frame)}, which is no name")
     level = document.number("interval_level")
     if not 0.0 < level < 1.0:
         raise ResultError(f"{document.where}: 'interval_level' must be between 0 and 1")
+    values, others = _values(document, "values"), _values(document, "others")
+    check_names(document, values, others)
+    check_values(document, values, phi)
     return PayloadEstimate(
         mode=_choice(document, "mode", MODES),
         frame=frame,
         body=body,
         phi=phi,
-        values=_values(document, "values"),
-        others=_values(document, "others"),
+        values=values,
+        others=others,
         level=level,
         interval_covariance=_text(document, "interval_covariance"),
         solver=_choice(document, "solver", get_args(PayloadSolver)),
         optimum_reached=document.flag("optimum_reached"),
-        excess=document.number("excess"),
-        relative_error=document.number("relative_error"),
+        excess=_not_negative(document, "excess"),
+        relative_error=_not_negative(document, "relative_error"),
         channels=tuple(
-            (_text(entry, "name"), entry.number("rms"), _text(entry, "unit"))
+            (_text(entry, "name"), _not_negative(entry, "rms"), _text(entry, "unit"))
             for entry in stored_list(document, "channels")
         ),
         static=document.flag("static"),
@@ -124,18 +138,18 @@ def _values(document: JsonObject, key: str) -> tuple[PayloadValue, ...]:
         value = entry.number("value")
         if math.isnan(value):
             raise entry.error(f"{entry.where}: has no 'value'")
-        found.append(
-            PayloadValue(
-                name=_text(entry, "name"),
-                unit=_text(entry, "unit"),
-                value=value,
-                sigma=_known(entry, "sigma"),
-                lower=_known(entry, "lower"),
-                upper=_known(entry, "upper"),
-                kind=_choice(entry, "kind", get_args(PayloadKind)),
-                at_boundary=entry.flag("at_boundary"),
-            )
+        read = PayloadValue(
+            name=_text(entry, "name"),
+            unit=_text(entry, "unit"),
+            value=value,
+            sigma=_known(entry, "sigma"),
+            lower=_known(entry, "lower"),
+            upper=_known(entry, "upper"),
+            kind=_choice(entry, "kind", get_args(PayloadKind)),
+            at_boundary=entry.flag("at_boundary"),
         )
+        check_limits(entry, read)
+        found.append(read)
     return tuple(found)
 
 
@@ -144,7 +158,7 @@ def _run(entry: JsonObject) -> PayloadRun:
     return PayloadRun(
         _text(entry, "name"),
         entry.count("n_samples"),
-        entry.number("duration_s", 0.0),
+        0.0 if entry.entries.get("duration_s") is None else _not_negative(entry, "duration_s"),
         loaded is None or entry.flag("loaded"),
         _known(entry, "cutoff_hz"),
     )
@@ -155,6 +169,13 @@ def _text(entry: JsonObject, key: str) -> str:
     if text is None:
         raise entry.error(f"{entry.where}: has no '{key}'")
     return text
+
+
+def _not_negative(entry: JsonObject, key: str) -> float:
+    number = entry.number(key)
+    if number < 0.0:
+        raise entry.error(f"{entry.where}: '{key}' is {number:g}; it must not be negative")
+    return number
 
 
 def _known(entry: JsonObject, key: str) -> float | None:

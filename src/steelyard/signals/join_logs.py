@@ -1,7 +1,8 @@
 """Two tables of one recording as one log: poses (or joints) beside wrenches, each with its stamps.
 
 The signals of the first log are brought to the stamps of the second: rotations by slerp, everything
-else by linear interpolation, or both by splines. Nothing is extrapolated.
+else by linear interpolation, or both by cubic splines, which is the default where the first log is
+the slower one. Nothing is extrapolated.
 """
 
 from __future__ import annotations
@@ -27,7 +28,11 @@ from steelyard.signals.wrench import LARGEST_GAP, check_choice, interpolated
 
 Array = NDArray[np.float64]
 Key = tuple[str, str]
-Interpolation = Literal["linear", "cubic"]
+Interpolation = Literal["auto", "linear", "cubic"]
+SLOWER = 1.5
+"""Ratio of the periods from which poses count as sampled more slowly than wrenches."""
+CLOSE_STAMPS = 0.2
+"""Share of the period: stamps that are closer make a spline through noisy poses swing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +48,7 @@ def join_logs(
     wrenches: Log,
     *,
     quaternion_order: QuaternionOrder = "x-first",
-    interpolation: Interpolation = "linear",
+    interpolation: Interpolation = "auto",
     name: str | None = None,
 ) -> JoinedLog:
     """One log with the signals of both, on the stamps of ``wrenches`` that ``poses`` covers.
@@ -54,25 +59,30 @@ def join_logs(
     quaternion_order : of the quaternions in ``poses``. Those in ``wrenches`` are not touched.
     interpolation : ``linear`` (slerp for rotations), or ``cubic`` for poses that are sampled more
         slowly than wrenches: then a straight line between two poses has the wrong acceleration.
+        ``auto`` is cubic for slower poses, unless some of their stamps almost coincide, and linear
+        otherwise; a finding says which.
     name : of the joined log; that of ``wrenches`` where not given.
 
     Both clocks must be the same. Between poses more than three of their periods apart, signals are
     marked as missing.
     """
-    check_choice("interpolation", interpolation, ("linear", "cubic"))
+    check_choice("interpolation", interpolation, ("auto", "linear", "cubic"))
     turned = _with_quaternions(poses, quaternion_order)
     _refuse_repeats(poses, wrenches, turned)
     rows = _common_rows(poses, wrenches)
+    cubic = interpolation == "cubic"
+    if interpolation == "auto":
+        cubic = _slower(poses, wrenches) and not _close_stamps(poses)
     at = wrenches.time[rows]
     signals = {key: values[rows] for key, values in wrenches.signals.items()}
     for key, values in poses.signals.items():
-        signals[key] = _onto(poses.time, values[:, None], at, interpolation)[:, 0]
+        signals[key] = _onto(poses.time, values[:, None], at, cubic)[:, 0]
     frames = {key: values[rows] for key, values in wrenches.frame_signals.items()}
     for key, values in turned.items():
         if key[1] == "quaternion":
-            frames[key] = _rotations_onto(poses.time, values, at, interpolation)
+            frames[key] = _rotations_onto(poses.time, values, at, cubic)
         else:
-            frames[key] = _onto(poses.time, values, at, interpolation)
+            frames[key] = _onto(poses.time, values, at, cubic)
     log = Log(
         at,
         signals,
@@ -83,7 +93,9 @@ def join_logs(
         {**poses.columns, **wrenches.columns},
         frames,
     )
-    return JoinedLog(log, _cut_findings(poses, wrenches, rows))
+    return JoinedLog(
+        log, (*_cut_findings(poses, wrenches, rows), *_rate_findings(poses, wrenches, cubic))
+    )
 
 
 def _with_quaternions(poses: Log, order: QuaternionOrder) -> dict[Key, Array]:
@@ -129,11 +141,11 @@ def _common_rows(poses: Log, wrenches: Log) -> slice:
     return slice(int(inside[0]), int(inside[-1]) + 1)
 
 
-def _onto(time: Array, values: Array, at: Array, interpolation: Interpolation) -> Array:
+def _onto(time: Array, values: Array, at: Array, cubic: bool) -> Array:
     """Values (n_in, k) at the times ``at`` (n_out,); NaN in gaps."""
     known = np.flatnonzero(np.isfinite(values).all(axis=1))
     straight = interpolated(time, values, at)
-    if interpolation == "linear" or len(known) < 4:
+    if not cubic or len(known) < 4:
         return straight
     from scipy.interpolate import make_interp_spline
 
@@ -141,10 +153,10 @@ def _onto(time: Array, values: Array, at: Array, interpolation: Interpolation) -
     return np.where(np.isfinite(straight), curved, np.nan)
 
 
-def _rotations_onto(time: Array, q: Array, at: Array, interpolation: Interpolation) -> Array:
+def _rotations_onto(time: Array, q: Array, at: Array, cubic: bool) -> Array:
     """Unit quaternions (n_in, 4) at the times ``at`` (n_out,); NaN in gaps."""
-    if interpolation == "cubic":
-        curved = _onto(time, q, at, interpolation)
+    if cubic:
+        curved = _onto(time, q, at, cubic)
         return np.asarray(curved / np.linalg.norm(curved, axis=1)[:, None])
     known = np.isfinite(q).all(axis=1)
     near = np.isfinite(interpolated(time, q, at)).all(axis=1)
@@ -182,11 +194,38 @@ def _cut_findings(poses: Log, wrenches: Log, rows: slice) -> tuple[Finding, ...]
             "pose; they are marked as missing"
         )
         findings.append(Finding("info", "joined-gaps", words))
-    slower = float(np.median(np.diff(wrenches.time)))
-    if period > 1.5 * slower:
-        words = (
-            f"log '{poses.name}' is sampled at {1 / period:.4g} Hz, log '{wrenches.name}' at "
-            f"{1 / slower:.4g} Hz: signals of the first hold nothing above {0.5 / period:.4g} Hz"
-        )
-        findings.append(Finding("info", "joined-rates", words))
     return tuple(findings)
+
+
+def _period(log: Log) -> float:
+    return float(np.median(np.diff(log.time)))
+
+
+def _slower(poses: Log, wrenches: Log) -> bool:
+    return _period(poses) > SLOWER * _period(wrenches)
+
+
+def _close_stamps(poses: Log) -> bool:
+    return float(np.diff(poses.time).min()) < CLOSE_STAMPS * _period(poses)
+
+
+def _rate_findings(poses: Log, wrenches: Log, cubic: bool) -> tuple[Finding, ...]:
+    """Poses that are sampled more slowly than wrenches, and how they were interpolated."""
+    if not _slower(poses, wrenches):
+        return ()
+    period = _period(poses)
+    words = (
+        f"log '{poses.name}' is sampled at {1 / period:.4g} Hz, log '{wrenches.name}' at "
+        f"{1 / _period(wrenches):.4g} Hz: signals of the first hold nothing above "
+        f"{0.5 / period:.4g} Hz"
+    )
+    if cubic:
+        return (Finding("info", "joined-rates", f"{words}; they were interpolated by splines"),)
+    why = "; they were interpolated linearly, and straight lines have no acceleration: use cubic "
+    why += "interpolation"
+    if _close_stamps(poses):
+        why += (
+            ", with poses whose stamps are even (the closest two are "
+            f"{float(np.diff(poses.time).min()):.2g} s apart, which makes splines swing)"
+        )
+    return (Finding("warning", "joined-rates", words + why),)

@@ -8,7 +8,8 @@ from manifold_problems import robot_bodies, settles_physical, single_body
 from seeds import every
 
 from steelyard.errors import EstimationError, ModelError
-from steelyard.estimators.manifold.fit import fit_on_manifold
+from steelyard.estimators.manifold import _added_mass, _bodies, _linear, _moves
+from steelyard.estimators.manifold.fit import compile_manifold_fit, fit_on_manifold
 from steelyard.robot.inertia import from_com
 
 
@@ -117,3 +118,98 @@ def test_wrong_input_is_named():
         fit_on_manifold(F, g, (0,), lower=np.zeros(3))
     with pytest.raises(ModelError, match="body 1 of the start"):
         fit_on_manifold(F, g, (0,), start=-np.ones(10))
+    with pytest.raises(EstimationError, match="start needs one finite number"):
+        fit_on_manifold(F, g, (0,), start=np.zeros(3))
+    with pytest.raises(EstimationError, match="F must be an array of real numbers"):
+        fit_on_manifold(F + 0j, g, (0,))
+    with pytest.raises(EstimationError, match="g must be an array of real numbers"):
+        fit_on_manifold(F, ["a"] * 10, (0,))
+    for columns in (0, None, ("a",), (0.5,), (10**30,)):
+        with pytest.raises(EstimationError, match="it must be whole numbers"):
+            fit_on_manifold(F, g, columns)
+    for seconds in ("x", "1", float("nan"), -1.0, [1.0]):
+        with pytest.raises(EstimationError, match="budget_s is"):
+            fit_on_manifold(F, g, (0,), budget_s=seconds)
+    for most in (None, -1, 2.5):
+        with pytest.raises(EstimationError, match="max_iterations is"):
+            fit_on_manifold(F, g, (0,), max_iterations=most)
+
+
+def hard() -> tuple[np.ndarray, np.ndarray]:
+    """Thirty rows of noise, whose least-squares body is not physical."""
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((30, 10)), rng.standard_normal(30)
+
+
+@every("of_F", [1.0, 1e-150, 1e150])
+@every("of_g", [1.0, 1e-150, 1e-100, 1e150])
+def test_units_do_not_change_the_optimum(of_F, of_g):
+    """From 1e-150 to 1e150, the objective is the same share of |g|²; else it is refused."""
+    F, g = hard()
+    if not 1e-151 < of_g / of_F < 1e151:
+        with pytest.raises(EstimationError, match="use other units"):
+            fit_on_manifold(of_F * F, of_g * g, (0,))
+        return
+    fit = fit_on_manifold(of_F * F, of_g * g, (0,))
+    assert fit.converged
+    plain = fit_on_manifold(F, g, (0,))
+    assert fit.objective / of_g**2 == pytest.approx(plain.objective, rel=1e-9)
+    residual = g - (F @ (fit.theta * (of_F / of_g)))
+    assert residual @ residual == pytest.approx(plain.objective, rel=1e-9)
+    assert fit.bodies[0].mass == pytest.approx(fit.theta[0], rel=1e-12)
+
+
+@every("size", [1e160, 1e-160, 1e300, 1e-300])
+def test_sizes_whose_squares_are_no_numbers_are_refused(size):
+    """Of F and of g."""
+    F, g = hard()
+    for factors in ((size, 1.0), (1.0, size)):
+        with pytest.raises(EstimationError, match=r"the largest entry of [Fg] is"):
+            fit_on_manifold(factors[0] * F, factors[1] * g, (0,))
+
+
+def test_a_far_start_is_left_or_refused():
+    """From 1e30 and 1e-30 times a body the optimum is found; 1e200 and 1e-200 are refused."""
+    F, g = hard()
+    ball = from_com(1.0, np.zeros(3), np.eye(3))
+    best = fit_on_manifold(F, g, (0,)).objective
+    for size in (1e30, 1e-30):
+        fit = fit_on_manifold(F, g, (0,), start=size * ball)
+        assert fit.objective == pytest.approx(best, rel=1e-6)
+    with pytest.raises(EstimationError, match="start of column 4 is more than"):
+        fit_on_manifold(F, g, (0,), start=1e200 * ball)
+    with pytest.raises(EstimationError, match="body 1 of the start has a mass of 1e-200 kg"):
+        fit_on_manifold(F, g, (0,), start=1e-200 * ball)
+
+
+@every("bound", [1e300, 1e308])
+def test_a_far_lower_bound_is_refused(bound):
+    """Its objective is no number; a bound as far below is no bound."""
+    F, g = hard()
+    F = np.column_stack([F, np.ones(30)])
+    lower = np.append(np.full(10, -np.inf), bound)
+    with pytest.raises(EstimationError, match="lower of column 10 is more than"):
+        fit_on_manifold(F, g, (0,), lower=lower)
+    free = fit_on_manifold(F, g, (0,))
+    below = fit_on_manifold(F, g, (0,), lower=np.append(lower[:10], -bound))
+    assert below.objective == pytest.approx(free.objective, rel=1e-9)
+
+
+def test_nothing_is_left_to_compile():
+    """After `compile_manifold_fit`, fits with and without bounds compile no further loop."""
+    compile_manifold_fit()
+    before = compiled_loops()
+    for problem in (robot_bodies(8), single_body(3), single_body(36)):
+        fitted(problem)
+    assert sum(before.values()) > 10
+    assert compiled_loops() == before
+
+
+def compiled_loops() -> dict[str, int]:
+    """How many versions of each loop are compiled."""
+    return {
+        f"{module.__name__}.{name}": len(loop.signatures)
+        for module in (_added_mass, _bodies, _linear, _moves)
+        for name, loop in vars(module).items()
+        if hasattr(loop, "signatures")
+    }

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import EstimationError
+from steelyard.estimators.manifold._fit_input import checked_input
 from steelyard.robot.inertia import from_pseudo_inertia, pseudo_inertia
 from steelyard.robot.principal_body import PrincipalBody, principal_body
 
@@ -38,6 +39,8 @@ SHORTEST, LONGEST = 0.03, 3.0
 """Limits (m) of the unit of length."""
 START_FLOOR = 1e-3
 """Smallest eigenvalue of a start body's pseudo-inertia, as a share of its largest one."""
+FARTHEST, LEAST_MASS = 1e60, 1e-60
+"""Largest numbers and smallest mass of a start, in scaled units, whose squares are numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +83,16 @@ def fit_on_manifold(
     lower : (n,) lower bounds of the columns of no body, -inf for none; those of bodies are unused.
     start : (n,) parameters to start from, bodies physical; by default the unconstrained fit,
         with every body moved inside the physical set.
-    budget_s : wall-clock time (s) after which the current iterate is returned.
+    budget_s : wall-clock time (s) from the call on, after which the current iterate is returned.
+        The factorisation of F and plain least squares, which give the start, are not interrupted;
+        nor is compilation at the first fit of a process, see :func:`compile_manifold_fit`.
     on_iterate : called with the parameters (n,) of the start and of every iterate.
     """
     from steelyard.estimators.manifold._iteration import Iterations, State
 
     begun = perf_counter()
-    matrix, values, first, bounds = _checked(F, g, first_of_body, lower)
+    given = checked_input(F, g, first_of_body, lower, start, max_iterations, budget_s)
+    matrix, values, first, bounds = given.F, given.g, given.first, given.lower
     n = matrix.shape[1]
     total, constant = float(values @ values), 0.0
     if len(values) > n + 1:
@@ -98,13 +104,17 @@ def fit_on_manifold(
     free = np.ones(n, dtype=bool)
     for begin in first:
         free[begin : begin + 10] = False
-    scaled_lower = np.where(free, bounds / scale, -np.inf)
-    if start is None:
+    with np.errstate(over="ignore"):  # what becomes infinite is refused
+        scaled_lower = np.where(free, bounds / scale, -np.inf)
+        guess = None if given.start is None else given.start / scale
+    units = scale * given.unit
+    # a bound far below is none
+    _refuse_far("lower", np.maximum(scaled_lower, 0.0), units)
+    if guess is None:
         guess = default_start(scaled_F, scaled_g, first, scaled_lower)
     else:
-        guess = np.asarray(start, dtype=float) / scale
-        if guess.shape != (n,) or not np.isfinite(guess).all():
-            raise EstimationError(f"start needs one finite number for each of {n} columns")
+        _refuse_far("start", guess, units)
+        _refuse_tiny(guess, first, units)
     bodies = [
         principal_body(guess[begin : begin + 10], f"body {k + 1} of the start")
         for k, begin in enumerate(first)
@@ -123,11 +133,12 @@ def fit_on_manifold(
     )
     rounding = ROUNDING_GAP * total + GAP * constant
     work = Iterations(scaled_F, scaled_g, first, free, scaled_lower, state, GAP, rounding)
-    objectives = [state.value + constant]
+    squared = given.size_g**2
+    objectives = [(state.value + constant) * squared]
     stopped: Stopped = "iterations"
     iterations = 0
     if on_iterate is not None:
-        on_iterate(theta * scale)
+        on_iterate(theta * units)
     while True:
         if budget_s is not None and perf_counter() - begun >= budget_s:
             stopped = "budget"
@@ -139,16 +150,16 @@ def fit_on_manifold(
             stopped = outcome
             break
         iterations += 1
-        objectives.append(state.value + constant)
+        objectives.append((state.value + constant) * squared)
         if on_iterate is not None:
-            on_iterate(theta * scale)
-    out = theta * scale
+            on_iterate(theta * units)
+    out = theta * units
     found = tuple(
         PrincipalBody(
-            float(state.mass[k] * scale[begin]),
+            float(state.mass[k] * units[begin]),
             state.com[k] * (scale[begin + 1] / scale[begin]),
             state.Q[k].copy(),
-            state.L[k] * scale[begin + 4],
+            state.L[k] * units[begin + 4],
         )
         for k, begin in enumerate(first)
     )
@@ -161,8 +172,37 @@ def fit_on_manifold(
         converged=stopped == "optimum",
         stopped=stopped,
         seconds=perf_counter() - begun,
-        gap=work.gap,
+        gap=work.gap * squared,
     )
+
+
+def compile_manifold_fit() -> None:
+    """Have the loops of :func:`fit_on_manifold` compiled, so that no later fit waits for them."""
+    F, g = np.eye(11), np.array([1.0, 0, 0, 0, 0.1, 0, 0.1, 0, 0, 0.5, -1.0])
+    lower = np.where(np.arange(11) < 10, -np.inf, 0.0)
+    for start in (None, np.zeros(11)):
+        fit_on_manifold(F, g, (0,), lower=lower, start=start)
+
+
+def _refuse_far(what: str, scaled: Array, units: Array) -> None:
+    """Refuse numbers (n,), in scaled units, whose squares overflow."""
+    far = int(np.argmax(np.abs(scaled))) if len(scaled) else 0
+    if len(scaled) and not abs(scaled[far]) <= FARTHEST:
+        raise EstimationError(
+            f"{what} of column {far} is more than {FARTHEST:g} times {units[far]:.3g}, the size "
+            "that F and g suggest; check its unit"
+        )
+
+
+def _refuse_tiny(guess: Array, first: NDArray[np.int64], units: Array) -> None:
+    """Refuse a start (n,), in scaled units, with a mass whose square underflows."""
+    for k, begin in enumerate(first):
+        if 0.0 < guess[begin] < LEAST_MASS:
+            raise EstimationError(
+                f"body {k + 1} of the start has a mass of {guess[begin] * units[begin]:.3g} kg, "
+                f"less than {LEAST_MASS:g} of the size that F and g suggest; state 0 for a body "
+                "without mass"
+            )
 
 
 def column_scale(F: Array, g: Array, first: NDArray[np.int64]) -> Array:
@@ -203,27 +243,3 @@ def default_start(F: Array, g: Array, first: NDArray[np.int64], lower: Array) ->
         if values[0] < 1e-12 * max(values[-1], 1e-3):
             theta[begin : begin + 10] = from_pseudo_inertia(J)
     return theta
-
-
-def _checked(
-    F: ArrayLike, g: ArrayLike, first_of_body: Sequence[int], lower: ArrayLike | None
-) -> tuple[Array, Array, NDArray[np.int64], Array]:
-    """The input as arrays, refused where shapes or numbers are wrong."""
-    matrix, values = np.asarray(F, dtype=float), np.asarray(g, dtype=float)
-    if matrix.ndim != 2 or values.shape != matrix.shape[:1]:
-        raise EstimationError(
-            f"F has shape {matrix.shape} and g {values.shape}; they must be (n_rows, n), (n_rows,)"
-        )
-    if not (np.isfinite(matrix).all() and np.isfinite(values).all()):
-        raise EstimationError("F or g has entries that are not finite")
-    n = matrix.shape[1]
-    first = np.asarray(sorted(first_of_body), dtype=np.int64)
-    order = np.asarray(first_of_body, dtype=np.int64)
-    if len(first) and (first[0] < 0 or first[-1] + 10 > n or np.any(np.diff(first) < 10)):
-        raise EstimationError(
-            f"bodies start at columns {order.tolist()} of {n}; each needs ten columns of its own"
-        )
-    bounds = np.full(n, -np.inf) if lower is None else np.asarray(lower, dtype=float)
-    if bounds.shape != (n,) or np.isnan(bounds).any() or np.any(bounds == np.inf):
-        raise EstimationError(f"lower needs one number for each of {n} columns, or -inf")
-    return matrix, values, order, bounds
