@@ -82,6 +82,7 @@ def join_logs(
         (*wrenches.ignored, *(one for one in poses.ignored if one not in wrenches.ignored)),
         {**poses.columns, **wrenches.columns},
         frames,
+        _lower_rate_hz(poses, wrenches),
     )
     return JoinedLog(log, _cut_findings(poses, wrenches, rows))
 
@@ -153,6 +154,14 @@ def _rotations_onto(time: Array, q: Array, at: Array, interpolation: Interpolati
         inside = np.clip(at[near], time[known][0], time[known][-1])
         out[near] = slerp(time[known], q[known], inside)
     return without_flips(out)
+
+
+def _lower_rate_hz(poses: Log, wrenches: Log) -> float | None:
+    """The rate of the poses, where it is lower than that of the wrenches."""
+    of_poses, of_wrenches = (1.0 / float(np.median(np.diff(one.time))) for one in (poses, wrenches))
+    if poses.motion_rate_hz is not None:
+        of_poses = min(of_poses, poses.motion_rate_hz)
+    return of_poses if of_poses < of_wrenches else None
 
 
 def _cut_findings(poses: Log, wrenches: Log, rows: slice) -> tuple[Finding, ...]:
