@@ -16,6 +16,7 @@ from steelyard.errors import LogError
 from steelyard.findings import Finding
 from steelyard.logs.frame_columns import ORIENTATIONS
 from steelyard.logs.log import Log
+from steelyard.signals._matching import unwrap
 from steelyard.signals.orientation import (
     READINGS,
     QuaternionOrder,
@@ -66,6 +67,9 @@ def join_logs(
     at = wrenches.time[rows]
     signals = {key: values[rows] for key, values in wrenches.signals.items()}
     for key, values in poses.signals.items():
+        if key[1] == "position":
+            # a line from one end of a turn to the other would pass through angles in between
+            values = unwrap(values)[0]
         signals[key] = _onto(poses.time, values[:, None], at, interpolation)[:, 0]
     frames = {key: values[rows] for key, values in wrenches.frame_signals.items()}
     for key, values in turned.items():
