@@ -62,8 +62,8 @@ def _add_ft_arguments(parser: argparse.ArgumentParser) -> None:
         help="frame of the sensor: a link of the robot, or the name that the columns have; the "
         "payload is stated in its axes")  # fmt: skip
     add("--poses", metavar="FILE",
-        help="table of poses over time, where they are not in the log: position and quaternion, "
-        "or a rotation only")  # fmt: skip
+        help="table of the motion over time, where it is not in the log: poses (position and "
+        "quaternion, or a rotation only), or joint positions with a robot file")  # fmt: skip
     add("--kinematics", choices=("joints", "pose", "twist", "imu"),
         help="where the motion of the sensor is from: joint positions and the robot (default with "
         "a robot file), poses (default without), velocities, or an IMU")  # fmt: skip

@@ -35,6 +35,8 @@ from steelyard.identification.runs import compress_run
 from steelyard.knowledge.overlay.model import model_with_terms, refuse_contradictions
 from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.logs.any_log import LogLike, LogsLike, as_log, check_logs
+from steelyard.logs.frame_columns import ORIENTATIONS
+from steelyard.logs.log import Log
 from steelyard.logs.several import refuse_duplicates, with_unique_names
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
@@ -52,6 +54,7 @@ from steelyard.payload.on_sensor import weigh_on_sensor
 from steelyard.payload.payload_estimate import PayloadEstimate, PayloadRun, PayloadSolver
 from steelyard.regression.regression import Regression
 from steelyard.robot.file_changes import change_findings
+from steelyard.robot.robot import Robot
 from steelyard.signals.frame_from_twist import TwistAxes
 from steelyard.signals.frame_motion import FrameMotion, Wrench
 from steelyard.signals.join_logs import Interpolation, join_logs
@@ -200,10 +203,11 @@ def weigh_payload_ft(
 
     robot : whose link ``frame`` is; None where the logs have the motion of the frame themselves.
     frame : of the sensor, in whose axes the payload is expressed.
-    source : what the motion is made of: "joints" (by default with a robot), or "pose" (by default
-        without), "twist" or "imu" of the frame.
-    poses : another log with the motion, where ``logs`` have the wrench only; joined by time, see
-        :func:`steelyard.signals.join_logs.join_logs`, with this ``interpolation``.
+    source : what the motion is made of: "joints" (by default with a robot, unless ``poses`` has an
+        orientation), or "pose" (by default without), "twist" or "imu" of the frame.
+    poses : another log with the motion (poses or joint positions), where ``logs`` have
+        the wrench only; joined by time, see :func:`steelyard.signals.join_logs.join_logs`, with
+        this ``interpolation``.
     axes, sign : of the recorded wrench: in the axes of the "sensor" or the "base"; "on-body", or
         exerted "by-body".
     quaternion : order of recorded quaternions, "x-first" or "w-first"; x first if not given.
@@ -221,8 +225,8 @@ def weigh_payload_ft(
     elif overlay is not None or lock:
         raise RobotError("an overlay or joints to lock are given, but no robot")
     order: QuaternionOrder = quaternion or "x-first"
-    kind: SourceKind = source or ("pose" if used is None or poses is not None else "joints")
     table = None if poses is None else as_log(poses)
+    kind = source or _default_source(used, table)
     recordings: list[tuple[FrameMotion, Wrench]] = []
     findings: list[Finding] = [] if used is None else [*change_findings(used)]
     cutoffs: dict[str, float | None] = {}
@@ -261,6 +265,17 @@ def weigh_payload_ft(
     )
     runs = tuple(replace(run, cutoff_hz=cutoffs.get(run.name)) for run in found.runs)
     return replace(found, runs=runs, findings=(*findings, *found.findings))
+
+
+def _default_source(robot: Robot | None, table: Log | None) -> SourceKind:
+    """Joints where there is a robot, unless another log with the motion has no joint positions."""
+    if robot is None:
+        return "pose"
+    if table is None:
+        return "joints"
+    oriented = any(quantity in ORIENTATIONS for _, quantity in table.frame_signals)
+    has_joints = any(quantity == "position" for _, quantity in table.signals)
+    return "joints" if has_joints and not oriented else "pose"
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,6 +36,8 @@ class Log:
     frame_signals : (frame, quantity) -> (n_samples, n_axes) of frames, in SI units; the quantities
         and the order of their axes are in ``FRAME_QUANTITIES``. The frame ``""`` is the one that
         the columns do not name.
+    motion_rate_hz : rate (Hz) at which joints or poses were sampled, where it is lower than that of
+        ``time``, onto which they were interpolated; None where nothing was.
 
     A joint of which the file gives only a number is named ``#1``, ``#2``, ...
 
@@ -50,6 +52,7 @@ class Log:
     ignored: tuple[str, ...] = ()
     columns: Mapping[Key, str] = field(default_factory=dict)
     frame_signals: Mapping[Key, Array] = field(default_factory=dict)
+    motion_rate_hz: float | None = None
 
     def __post_init__(self) -> None:
         where = f"log '{self.name}'"

@@ -15,7 +15,7 @@ from steelyard.signals._frame_sources import FrameSource
 from steelyard.signals._pieces import Piece, pieces_of
 from steelyard.signals._samples import decimation, long_enough, trim
 from steelyard.signals._timebase import missing_on_grid
-from steelyard.signals.cutoff import CutoffChoice, automatic_cutoff
+from steelyard.signals.cutoff import CutoffChoice, at_recorded_rate, automatic_cutoff
 from steelyard.signals.frame_kinematics import at_another_frame
 from steelyard.signals.frame_motion import FrameMotion, Wrench
 from steelyard.signals.processing import Processing
@@ -114,6 +114,7 @@ class FrameTask:
                 "A pose at rest gives mass and centre of mass only in several orientations"
             )
             return None, None, (Finding("info", "frame-at-rest", words),)
+        moving, rate = at_recorded_rate(moving, rate, self.log.motion_rate_hz)
         choice = automatic_cutoff(moving, rate, self.processing.filter_order, self.log.name)
         return choice.cutoff_hz, choice, ()
 

@@ -88,7 +88,11 @@ def piece_rows(
         if len(good) >= 2:
             rows.append(slice(start + int(good[0]), start + int(good[-1]) + 1))
     if not rows:
-        raise SignalError(f"log '{log.name}': fewer than two rows have every used signal")
+        raise SignalError(
+            f"log '{log.name}': fewer than two rows have every used signal: they "
+            "were recorded on rows of their own. Write one file for each set of stamps, and join "
+            "them by time (--poses FILE of payload ft; join_logs in Python)"
+        )
     return rows
 
 

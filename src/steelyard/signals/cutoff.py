@@ -122,6 +122,22 @@ def automatic_cutoff(q: Array, rate_hz: float, order: int, name: str = "log") ->
     )
 
 
+def at_recorded_rate(q: Array, rate_hz: float, recorded_hz: float | None) -> tuple[Array, float]:
+    """Signals (n_samples, k) at the rate at which they were sampled, and that rate (Hz).
+
+    recorded_hz : of the sampling, before the signals were interpolated to ``rate_hz``; None or a
+        higher rate leaves them as they are. Interpolated samples hold no noise of their own: the
+        spectrum above the recorded rate would be taken for that of a sensor without noise.
+    """
+    if recorded_hz is None or recorded_hz >= rate_hz or q.size == 0:
+        return q, rate_hz
+    time = np.arange(len(q)) / rate_hz
+    # half a sample of slack, since the rate of stamps is known only so well
+    n = int(np.floor((time[-1] + 0.5 / rate_hz) * recorded_hz)) + 1
+    at = np.arange(n) / recorded_hz
+    return np.column_stack([np.interp(at, time, x) for x in q.T]), recorded_hz
+
+
 def split_spectrum(x: Array, frequency: Array) -> tuple[Array, float]:
     """The motion's part S (n_frequencies,) of the power spectrum of ``x``, and its noise N.
 

@@ -17,6 +17,7 @@ from steelyard.errors import LogError
 from steelyard.findings import Finding
 from steelyard.logs.frame_columns import ORIENTATIONS
 from steelyard.logs.log import Log
+from steelyard.signals._matching import unwrap
 from steelyard.signals.orientation import (
     READINGS,
     QuaternionOrder,
@@ -76,6 +77,9 @@ def join_logs(
     at = wrenches.time[rows]
     signals = {key: values[rows] for key, values in wrenches.signals.items()}
     for key, values in poses.signals.items():
+        if key[1] == "position":
+            # a line from one end of a turn to the other would pass through angles in between
+            values = unwrap(values)[0]
         signals[key] = _onto(poses.time, values[:, None], at, cubic)[:, 0]
     frames = {key: values[rows] for key, values in wrenches.frame_signals.items()}
     for key, values in turned.items():
@@ -92,6 +96,7 @@ def join_logs(
         (*wrenches.ignored, *(one for one in poses.ignored if one not in wrenches.ignored)),
         {**poses.columns, **wrenches.columns},
         frames,
+        _lower_rate_hz(poses, wrenches),
     )
     return JoinedLog(
         log, (*_cut_findings(poses, wrenches, rows), *_rate_findings(poses, wrenches, cubic))
@@ -165,6 +170,14 @@ def _rotations_onto(time: Array, q: Array, at: Array, cubic: bool) -> Array:
         inside = np.clip(at[near], time[known][0], time[known][-1])
         out[near] = slerp(time[known], q[known], inside)
     return without_flips(out)
+
+
+def _lower_rate_hz(poses: Log, wrenches: Log) -> float | None:
+    """The rate of the poses, where it is lower than that of the wrenches."""
+    of_poses, of_wrenches = (1.0 / float(np.median(np.diff(one.time))) for one in (poses, wrenches))
+    if poses.motion_rate_hz is not None:
+        of_poses = min(of_poses, poses.motion_rate_hz)
+    return of_poses if of_poses < of_wrenches else None
 
 
 def _cut_findings(poses: Log, wrenches: Log, rows: slice) -> tuple[Finding, ...]:

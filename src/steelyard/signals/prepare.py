@@ -23,7 +23,7 @@ from steelyard.signals._crosschecks import (
 from steelyard.signals._matching import match_joints, moving_joints, needed_signals, unwrap
 from steelyard.signals._pieces import Piece, pieces_of
 from steelyard.signals._samples import decimation, joined, long_enough, samples_of
-from steelyard.signals.cutoff import HIGHEST, CutoffChoice, automatic_cutoff
+from steelyard.signals.cutoff import HIGHEST, CutoffChoice, at_recorded_rate, automatic_cutoff
 from steelyard.signals.dead_band import error_band, without_slow_torques
 from steelyard.signals.drives import joint_side
 from steelyard.signals.motion import Measurements, Motion
@@ -117,7 +117,7 @@ def prepare(
     moving = moving_joints(log, robot, positions, processing)
     longest = max(pieces, key=len)
     cutoff, choice = _choose_cutoff(
-        longest.columns(joints, "position")[:, moving], longest.base.rate_hz, processing, log.name
+        longest.columns(joints, "position")[:, moving], longest.base.rate_hz, processing, log
     )
     lowered: tuple[Finding, ...] = ()
     if cutoff_of_another_log:
@@ -192,12 +192,13 @@ def _robot_of(model: object) -> Robot:
 
 
 def _choose_cutoff(
-    q: Array, rate_hz: float, processing: Processing, name: str
+    q: Array, rate_hz: float, processing: Processing, log: Log
 ) -> tuple[float | None, CutoffChoice | None]:
     if processing.cutoff_hz is None:
         return None, None
     if processing.cutoff_hz == "auto":
-        choice = automatic_cutoff(q, rate_hz, processing.filter_order, name)
+        moving, rate_hz = at_recorded_rate(q, rate_hz, log.motion_rate_hz)
+        choice = automatic_cutoff(moving, rate_hz, processing.filter_order, log.name)
         return choice.cutoff_hz, choice
     return float(processing.cutoff_hz), None
 

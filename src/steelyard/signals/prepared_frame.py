@@ -21,6 +21,7 @@ from steelyard.signals._frame_sources import (
     joint_source,
     recorded_source,
 )
+from steelyard.signals._own_stamps import joined_by_time
 from steelyard.signals.cutoff import CutoffChoice
 from steelyard.signals.frame_from_twist import TWIST_AXES, TwistAxes
 from steelyard.signals.frame_kinematics import checked_pose
@@ -136,6 +137,9 @@ def prepare_frame(
     wrench : whether the log has one, in ``wrench_columns`` (the frame's own where not given), in
         the axes of the ``sensor`` (= ``frame``) or the ``base``, acting ``on-body`` or exerted
         ``by-body``. It is filtered like the motion only with ``torque_filter="same"``.
+
+    Motion and wrench that were recorded on rows of their own are joined by time, see
+    :func:`steelyard.signals.join_logs.join_logs`.
     """
     processing = processing or Processing()
     _check_choices(source, twist_axes, quaternion_order, wrench_axes, wrench_sign)
@@ -152,7 +156,34 @@ def prepare_frame(
         origin = recorded_source(log, source, recorded, g, twist_axes, quaternion_order)
     used = dict(origin.needed)
     if wrench:
-        values = recorded_wrench(log, frame if wrench_columns is None else wrench_columns)
+        forces = frame if wrench_columns is None else wrench_columns
+        values = recorded_wrench(log, forces)
+        joined = None
+        if not at_rest and origin.needed:
+            joined = joined_by_time(
+                log,
+                origin.needed,
+                forces,
+                quaternion_order=quaternion_order,
+                interpolation=processing.interpolation,
+            )
+        if joined is not None:
+            prepared = prepare_frame(
+                joined.log,
+                robot,
+                frame,
+                processing,
+                source=source,
+                columns=columns,
+                mounting=mounting,
+                gravity=gravity,
+                twist_axes=twist_axes,
+                wrench_columns=wrench_columns,
+                wrench_axes=wrench_axes,
+                wrench_sign=wrench_sign,
+            )
+            record = replace(prepared.record, content_sha256=log.content_hash, samples_in=len(log))
+            return replace(prepared, record=record, findings=(*joined.findings, *prepared.findings))
         used |= {("wrench", name): part for name, part in zip(COMPONENTS, values.T, strict=True)}
     _refuse_huge(used, log.name)
     task = FrameTask(log, frame, processing, origin, shift, wrench_axes, wrench_sign)

@@ -1,0 +1,71 @@
+"""Motion and wrench of one log that were recorded on rows of their own, brought to common rows.
+
+A table of several ROS topics has a row for each message, with empty cells for the others. Such a
+log is taken apart into the motion and the wrench, and joined by time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.logs.log import Log
+from steelyard.signals.join_logs import Interpolation, JoinedLog, join_logs
+from steelyard.signals.orientation import QuaternionOrder
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Key = tuple[str, str]
+
+SLOWER = 1.5
+"""The motion is slower than the wrench where its samples are this many times as far apart."""
+FEWEST = 4
+"""Rows that each of them must have."""
+
+
+def joined_by_time(
+    log: Log,
+    motion: Mapping[Key, Array],
+    columns: str,
+    *,
+    quaternion_order: QuaternionOrder,
+    interpolation: Interpolation,
+) -> JoinedLog | None:
+    """The log with its motion on the rows of the wrench; None where both are on the same rows.
+
+    motion : the signals (n_samples,) of the log that tell the motion, NaN where not measured.
+    columns : the frame that the log has the wrench of. Orientations of the joined log are
+        quaternions x, y, z, w.
+    """
+    keys = [
+        next(key for key in ((columns, one), ("", one)) if key in log.frame_signals)
+        for one in ("force", "torque")
+    ]
+    moved: Mask = np.isfinite(np.column_stack([*motion.values()])).all(axis=1)
+    forced: Mask = np.isfinite(np.column_stack([log.frame_signals[key] for key in keys])).all(
+        axis=1
+    )
+    if moved.sum() < FEWEST or forced.sum() < FEWEST:
+        return None
+    together = 2 * int((moved & forced).sum()) >= min(int(moved.sum()), int(forced.sum()))
+    if together and _period(log, moved) <= SLOWER * _period(log, forced):
+        return None
+    others = {key: x[moved] for key, x in log.frame_signals.items() if key not in keys}
+    signals = {key: x[moved] for key, x in log.signals.items()}
+    first = replace(log, time=log.time[moved], signals=signals, frame_signals=others)
+    forces = {key: log.frame_signals[key][forced] for key in keys}
+    second = replace(log, time=log.time[forced], signals={}, frame_signals=forces)
+    return join_logs(
+        replace(first, name=f"{log.name}, motion"),
+        replace(second, name=f"{log.name}, wrench"),
+        quaternion_order=quaternion_order,
+        interpolation=interpolation,
+        name=log.name,
+    )
+
+
+def _period(log: Log, rows: Mask) -> float:
+    return float(np.median(np.diff(log.time[rows])))
