@@ -375,6 +375,35 @@ def test_a_wrench_of_the_wrong_sign_is_doubted():
     assert "doubted: negative-mass" in repr(flipped.estimate())
 
 
+@every("which", (2, 3, 4))
+def test_a_single_glitch_is_left_out_and_counted(which):
+    """1000 N, 1000 N m or an acceleration of 1e8 in one sample: no change, the same estimate."""
+    arm = StreamedArm(22)
+    stream, without = wrench_stream(arm), wrench_stream(arm)
+    for k, move in enumerate(arm.moves(9.0, held(ONE_KILO))):
+        signals = [np.array(part) for part in wrench_signals(move)]
+        keep = np.arange(len(move.time)) != 57
+        if k > 0:
+            signals[which][57, 0] += 1e8 if which == 2 else 1000.0
+        assert stream.update_many(move.time, *signals) == ()
+        without.update_many(move.time[keep], *(part[keep] for part in wrench_signals(move)))
+    assert stream.watching
+    assert stream.skipped == stream.glitches == k
+    assert without.glitches == 0
+    assert np.allclose(stream.estimate().phi, without.estimate().phi, rtol=0, atol=1e-4)
+
+
+def test_a_large_change_is_no_glitch():
+    """Of a body of 12 kg that is picked up, only the first sample is left out."""
+    arm = StreamedArm(23)
+    stream, changes = wrench_stream(arm), ()
+    for move in arm.moves(9.0, picked_up(NOTHING, 12.0 * ONE_KILO, 7.0)):
+        changes += stream.update_many(move.time, *wrench_signals(move))
+    assert len(changes) == 1
+    assert abs(changes[0].mass_after - 12.0) < 4.0 * changes[0].sigma < 1.0
+    assert stream.skipped == stream.glitches <= 2
+
+
 def test_dropped_samples_and_long_gaps_are_fine():
     """Half of the samples, and a pause of a minute, leave the estimate right."""
     arm = StreamedArm(18)

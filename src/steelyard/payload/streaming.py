@@ -35,6 +35,7 @@ from steelyard.payload._stream_body import (
     com_sigma,
     compile_fit,
     free_fit,
+    gate_of,
     physical_fit,
 )
 from steelyard.payload.stream_results import PayloadChange, PayloadSnapshot
@@ -49,6 +50,8 @@ DELAY_BLOCKS = WINDOW_BLOCKS[-1] + CONFIRM_BLOCKS
 SETTLING_BLOCKS = 20
 """Blocks that the reference needs before a change from it can be seen."""
 
+GLITCH = 50.0
+"""Standard deviations beyond which a single sample is left out."""
 CERTAIN = 4.0
 """Standard deviations by which a mass must be negative to be doubted."""
 ROUNDING = 0.1
@@ -106,7 +109,8 @@ class PayloadStream:
         )
         n = N_BODY + len(source.channels) + 1
         self._clock = np.array([-np.inf, -np.inf])
-        self._counts = np.zeros(2, dtype=np.int64)
+        self._counts = np.zeros(4, dtype=np.int64)
+        self._gate = np.zeros((n, n))
         self._block = np.zeros((n, n))
         chosen = self.settings
         self._memory = BlockMemory(
@@ -129,8 +133,16 @@ class PayloadStream:
 
     @property
     def skipped(self) -> int:
-        """Number of samples that were left out: a value was not finite, or above 1e9."""
+        """Number of samples that were left out: not finite, above 1e9, or a glitch."""
         return int(self._counts[1])
+
+    @property
+    def glitches(self) -> int:
+        """Number of the samples that were left out since they were far from those around them.
+
+        The first sample of a large change of the payload is one of them.
+        """
+        return int(self._counts[3])
 
     @property
     def watching(self) -> bool:
@@ -148,7 +160,8 @@ class PayloadStream:
 
         time : s, after that of the last sample. signals : arrays (width,) of floats, in the order
         of ``source.signals``. A sample with a value that is not finite, or larger than any sensor
-        shows (1e9 in SI units), is left out and counted.
+        shows (1e9 in SI units), is left out and counted, and so is a glitch: a single sample that
+        is more than `GLITCH` standard deviations from what those before it say.
         """
         slots = self._slots
         if len(signals) != len(slots):
@@ -161,7 +174,7 @@ class PayloadStream:
             slot[:] = signal
         self._one_time[0] = time
         taken, _ = self._absorb(
-            self._one_time, self._one, 0, self._clock, self._counts, self._block
+            self._one_time, self._one, 0, self._clock, self._counts, self._gate, self._block
         )
         if taken:
             return None
@@ -223,7 +236,7 @@ class PayloadStream:
     def _compile(self) -> None:
         """Have the loops compiled here: it takes seconds, which no control loop has."""
         nothing = np.zeros(0), self._arrays(0)
-        self._absorb(*nothing, 0, self._clock, self._counts, self._block)
+        self._absorb(*nothing, 0, self._clock, self._counts, self._gate, self._block)
         self._memory.add(self._block, np.nan, 0.0, self._block, 0.0, 0.0)
         self._memory.compare()
         compile_fit()
@@ -233,7 +246,7 @@ class PayloadStream:
         begin = 0
         while True:
             begin, failed = self._absorb(
-                time, arrays, begin, self._clock, self._counts, self._block
+                time, arrays, begin, self._clock, self._counts, self._gate, self._block
             )
             if failed or (begin < len(time) and not np.isfinite(time[begin])):
                 raise SignalError(
@@ -263,10 +276,17 @@ class PayloadStream:
             self._memory.push(self._block, self.time, int(self._counts[0]))
             if self._memory.full and self._memory.reference_blocks >= SETTLING_BLOCKS:
                 change = self._look()
+            self._set_gate()
         self._block[:] = 0.0
         self._counts[0] = 0
         self._clock[1] = next_time + self.settings.block_s
         return change
+
+    def _set_gate(self) -> None:
+        """What is known at the end of a block says which samples of the next are glitches."""
+        S, samples = self._memory.whole(self._block, self.time, 0)
+        variance = noise_variance(S, samples, len(self.source.channels))
+        self._gate[:] = gate_of(S, self.source.sigma, GLITCH * max(variance, 1.0) ** 0.5)
 
     def _look(self) -> PayloadChange | None:
         """Compare the newest blocks with the reference, and decide."""
