@@ -31,6 +31,8 @@ counts (4,), the gate and the factor; see `steelyard.payload._stream_loops.absor
 """
 WRENCH_CHANNELS = ("fx", "fy", "fz", "tx", "ty", "tz")
 WRENCH_UNITS = ("N", "N", "N", "N m", "N m", "N m")
+SMALLEST_NOISE, LARGEST_NOISE = 1e-12, 1e12
+"""N or N m, between which squares of weighted samples neither overflow nor vanish."""
 KNOTS = np.geomspace(1e-4, 1e3, 240)
 """Speeds (rad/s or m/s) between which a friction curve is interpolated; so are they negative."""
 
@@ -332,9 +334,10 @@ class JointTorques:
 
 def _check_sigma(sigma: Array, names: Sequence[str]) -> None:
     for name, value in zip(names, sigma, strict=True):
-        if not (np.isfinite(value) and value > 0.0):
+        if not SMALLEST_NOISE <= value <= LARGEST_NOISE:
             raise ModelError(
-                f"the noise of channel '{name}' is {value:g}; it must be a positive number"
+                f"the noise of channel '{name}' is {value:g}; it must be a positive number, from "
+                f"{SMALLEST_NOISE:g} to {LARGEST_NOISE:g}"
             )
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -80,8 +81,9 @@ class StreamSettings:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if not (np.isfinite(value) and value > 0.0):
-                raise EstimationError(f"{field.name} is {value}; a positive number is needed")
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            if not (number and np.isfinite(value) and value > 0.0):
+                raise EstimationError(f"{field.name} is {value!r}; a positive number is needed")
         if self.bias_time_constant_s < self.time_constant_s:
             raise EstimationError(
                 f"bias_time_constant_s is {self.bias_time_constant_s:g} s; it must be at least "
@@ -155,10 +157,10 @@ class PayloadStream:
         """The last change of the payload that was reported."""
         return self._last_change
 
-    def update(self, time: float, *signals: Array) -> PayloadChange | None:
+    def update(self, time: float, *signals: ArrayLike) -> PayloadChange | None:
         """Take one sample; returns a change of the payload when one is found.
 
-        time : s, after that of the last sample. signals : arrays (width,) of floats, in the order
+        time : s, after that of the last sample. signals : arrays (width,) of numbers, in the order
         of ``source.signals``. A sample with a value that is not finite, or larger than any sensor
         shows (1e9 in SI units), is left out and counted, and so is a glitch: a single sample that
         is more than `GLITCH` standard deviations from what those before it say.
@@ -167,11 +169,16 @@ class PayloadStream:
         if len(signals) != len(slots):
             raise SignalError(f"a sample has {len(signals)} signals; {self._needed()}")
         for (slot, shape), signal in zip(slots, signals):
+            # arrays of floats, the usual case in a control loop, need no conversion
+            if type(signal) is not np.ndarray or signal.dtype != np.float64:
+                signal = self._numbers(signal, "a signal of a sample")
             if signal.shape != shape:
                 raise SignalError(
                     f"a signal of the sample at {time} s has shape {signal.shape}; {self._needed()}"
                 )
             slot[:] = signal
+        if not isinstance(time, Real) or isinstance(time, bool):
+            raise SignalError(f"the time of a sample is {time!r}; a number of seconds is needed")
         self._one_time[0] = time
         taken, _ = self._absorb(
             self._one_time, self._one, 0, self._clock, self._counts, self._gate, self._block
@@ -186,7 +193,7 @@ class PayloadStream:
 
         The same as `update` for each of them, and quicker.
         """
-        times = np.ascontiguousarray(time, dtype=float)
+        times = np.ascontiguousarray(self._numbers(time, "time"))
         if times.ndim != 1 or len(signals) != len(self._signals):
             raise SignalError(
                 f"time has shape {times.shape} and there are {len(signals)} signals; "
@@ -194,7 +201,7 @@ class PayloadStream:
             )
         arrays = self._arrays(len(times))
         for signal, values in zip(self._signals, signals, strict=True):
-            given = np.asarray(values, dtype=float)
+            given = self._numbers(values, f"signal {signal.name}")
             if given.shape != (len(times), signal.width):
                 raise SignalError(
                     f"signal {signal.name} has shape {given.shape}, not "
@@ -340,6 +347,18 @@ class PayloadStream:
         for signal in self._signals:
             widths[signal.array] = max(widths.get(signal.array, 0), signal.stop)
         return tuple(np.zeros((n_samples, widths[k])) for k in range(len(widths)))
+
+    def _numbers(self, values: ArrayLike, what: str) -> Array:
+        """Lists and arrays of real numbers as an array of floats."""
+        try:
+            given = np.asarray(values)
+        except ValueError:
+            raise SignalError(f"{what} is a list of unequal rows; {self._needed()}") from None
+        if given.dtype.kind not in "iuf":
+            raise SignalError(
+                f"{what} holds {given.dtype.name}, not real numbers; {self._needed()}"
+            )
+        return given.astype(float, copy=False)
 
     def _needed(self) -> str:
         return "needed are " + listed(_words(signal) for signal in self._signals)
