@@ -32,9 +32,10 @@ def residual(source, phi, bias, *signals) -> float:
     arrays = [np.ascontiguousarray(signal, dtype=float) for signal in signals]
     for s in range(len(arrays[0])):
         n = 11 + len(source.channels)
-        S, clock, counts = np.zeros((n, n)), np.array([-np.inf, np.inf]), np.zeros(2, np.int64)
+        S, clock, counts = np.zeros((n, n)), np.array([-np.inf, np.inf]), np.zeros(4, np.int64)
+        gate = np.zeros((n, n))
         taken, failed = absorb(
-            np.zeros(1), [array[s : s + 1] for array in arrays], 0, clock, counts, S
+            np.zeros(1), [array[s : s + 1] for array in arrays], 0, clock, counts, gate, S
         )
         assert (taken, failed, counts[0]) == (1, 0, 1)
         assert np.abs(S[: len(source.channels)]).max() > 0.1

@@ -251,7 +251,7 @@ def test_samples_that_no_sensor_shows_are_left_out_and_counted(size):
 def test_values_at_the_edge_of_what_is_taken_give_an_estimate_or_an_error():
     """Samples of 1e9 in all signals never end in an exception of arithmetic."""
     rng = np.random.default_rng(0)
-    for sigma in (1e-30, 1.0, 1e30):
+    for sigma in (1e-12, 1.0, 1e12):
         stream = PayloadStream(FrameWrenches(force_sigma=sigma, torque_sigma=sigma))
         for k in range(300):
             stream.update(0.01 * k, *(1e9 * rng.choice([-1.0, 0.0, 1.0], (5, 3))))
@@ -301,10 +301,46 @@ def test_unix_time_and_a_jump_of_years_are_taken():
     assert stream.estimate().effective_samples == 2.0
 
 
+def test_lists_and_integers_are_taken_as_arrays():
+    """Lists, tuples and arrays of integers give what arrays of floats give."""
+    sample = [[0, 0, 10], [0, 1, 0], [0, 0, 0], [1, 2, 20], [0, 0, 1]]
+    kinds = (list, tuple, np.array, lambda part: np.array(part, dtype=np.float32))
+    found = []
+    for kind in (lambda part: np.array(part, dtype=float), *kinds):
+        stream = PayloadStream(FrameWrenches())
+        stream.update(np.float64(0.0), *map(kind, sample))
+        stream.update(1, *map(kind, sample))
+        found.append(stream.estimate().phi)
+    assert all(np.array_equal(one, found[0]) for one in found)
+
+
+@every("wrong", (["a", "b", "c"], "abc", None, [None] * 3, [1j, 0, 0], np.zeros(3, complex)))
+def test_what_is_not_real_numbers_is_refused(wrong):
+    """Text, complex numbers and nothing, one by one and many at once."""
+    stream = PayloadStream(FrameWrenches())
+    zero = np.zeros(3)
+    with pytest.raises(SignalError, match="not real numbers; needed are proper_acc"):
+        stream.update(0.0, *4 * [zero], wrong)
+    with pytest.raises(SignalError, match=r"signal torque holds .*, not real numbers"):
+        stream.update_many([0.0], *4 * [[zero]], [wrong])
+    for time in ("x", None, 1j, [0.0]):
+        with pytest.raises(SignalError, match="a number of seconds is needed"):
+            stream.update(time, *5 * [zero])
+    with pytest.raises(SignalError, match=r"time holds .*, not real numbers"):
+        stream.update_many(["x"], *5 * [[zero]])
+    with pytest.raises(SignalError, match="unequal rows"):
+        stream.update(0.0, *4 * [zero], [0.0, [1.0, 2.0], 3.0])
+
+
 def test_settings_are_checked():
     """Times and rates are positive, and the bias is not forgotten sooner than the body."""
     with pytest.raises(EstimationError, match="block_s is 0"):
         StreamSettings(block_s=0.0)
+    for wrong in ("5", None, 5j, True):
+        with pytest.raises(EstimationError, match=r"time_constant_s is .*; a positive number is"):
+            StreamSettings(time_constant_s=wrong)
+    for rare in (1e-12, 1e-320):
+        PayloadStream(FrameWrenches(), StreamSettings(false_alarms_per_hour=rare))
     with pytest.raises(EstimationError, match="time_constant_s is nan"):
         StreamSettings(time_constant_s=np.nan)
     with pytest.raises(EstimationError, match="at least time_constant_s, 5 s"):
@@ -373,6 +409,35 @@ def test_a_wrench_of_the_wrong_sign_is_doubted():
     assert doubt.code == "negative-mass"
     assert "frame 'tool' gives a mass of -0.999 kg" in doubt.words
     assert "doubted: negative-mass" in repr(flipped.estimate())
+
+
+@every("which", (2, 3, 4))
+def test_a_single_glitch_is_left_out_and_counted(which):
+    """1000 N, 1000 N m or an acceleration of 1e8 in one sample: no change, the same estimate."""
+    arm = StreamedArm(22)
+    stream, without = wrench_stream(arm), wrench_stream(arm)
+    for k, move in enumerate(arm.moves(9.0, held(ONE_KILO))):
+        signals = [np.array(part) for part in wrench_signals(move)]
+        keep = np.arange(len(move.time)) != 57
+        if k > 0:
+            signals[which][57, 0] += 1e8 if which == 2 else 1000.0
+        assert stream.update_many(move.time, *signals) == ()
+        without.update_many(move.time[keep], *(part[keep] for part in wrench_signals(move)))
+    assert stream.watching
+    assert stream.skipped == stream.glitches == k
+    assert without.glitches == 0
+    assert np.allclose(stream.estimate().phi, without.estimate().phi, rtol=0, atol=1e-4)
+
+
+def test_a_large_change_is_no_glitch():
+    """Of a body of 12 kg that is picked up, only the first sample is left out."""
+    arm = StreamedArm(23)
+    stream, changes = wrench_stream(arm), ()
+    for move in arm.moves(9.0, picked_up(NOTHING, 12.0 * ONE_KILO, 7.0)):
+        changes += stream.update_many(move.time, *wrench_signals(move))
+    assert len(changes) == 1
+    assert abs(changes[0].mass_after - 12.0) < 4.0 * changes[0].sigma < 1.0
+    assert stream.skipped == stream.glitches <= 2
 
 
 def test_dropped_samples_and_long_gaps_are_fine():

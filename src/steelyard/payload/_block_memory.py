@@ -43,6 +43,10 @@ class BlockMemory:
         self.reference_blocks = 0
         self.statistics = np.zeros(len(windows))
         self._reference_time = np.nan
+        # reference and ring together, kept so that nobody has to fold the ring
+        self._all = np.zeros((n, n))
+        self._all_samples = 0.0
+        self._all_time = np.nan
         self._windows = np.array(windows, dtype=np.int64)
         self._ring = np.zeros((n_ring, n, n))
         self._ends = np.zeros(n_ring)
@@ -79,6 +83,10 @@ class BlockMemory:
         self._ends[self._newest] = end_s
         self._samples[self._newest] = n_samples
         self._n_filled += 1
+        self._all_samples = self.add(
+            self._all, self._all_time, self._all_samples, block, end_s, float(n_samples)
+        )
+        self._all_time = end_s
 
     def add(
         self, S: Array, time_s: float, samples: float, block: Array, end_s: float, n_samples: float
@@ -99,13 +107,21 @@ class BlockMemory:
 
     def whole(self, block: Array, end_s: float, n_samples: int) -> tuple[Array, float]:
         """The factor of all samples with an unfinished block, and how many they are by weight."""
-        S, time, samples = self.reference.copy(), self._reference_time, self.reference_samples
-        for k in self._oldest_first():
-            samples = self.add(S, time, samples, self._ring[k], self._ends[k], self._samples[k])
-            time = self._ends[k]
+        S, samples = self._all.copy(), self._all_samples
         if n_samples:
-            samples = self.add(S, time, samples, block, end_s, float(n_samples))
+            samples = self.add(S, self._all_time, samples, block, end_s, float(n_samples))
         return S, samples
+
+    def _gather(self) -> None:
+        """Make the factor of reference and ring anew."""
+        self._all[:] = self.reference
+        self._all_time, self._all_samples = self._reference_time, self.reference_samples
+        for k in self._oldest_first():
+            self._all_samples = self.add(
+                self._all, self._all_time, self._all_samples,
+                self._ring[k], self._ends[k], self._samples[k],
+            )  # fmt: skip
+            self._all_time = self._ends[k]
 
     def compare(self) -> None:
         """Compare the newest blocks with the reference: `statistics`."""
@@ -151,6 +167,7 @@ class BlockMemory:
         self.reference_blocks = 0
         self._reference_time = self._ends[order[first]]
         self._n_filled = len(order) - first - 1
+        self._gather()
         after = self.reference.copy()
         fold(after, afters[first + 1], n, True, self._work)
         return before, after, float(self._ends[order[first - 1]])

@@ -19,6 +19,8 @@ FULL_FREEDOM = 10.0
 MEMORY_S = 300.0
 """Time constant (s) with which the moments of the statistic are forgotten."""
 LEAST_FREEDOM = 0.5
+SMALLEST = 1e-300
+"""Probability of a false alarm at one look that is as good as none."""
 CAUTION = 2.0
 """Standard deviations by which the watched mean is raised: it is an estimate, too."""
 
@@ -33,7 +35,9 @@ class ChangeTest:
     def __init__(self, windows_s: Array, block_s: float, false_alarms_per_hour: float) -> None:
         self.windows_s = windows_s
         looks_per_hour = len(windows_s) * 3600.0 / block_s
-        self.quantile = NormalDist().inv_cdf(1.0 - min(0.5, false_alarms_per_hour / looks_per_hour))
+        # by the lower tail: one minus a small probability would be one
+        tail = min(0.5, max(false_alarms_per_hour / looks_per_hour, SMALLEST))
+        self.quantile = -NormalDist().inv_cdf(tail)
         self.watched_s = 0.0
         self.mean = np.zeros(len(windows_s))
         self.square = np.zeros(len(windows_s))

@@ -13,7 +13,9 @@ No loop over samples allocates. Arguments that recur:
 
     rows (n_channels, n)  scratch: the weighted rows of a sample
     work (n,)             scratch
-    counts (2,)           samples used in this block; samples left out since the beginning
+    counts (4,)           samples used in this block; samples left out since the beginning; samples
+                          beyond the gate in a row; glitches, samples that were left out by the gate
+    gate (n, n)           what a sample may be; see `is_glitch`
     tree, numbers, state  of a robot; see `steelyard.payload._stream_kinematics`
     kin, own (9,)         scratch: proper acceleration, ω and α of a body and of a frame
 """
@@ -141,8 +143,46 @@ def all_measured(values):  # type: ignore[no-untyped-def]
 
 
 @jit
+def is_glitch(rows, gate, counts, work):  # type: ignore[no-untyped-def]
+    """Whether a sample is left out, since it is beyond the gate and the one before it is not.
+
+    gate : its last row holds body and bias as far as they are known, and -1, all divided by the
+    largest innovation; above it is the triangular factor of their information. All zero: no gate.
+    What is beyond the gate twice in a row is a change, and no glitch.
+    """
+    n = rows.shape[1]
+    beyond = False
+    for i in range(rows.shape[0]):
+        rest = 0.0
+        for c in range(n):
+            rest += rows[i, c] * gate[n - 1, c]
+        if abs(rest) <= 1.0:
+            continue
+        # body and bias are not known exactly: the innovation's variance is 1 + |R⁻ᵀ row|²
+        variance = 1.0
+        for c in range(n - 1):
+            entry = rows[i, c]
+            for k in range(c):
+                entry -= gate[k, c] * work[k]
+            work[c] = entry / gate[c, c]
+            variance += work[c] * work[c]
+        if rest * rest > variance:
+            beyond = True
+            break
+    if not beyond:
+        counts[2] = 0
+        return False
+    counts[2] += 1
+    if counts[2] > 1:
+        return False
+    counts[1] += 1
+    counts[3] += 1
+    return True
+
+
+@jit
 def absorb_frame_samples(  # type: ignore[no-untyped-def]
-    time, motion, wrench, begin, clock, counts, weight, S, rows, work, kin
+    time, motion, wrench, begin, clock, counts, gate, weight, S, rows, work, kin
 ):
     """Wrenches in a frame whose motion is given; see `absorb_torque_samples`.
 
@@ -161,6 +201,8 @@ def absorb_frame_samples(  # type: ignore[no-untyped-def]
             kin[k] = motion[s, k]
         fill_body_rows(kin, rows)
         add_bias_and_weigh(rows, wrench[s], weight)
+        if is_glitch(rows, gate, counts, work):
+            continue
         fold(S, rows, 6, False, work)
         counts[0] += 1
     return time.shape[0], 0
@@ -168,7 +210,7 @@ def absorb_frame_samples(  # type: ignore[no-untyped-def]
 
 @jit
 def absorb_sensor_samples(  # type: ignore[no-untyped-def]
-    time, q, v, a, wrench, begin, clock, counts, weight, S, rows, work,
+    time, q, v, a, wrench, begin, clock, counts, gate, weight, S, rows, work,
     tree, numbers, gravity, body, T_body_frame, state, kin, own,
 ):  # fmt: skip
     """Wrenches in a frame that is fixed to a robot's body; see `absorb_torque_samples`."""
@@ -188,6 +230,8 @@ def absorb_sensor_samples(  # type: ignore[no-untyped-def]
         to_frame(T_body_frame, kin, own)
         fill_body_rows(own, rows)
         add_bias_and_weigh(rows, wrench[s], weight)
+        if is_glitch(rows, gate, counts, work):
+            continue
         fold(S, rows, 6, False, work)
         counts[0] += 1
     return time.shape[0], 0
@@ -195,7 +239,7 @@ def absorb_sensor_samples(  # type: ignore[no-untyped-def]
 
 @jit
 def absorb_torque_samples(  # type: ignore[no-untyped-def]
-    time, q, v, a, tau, begin, clock, counts, weight, S, rows, work,
+    time, q, v, a, tau, begin, clock, counts, gate, weight, S, rows, work,
     tree, numbers, gravity, body, T_body_frame, state, kin, own, wrench, rest, dead_band,
     term_entries, term_weight, term_numbers, knots, values,
 ):  # fmt: skip
@@ -237,6 +281,8 @@ def absorb_torque_samples(  # type: ignore[no-untyped-def]
             if abs(v[s, row]) < dead_band[row]:
                 for c in range(rows.shape[1]):
                     rows[row, c] = 0.0
+        if is_glitch(rows, gate, counts, work):
+            continue
         fold(S, rows, nv, False, work)
         counts[0] += 1
     return time.shape[0], 0

@@ -25,12 +25,14 @@ from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
 
 Array = NDArray[np.float64]
-AbsorbSamples = Callable[[Array, Sequence[Array], int, Array, NDArray[np.int64], Array], Any]
+AbsorbSamples = Callable[[Array, Sequence[Array], int, Array, NDArray[np.int64], Array, Array], Any]
 """Takes time (n_samples,), the arrays of the signals, the index of the first sample, clock (2,),
-counts (2,) and the factor; see `steelyard.payload._stream_loops.absorb_torque_samples`.
+counts (4,), the gate and the factor; see `steelyard.payload._stream_loops.absorb_torque_samples`.
 """
 WRENCH_CHANNELS = ("fx", "fy", "fz", "tx", "ty", "tz")
 WRENCH_UNITS = ("N", "N", "N", "N m", "N m", "N m")
+SMALLEST_NOISE, LARGEST_NOISE = 1e-12, 1e12
+"""N or N m, between which squares of weighted samples neither overflow nor vanish."""
 KNOTS = np.geomspace(1e-4, 1e3, 240)
 """Speeds (rad/s or m/s) between which a friction curve is interpolated; so are they negative."""
 
@@ -142,10 +144,11 @@ class FrameWrenches:
             begin: int,
             clock: Array,
             counts: NDArray[np.int64],
+            gate: Array,
             S: Array,
         ) -> Any:
             return absorb_frame_samples(
-                time, signals[0], signals[1], begin, clock, counts, weight, S, rows, work, kin
+                time, signals[0], signals[1], begin, clock, counts, gate, weight, S, rows, work, kin
             )
 
         return absorb
@@ -208,10 +211,11 @@ class RobotWrenches:
             begin: int,
             clock: Array,
             counts: NDArray[np.int64],
+            gate: Array,
             S: Array,
         ) -> Any:
             return absorb_sensor_samples(
-                time, *signals, begin, clock, counts, weight, S, rows, work,
+                time, *signals, begin, clock, counts, gate, weight, S, rows, work,
                 tree, numbers, gravity, body, T_body_frame, state, kin, own,
             )  # fmt: skip
 
@@ -316,10 +320,11 @@ class JointTorques:
             begin: int,
             clock: Array,
             counts: NDArray[np.int64],
+            gate: Array,
             S: Array,
         ) -> Any:
             return absorb_torque_samples(
-                time, *signals, begin, clock, counts, weight, S, rows, work,
+                time, *signals, begin, clock, counts, gate, weight, S, rows, work,
                 tree, numbers, gravity, body, T_body_frame, state, kin, own, wrench, rest,
                 dead_band, *terms,
             )  # fmt: skip
@@ -329,9 +334,10 @@ class JointTorques:
 
 def _check_sigma(sigma: Array, names: Sequence[str]) -> None:
     for name, value in zip(names, sigma, strict=True):
-        if not (np.isfinite(value) and value > 0.0):
+        if not SMALLEST_NOISE <= value <= LARGEST_NOISE:
             raise ModelError(
-                f"the noise of channel '{name}' is {value:g}; it must be a positive number"
+                f"the noise of channel '{name}' is {value:g}; it must be a positive number, from "
+                f"{SMALLEST_NOISE:g} to {LARGEST_NOISE:g}"
             )
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +36,7 @@ from steelyard.payload._stream_body import (
     com_sigma,
     compile_fit,
     free_fit,
+    gate_of,
     physical_fit,
 )
 from steelyard.payload.stream_results import PayloadChange, PayloadSnapshot
@@ -49,6 +51,8 @@ DELAY_BLOCKS = WINDOW_BLOCKS[-1] + CONFIRM_BLOCKS
 SETTLING_BLOCKS = 20
 """Blocks that the reference needs before a change from it can be seen."""
 
+GLITCH = 50.0
+"""Standard deviations beyond which a single sample is left out."""
 CERTAIN = 4.0
 """Standard deviations by which a mass must be negative to be doubted."""
 ROUNDING = 0.1
@@ -77,8 +81,9 @@ class StreamSettings:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if not (np.isfinite(value) and value > 0.0):
-                raise EstimationError(f"{field.name} is {value}; a positive number is needed")
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            if not (number and np.isfinite(value) and value > 0.0):
+                raise EstimationError(f"{field.name} is {value!r}; a positive number is needed")
         if self.bias_time_constant_s < self.time_constant_s:
             raise EstimationError(
                 f"bias_time_constant_s is {self.bias_time_constant_s:g} s; it must be at least "
@@ -106,7 +111,8 @@ class PayloadStream:
         )
         n = N_BODY + len(source.channels) + 1
         self._clock = np.array([-np.inf, -np.inf])
-        self._counts = np.zeros(2, dtype=np.int64)
+        self._counts = np.zeros(4, dtype=np.int64)
+        self._gate = np.zeros((n, n))
         self._block = np.zeros((n, n))
         chosen = self.settings
         self._memory = BlockMemory(
@@ -129,8 +135,16 @@ class PayloadStream:
 
     @property
     def skipped(self) -> int:
-        """Number of samples that were left out: a value was not finite, or above 1e9."""
+        """Number of samples that were left out: not finite, above 1e9, or a glitch."""
         return int(self._counts[1])
+
+    @property
+    def glitches(self) -> int:
+        """Number of the samples that were left out since they were far from those around them.
+
+        The first sample of a large change of the payload is one of them.
+        """
+        return int(self._counts[3])
 
     @property
     def watching(self) -> bool:
@@ -143,25 +157,31 @@ class PayloadStream:
         """The last change of the payload that was reported."""
         return self._last_change
 
-    def update(self, time: float, *signals: Array) -> PayloadChange | None:
+    def update(self, time: float, *signals: ArrayLike) -> PayloadChange | None:
         """Take one sample; returns a change of the payload when one is found.
 
-        time : s, after that of the last sample. signals : arrays (width,) of floats, in the order
+        time : s, after that of the last sample. signals : arrays (width,) of numbers, in the order
         of ``source.signals``. A sample with a value that is not finite, or larger than any sensor
-        shows (1e9 in SI units), is left out and counted.
+        shows (1e9 in SI units), is left out and counted, and so is a glitch: a single sample that
+        is more than `GLITCH` standard deviations from what those before it say.
         """
         slots = self._slots
         if len(signals) != len(slots):
             raise SignalError(f"a sample has {len(signals)} signals; {self._needed()}")
         for (slot, shape), signal in zip(slots, signals):
+            # arrays of floats, the usual case in a control loop, need no conversion
+            if type(signal) is not np.ndarray or signal.dtype != np.float64:
+                signal = self._numbers(signal, "a signal of a sample")
             if signal.shape != shape:
                 raise SignalError(
                     f"a signal of the sample at {time} s has shape {signal.shape}; {self._needed()}"
                 )
             slot[:] = signal
+        if not isinstance(time, Real) or isinstance(time, bool):
+            raise SignalError(f"the time of a sample is {time!r}; a number of seconds is needed")
         self._one_time[0] = time
         taken, _ = self._absorb(
-            self._one_time, self._one, 0, self._clock, self._counts, self._block
+            self._one_time, self._one, 0, self._clock, self._counts, self._gate, self._block
         )
         if taken:
             return None
@@ -173,7 +193,7 @@ class PayloadStream:
 
         The same as `update` for each of them, and quicker.
         """
-        times = np.ascontiguousarray(time, dtype=float)
+        times = np.ascontiguousarray(self._numbers(time, "time"))
         if times.ndim != 1 or len(signals) != len(self._signals):
             raise SignalError(
                 f"time has shape {times.shape} and there are {len(signals)} signals; "
@@ -181,7 +201,7 @@ class PayloadStream:
             )
         arrays = self._arrays(len(times))
         for signal, values in zip(self._signals, signals, strict=True):
-            given = np.asarray(values, dtype=float)
+            given = self._numbers(values, f"signal {signal.name}")
             if given.shape != (len(times), signal.width):
                 raise SignalError(
                     f"signal {signal.name} has shape {given.shape}, not "
@@ -223,7 +243,7 @@ class PayloadStream:
     def _compile(self) -> None:
         """Have the loops compiled here: it takes seconds, which no control loop has."""
         nothing = np.zeros(0), self._arrays(0)
-        self._absorb(*nothing, 0, self._clock, self._counts, self._block)
+        self._absorb(*nothing, 0, self._clock, self._counts, self._gate, self._block)
         self._memory.add(self._block, np.nan, 0.0, self._block, 0.0, 0.0)
         self._memory.compare()
         compile_fit()
@@ -233,7 +253,7 @@ class PayloadStream:
         begin = 0
         while True:
             begin, failed = self._absorb(
-                time, arrays, begin, self._clock, self._counts, self._block
+                time, arrays, begin, self._clock, self._counts, self._gate, self._block
             )
             if failed or (begin < len(time) and not np.isfinite(time[begin])):
                 raise SignalError(
@@ -263,10 +283,17 @@ class PayloadStream:
             self._memory.push(self._block, self.time, int(self._counts[0]))
             if self._memory.full and self._memory.reference_blocks >= SETTLING_BLOCKS:
                 change = self._look()
+            self._set_gate()
         self._block[:] = 0.0
         self._counts[0] = 0
         self._clock[1] = next_time + self.settings.block_s
         return change
+
+    def _set_gate(self) -> None:
+        """What is known at the end of a block says which samples of the next are glitches."""
+        S, samples = self._memory.whole(self._block, self.time, 0)
+        variance = noise_variance(S, samples, len(self.source.channels))
+        self._gate[:] = gate_of(S, self.source.sigma, GLITCH * max(variance, 1.0) ** 0.5)
 
     def _look(self) -> PayloadChange | None:
         """Compare the newest blocks with the reference, and decide."""
@@ -320,6 +347,18 @@ class PayloadStream:
         for signal in self._signals:
             widths[signal.array] = max(widths.get(signal.array, 0), signal.stop)
         return tuple(np.zeros((n_samples, widths[k])) for k in range(len(widths)))
+
+    def _numbers(self, values: ArrayLike, what: str) -> Array:
+        """Lists and arrays of real numbers as an array of floats."""
+        try:
+            given = np.asarray(values)
+        except ValueError:
+            raise SignalError(f"{what} is a list of unequal rows; {self._needed()}") from None
+        if given.dtype.kind not in "iuf":
+            raise SignalError(
+                f"{what} holds {given.dtype.name}, not real numbers; {self._needed()}"
+            )
+        return given.astype(float, copy=False)
 
     def _needed(self) -> str:
         return "needed are " + listed(_words(signal) for signal in self._signals)
