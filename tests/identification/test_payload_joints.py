@@ -227,9 +227,8 @@ def test_wrong_gravity_is_a_poor_fit():
             found = weigh_payload_joints(robot, loaded, empty=empty, processing=PROCESSING)
             codes.append({one.code for one in found.findings if one.level == "warning"})
         assert not codes[0] & {"poor-fit", "implausible-density", "implausible-centre"}
-        if mass == 2.0:
-            assert "poor-fit" in codes[1]
-            assert "poor-fit" in codes[2]
+        assert "poor-fit" in codes[1]
+        assert "poor-fit" in codes[2]
 
 
 def test_bad_input_is_named(arm):

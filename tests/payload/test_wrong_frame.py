@@ -167,3 +167,62 @@ def test_imu_without_orientation_still_finds_turns():
     assert check_frame([(alone, wrench)], bias=True, rotation=False) == ()
     R = Rotation.from_rotvec([np.pi / 2, 0.0, 0.0]).as_matrix()
     assert code_of(alone, turned(wrench, R))[0] == "wrong-frame"
+
+
+@pytest.mark.parametrize("kind", MOTIONS)
+def test_wrong_gravity_is_named(kind):
+    """Another direction of gravity, or none, is named; axes that were stated are not suggested."""
+    for seed in range(3):
+        motion, wrench = recording(kind, seed)
+        up = np.einsum("nji,j->ni", motion.R_world_frame, np.array([0.0, 0.0, 9.81]))
+        along_x = np.einsum("nji,j->ni", motion.R_world_frame, np.array([-9.81, 0.0, 0.0]))
+        sideways = replace(motion, proper_acceleration=motion.proper_acceleration - up + along_x)
+        with pytest.raises(WeighingError, match=re.escape("--gravity 0 0 -9.81")) as caught:
+            weigh_on_sensor([(sideways, wrench)], axes="sensor")
+        assert caught.value.code == "wrong-gravity"
+        weightless = replace(motion, proper_acceleration=motion.proper_acceleration - up)
+        with pytest.raises(WeighingError, match="gravity") as caught:
+            weigh_on_sensor([(weightless, wrench)], axes="sensor")
+        assert caught.value.code in ("wrong-gravity", "no-gravity")
+
+
+def words_of(motion: FrameMotion, wrench: Wrench, axes) -> str:
+    """The words with which weighing is refused, or those of all findings."""
+    try:
+        estimate = weigh_on_sensor([(motion, wrench)], axes=axes)
+    except WeighingError as error:
+        return str(error)
+    return "\n".join(finding.words for finding in estimate.findings)
+
+
+@pytest.mark.parametrize("axes", ["sensor", "base"])
+def test_stated_axes_are_not_suggested(axes):
+    """Of a wrench in random axes, whatever is said, it is not to state what was stated."""
+    for seed in range(4):
+        motion, wrench = recording("fast", seed)
+        wrong = turned(wrench, Rotation.random(len(wrench), random_state=seed).as_matrix())
+        assert f"--axes {axes}" not in words_of(motion, wrong, axes)
+    motion, wrench = recording("fast")
+    if axes == "sensor":
+        wrong = turned(wrench, motion.R_world_frame)
+    else:
+        wrong = turned(wrench, np.swapaxes(motion.R_world_frame, 1, 2))
+    other = "base" if axes == "sensor" else "sensor"
+    with pytest.raises(WeighingError, match=f"--axes {other}"):
+        weigh_on_sensor([(motion, wrong)], axes=axes)
+
+
+def test_bias_that_was_denied_is_named():
+    """Turned about the vertical only, a bias is no turn of the axes."""
+    rng = np.random.default_rng(3)
+    motion = still_poses(np.linspace(-1.5, 1.5, 12)[:, None] * np.array([0.0, 0.0, 1.0]), 20)
+    wrench = measured(motion, random_body(rng, 1.2), rng, bias=BIAS)
+    assert code_of(motion, wrench, bias=False)[0] == "sensor-biased"
+
+
+def test_clock_of_the_wrench_is_mentioned():
+    """A wrench that is late by seconds gives no body; words name the clocks where nothing fits."""
+    for seed in range(6):
+        motion, wrench = recording("fast", seed)
+        late = Wrench("sensor", *(np.roll(x, 150, 0) for x in (wrench.force, wrench.torque)))
+        assert "clocks" in words_of(motion, late, "sensor")

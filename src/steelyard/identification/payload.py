@@ -261,7 +261,13 @@ def weigh_payload_ft(
     if not recordings:
         raise LogError("there is no log to weigh the payload from; give at least one")
     found = weigh_on_sensor(
-        recordings, solver=solver, bias=bias, rotation=rotation, level=level, static=static
+        recordings,
+        solver=solver,
+        bias=bias,
+        rotation=rotation,
+        level=level,
+        static=static,
+        axes=axes,
     )
     runs = tuple(replace(run, cutoff_hz=cutoffs.get(run.name)) for run in found.runs)
     return replace(found, runs=runs, findings=(*findings, *found.findings))

@@ -58,7 +58,8 @@ class JointFit:
         pi, which is linear in the torques: the gain of a joint scales its part.
     by_joint_sigma : (n_joints, 10) standard deviation of these parts.
     rms : (n_joints,) of the residuals, N m or N. relative_error : norm of all residuals over that
-        of the payload's torques with them, both in units of the noise.
+        of the payload's torques with them, both in units of the noise. unexplained : norm of all
+        residuals over that of all torques.
     """
 
     R: Array
@@ -76,6 +77,7 @@ class JointFit:
     by_joint_sigma: Array
     rms: Array
     relative_error: float
+    unexplained: float
     n_rows: int
     n_blocks: int
 
@@ -196,6 +198,10 @@ def fit_payload(
         by_joint_sigma=np.sqrt(np.einsum("ij,gjk,ik->gi", T[body], part_sigma, T[body])),
         rms=np.array([np.linalg.norm(e) for e in left]) / np.sqrt(np.maximum(counts, 1)),
         relative_error=float(np.sqrt(fit.residual_square / variance)) / load if load else np.nan,
+        unexplained=float(
+            np.linalg.norm(np.concatenate(left))
+            / np.linalg.norm(np.concatenate([factor[:, -1] for factor in whole]))
+        ),
         n_rows=n_rows,
         n_blocks=n_blocks,
     )

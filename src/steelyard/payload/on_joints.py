@@ -41,10 +41,8 @@ CLEAR = 2.0
 CERTAIN = 5.0
 """Standard deviations below zero from which on a negative mass is certain."""
 POOR = 0.1
-SLOW_RESIDUAL = 10.0
-"""Relative error and ratio of the variances over time blocks to those of independent residuals
-above which a fit is poor; filtered noise gives about 4.
-"""
+UNEXPLAINED = 0.1
+"""Residuals, as shares of the payload's torques and of all torques, above which a fit is poor."""
 DOUBTFUL = 0.9999
 """Confidence with which a misfit of the best physical body is reported."""
 SHOWN_SHARE = 0.1
@@ -149,16 +147,15 @@ def _fit_findings(
             )
         )
     found += _doubts(fit, body, frame)
-    if fit.relative_error > POOR and fit.inflation > SLOW_RESIDUAL:
+    if fit.relative_error > POOR and fit.unexplained > UNEXPLAINED:
         found.append(
             Finding(
                 "warning",
                 "poor-fit",
-                f"the payload leaves {100 * fit.relative_error:.2g} % of its torques unexplained, "
-                "by residuals that change too slowly for noise (they widen the variances "
-                f"{fit.inflation:.2g} times): check gravity, units and signs of positions and "
-                "torques, clocks, and whether the logs are of the same robot, the same payload "
-                "and similar temperatures",
+                f"arm and payload leave {100 * fit.unexplained:.2g} % of the torques unexplained, "
+                f"which is {100 * fit.relative_error:.2g} % of what the payload changes in them: "
+                "do not rely on the result. Check gravity, units and signs of positions and "
+                "torques, clocks, and whether the logs are of the same robot and payload",
             )
         )
     found += implausible_body(

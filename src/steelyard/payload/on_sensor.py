@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from steelyard.payload.wrong_frame import check_frame
 from steelyard.robot.inertia import skew
 from steelyard.signals.frame_motion import FrameMotion, Wrench
 from steelyard.signals.saturation import saturation_finding, without_saturated
+from steelyard.signals.wrench import Axes
 
 Array = NDArray[np.float64]
 Recording = tuple[FrameMotion, Wrench]
@@ -33,6 +35,8 @@ Recording = tuple[FrameMotion, Wrench]
 BIAS_NAMES = ("bias_fx", "bias_fy", "bias_fz", "bias_tx", "bias_ty", "bias_tz")
 LOOSE_TURN = 0.2
 """Standard deviation (rad) from which on a rotation of the sensor is not determined."""
+NEARLY_ZERO = 1e-3
+"""Lower limit of a range of the mass, as a share of the upper one, that counts as zero."""
 ROTATION_NAMES = ("rotation_x", "rotation_y", "rotation_z")
 
 
@@ -44,6 +48,7 @@ def weigh_on_sensor(
     rotation: bool = False,
     level: float = 0.95,
     static: bool | None = None,
+    axes: Axes | None = None,
 ) -> PayloadEstimate:
     """The body that the sensor carries, with intervals.
 
@@ -53,6 +58,8 @@ def weigh_on_sensor(
         rotation vector r, with R_frame_sensor = exp(r), of a small turn.
     static : True to leave out the inertia, False to refuse data that do not determine it; None to
         report it as not determined where the motion is too slow.
+    axes : in which the wrench was recorded as the user stated, for messages only: the wrench that
+        is given here is in those of the frame.
     """
     whole = checked(recordings)
     check_sizes(whole)
@@ -61,7 +68,7 @@ def weigh_on_sensor(
     orientations = check_orientations(used, bias=bias)
     findings += orientations.findings
     findings += check_turning(used)
-    findings += check_frame(used, bias=bias, rotation=rotation)
+    findings += check_frame(used, bias=bias, rotation=rotation, axes=axes)
     factors = compress_wrench(used, bias=bias, rotation=rotation)
     ignored = orientations.ignored
     if static:
@@ -84,8 +91,12 @@ def weigh_on_sensor(
     if is_static:
         findings += (_no_inertia(used[0][0].frame, refuse=static is False),)
     mass = by_name["m"]
-    if mass.lower is not None and mass.lower <= 0.0:
+    if _may_be_zero(mass):
         findings += (_no_payload(used[0][0].frame, mass),)
+        if mass.kind == "feasible range":
+            # the smallest mass that the solver finds is not zero, but nothing speaks against it
+            open_mass = replace(mass, lower=0.0)
+            values = tuple(open_mass if value.name == "m" else value for value in values)
     findings += fit_findings(fit)
     findings += poor_fit(used, fit)
     findings += implausible_body(
@@ -203,13 +214,27 @@ def _no_inertia(frame: str, *, refuse: bool) -> Finding:
     return Finding("info", "static-motion", words)
 
 
+def _may_be_zero(mass: PayloadValue) -> bool:
+    """Whether the interval of the mass holds zero, or all but reaches it."""
+    if mass.lower is None or mass.upper is None:
+        return False
+    if mass.kind == "feasible range":
+        return mass.lower < NEARLY_ZERO * mass.upper
+    return mass.lower <= 0.0
+
+
 def _no_payload(frame: str, mass: PayloadValue) -> Finding:
     """That the mass may be zero."""
+    known = (
+        f"standard deviation {mass.sigma:.2g} kg"
+        if mass.sigma is not None
+        else f"any mass up to {mass.upper:.2g} kg fits"
+    )
     return Finding(
         "warning",
         "no-payload",
-        f"the mass at frame '{frame}', {mass.value:.3g} kg, cannot be told from zero (standard "
-        f"deviation {mass.sigma:.2g} kg), so its centre is not determined; is there a payload?",
+        f"the mass at frame '{frame}', {mass.value:.3g} kg, cannot be told from zero ({known}), so "
+        "its centre is not determined; is there a payload?",
     )
 
 

@@ -25,6 +25,8 @@ SMALLEST_SPREAD = 0.2
 """Standard deviation (m/s²) of the proper acceleration along a direction that counts as change:
 gravity turned by about one degree.
 """
+WEIGHTLESS = 0.5
+"""Proper acceleration (m/s², rms) that no gravity leaves."""
 SLOW = 0.5
 """Angular acceleration, or square of the angular speed (rad/s², rms), below which the first moment
 shows by gravity alone.
@@ -63,13 +65,22 @@ def check_orientations(
     values, vectors = np.linalg.eigh(spread)
     sizes = np.sqrt(np.maximum(values, 0.0))
     frame = recordings[0][0].frame
+    if sizes[2] < SMALLEST_SPREAD and np.sqrt(np.trace(gram) / n) < WEIGHTLESS:
+        raise WeighingError(
+            "no-gravity",
+            f"frame '{frame}' has nearly no proper acceleration (rms "
+            f"{np.sqrt(np.trace(gram) / n):.2g} m/s²), so that no weight shows: state gravity in "
+            "m/s² (9.81 on Earth), or check the unit of the accelerations",
+        )
     if sizes[2] < SMALLEST_SPREAD:
         raise WeighingError(
             "one-orientation",
             f"frame '{frame}' is in one orientation only (the proper acceleration in its axes "
             f"varies by {sizes[2]:.2g} m/s²): the weight of the payload cannot be told from the "
             "sensor's bias; turn the frame to at least three distinct orientations"
-            + (", or state that the sensor has no bias" if bias else ""),
+            + (", or state that the sensor has no bias" if bias else "")
+            + "; if it was turned, check that the clocks of motion and wrench start together and "
+            "are both in seconds",
         )
     ignored = np.zeros((10, 0))
     if sizes[1] >= SMALLEST_SPREAD or np.sqrt(turning / n) >= SLOW:

@@ -9,7 +9,7 @@ compared by the likelihood of the residuals of force and of torque.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -26,9 +26,12 @@ from steelyard.robot.conventions import quaternion_from_rotation
 from steelyard.robot.inertia import skew
 from steelyard.signals.frame_motion import FrameMotion, Wrench
 from steelyard.signals.orientation import rotations_of
+from steelyard.signals.wrench import Axes
 
 Array = NDArray[np.float64]
-Assumption = Literal["stated", "base", "sensor", "w-first", "x-first", "inverse", "turned"]
+Assumption = Literal[
+    "stated", "base", "sensor", "w-first", "x-first", "inverse", "turned", "gravity", "biased"
+]
 
 SAMPLES = 600
 """Samples that each assumption is fitted to."""
@@ -43,6 +46,11 @@ LARGE_TURN = np.radians(15.0)
 SMALLEST_TURN = np.radians(1.0)
 STEPS = 3
 """Gauss-Newton steps of a turn."""
+UNEXPLAINED = 0.3
+"""Share of the wrench from which on the sign alone does not explain a negative mass."""
+G = 9.81
+DOWN = np.vstack([np.eye(3), -np.eye(3)])
+"""Gravity (m/s²), and the directions in the base that are tried for it."""
 CERTAIN = 3.0
 """Standard deviations from which on a negative mass is certain."""
 
@@ -64,32 +72,48 @@ class _Fit:
 
 
 def check_frame(
-    recordings: Sequence[tuple[FrameMotion, Wrench]], *, bias: bool, rotation: bool
+    recordings: Sequence[tuple[FrameMotion, Wrench]],
+    *,
+    bias: bool,
+    rotation: bool,
+    axes: Axes | None = None,
 ) -> tuple[Finding, ...]:
     """Refuse a wrench that does not fit the motion as stated but does in other axes.
 
     rotation : whether the rotation of the sensor is to be estimated, so that a small one is no
-    finding.
+    finding. axes : of the wrench as the user stated them, which are not suggested; None where they
+    are not known.
     """
     motions, wrench = _sampled(recordings)
     stated = _fitted(wrench_regressor(motions), wrench, bias)
     if stated.share < FITS and not stated.negative:
         return ()
     fits: dict[Assumption, _Fit] = {"stated": stated}
-    turn = np.zeros(3)
+    turn, down = np.zeros(3), np.zeros(3)
     R = motions.R_world_frame
     if R is not None:
         in_frame = np.concatenate(
             [np.einsum("nji,nj->ni", R, part) for part in (wrench[:, :3], wrench[:, 3:])], axis=1
         )
-        fits["base"] = _fitted(wrench_regressor(motions), in_frame, bias)
+        if axes != "base":
+            fits["base"] = _fitted(wrench_regressor(motions), in_frame, bias)
         turned_back = np.concatenate(
             [np.einsum("nij,nj->ni", R, part) for part in (wrench[:, :3], wrench[:, 3:])], axis=1
         )
-        fits["sensor"] = _fitted(wrench_regressor(motions), turned_back, bias)
+        if axes != "sensor":
+            fits["sensor"] = _fitted(wrench_regressor(motions), turned_back, bias)
         in_world = np.einsum("nij,nj->ni", R, motions.proper_acceleration)
         for name, other in _reread(R):
             fits[name] = _fitted(_still_rows(motions, other, in_world), wrench, bias)
+        for direction in DOWN:
+            proper = np.einsum("nji,nj->ni", R, in_world - in_world.mean(axis=0) - G * direction)
+            fit = _fitted(
+                wrench_regressor(replace(motions, proper_acceleration=proper)), wrench, bias
+            )
+            if not fit.negative and ("gravity" not in fits or fit.logs < fits["gravity"].logs):
+                fits["gravity"], down = fit, direction
+    if not bias:
+        fits["biased"] = _fitted(wrench_regressor(motions), wrench, True)
     for start in _turns(motions, wrench):
         Q = _refined(start, motions, wrench[:, :3], bias)
         turned = np.concatenate([wrench[:, :3] @ Q.T, wrench[:, 3:] @ Q.T], axis=1)
@@ -100,7 +124,13 @@ def check_frame(
     best: Assumption = min(fits, key=lambda name: fits[name].logs)
     gain = stated.logs - fits[best].logs
     flipped = fits[best].negative
-    if best != "base" and "base" in fits and _weight_taken_for_bias(stated, fits["base"]):
+    explained = best == "gravity" and gain > BETTER
+    if (
+        best != "base"
+        and "base" in fits
+        and not explained
+        and _weight_taken_for_bias(stated, fits["base"])
+    ):
         best, gain = "base", BETTER + 1e-9
     where = f"the wrench at frame '{motions.frame}'"
     if best == "turned" and angle < LARGE_TURN:
@@ -108,19 +138,27 @@ def check_frame(
         if gain > SLIGHTLY_BETTER and angle > SMALLEST_TURN and not rotation and not flipped:
             return (_askew(where, angle),)
     if best != "stated" and gain > BETTER:
-        code, words = _explanation(best, turn)
+        code, words = _explanation(best, turn, down)
         also = "; its sign is that of the wrench by the body on the sensor, too" if flipped else ""
         raise WeighingError(
             code,
             f"{where} does not turn with gravity as the motion says: {words}{also} (the residuals "
             f"of force and torque are then {np.exp(0.5 * gain):.3g} times smaller on average)",
         )
+    if stated.negative and stated.share > UNEXPLAINED:
+        raise WeighingError(
+            "negative-mass",
+            f"{where} gives a mass of {stated.mass:.3g} kg, and no body explains it "
+            f"({100 * stated.share:.0f} % of it is left): check the clocks of wrench and motion "
+            "(the same start, both in seconds), the axes and the sign of the wrench, and the "
+            "direction of gravity",
+        )
     if stated.negative:
         raise WeighingError(
             "negative-mass",
             f"{where} gives a mass of {stated.mass:.3g} kg: it appears to be the wrench by the "
-            "body on the sensor; state its sign (the wrench must act on the body: a body at rest "
-            "shows a force upwards), or check the direction of gravity",
+            "body on the sensor; state its sign (--sign by-body; the wrench must act on the body: "
+            "a body at rest shows a force upwards), or check the direction of gravity",
         )
     return ()
 
@@ -141,30 +179,45 @@ def _askew(where: str, angle: float) -> Finding:
         "warning",
         "sensor-turned",
         f"{where} fits better if the sensor's axes are turned by {np.degrees(angle):.1f} degrees "
-        "in the frame; estimate the turn with rotation=True, or correct the frame",
+        "in the frame; estimate the turn with rotation=True (--rotation), or correct the frame",
     )
 
 
-def _explanation(best: Assumption, turn: Array) -> tuple[str, str]:
+def _explanation(best: Assumption, turn: Array, down: Array) -> tuple[str, str]:
     """Code and words of an assumption that fits better."""
     if best == "base":
-        return "wrench-in-base-axes", "it appears to be in the base's axes; state axes='base'"
+        return "wrench-in-base-axes", (
+            "it appears to be in the base's axes; state axes='base' (--axes base)"
+        )
     if best == "sensor":
         return "wrench-in-sensor-axes", (
             "it appears to have been in the sensor's axes before it was turned from those of the "
-            "base; state axes='sensor'"
+            "base; state axes='sensor' (--axes sensor)"
         )
     if best == "w-first":
         return "quaternion-order", (
-            "the quaternions appear to be w, x, y, z where x, y, z, w was stated; state their order"
+            "the quaternions appear to be w, x, y, z where x, y, z, w was stated; state their "
+            "order (--quaternion w-first)"
         )
     if best == "x-first":
         return "quaternion-order", (
-            "the quaternions appear to be x, y, z, w where w, x, y, z was stated; state their order"
+            "the quaternions appear to be x, y, z, w where w, x, y, z was stated; state their "
+            "order (--quaternion x-first)"
         )
     if best == "inverse":
         return "orientation-inverted", (
             "the orientations appear to be those of the world in the frame; invert them"
+        )
+    if best == "gravity":
+        vector = " ".join(f"{G * x + 0.0:g}" for x in down)
+        return "wrong-gravity", (
+            f"gravity appears to point along {_axis_words(*down)} of the base; state it (gravity, "
+            f"--gravity {vector})"
+        )
+    if best == "biased":
+        return "sensor-biased", (
+            "the sensor appears to have a bias, though it was said to have none; estimate it "
+            "(bias=True, without --no-bias), and turn the frame to at least three orientations"
         )
     angle = float(np.linalg.norm(turn))
     x, y, z = turn / angle

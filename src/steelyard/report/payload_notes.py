@@ -43,9 +43,17 @@ def open_values(values: tuple[PayloadValue, ...]) -> tuple[PayloadValue, ...]:
     return tuple(value for value in values if value.kind != "confidence")
 
 
+NO_PAYLOAD = (
+    "The data do not show a payload: its mass may be zero, and nothing else of it can be known. "
+    "If there is one, it is too light for the noise of these data."
+)
+
+
 def payload_notes(estimate: PayloadEstimate) -> tuple[str, ...]:
     """What was not determined, why, and what to record; empty where all is determined."""
     left = {value.name for value in open_values((*estimate.values, *estimate.others))}
+    if any(finding.code == "no-payload" for finding in estimate.findings):
+        return (NO_PAYLOAD,)
     notes = []
     if "m" in left or left & set(COM):
         notes.append(
