@@ -92,18 +92,48 @@ def test_noise_has_the_stated_size_and_is_not_that_of_the_joints():
     assert np.abs(force[0] / 0.5 - [other[0] for other in others]).min() > 1e-6
 
 
+@pytest.mark.parametrize("stated", ["", "--payload 0", "--payload empty.json"])
+def test_an_empty_gripper_shows_the_bias_of_its_sensor(stated, capsys, folder):
+    """Without a payload, or with one without mass: the bias alone, and the torques of the arm."""
+    text = payload_text(weighed(np.zeros(10), frame="tool"))
+    (folder / "empty.json").write_text(text, encoding="utf-8")
+    document(capsys, BASE)
+    plain = read_log("log.csv")
+    found = document(capsys, f"{BASE} {stated} --sensor tool --sensor-bias 1 2 3 4 5 6")
+    log = read_log("log.csv")
+    assert found["payload"] is None
+    assert found["sensor"] == "tool"
+    assert log.frame_signal("tool", "force").tolist() == 21 * [[1.0, 2.0, 3.0]]
+    assert log.frame_signal("tool", "torque").tolist() == 21 * [[4.0, 5.0, 6.0]]
+    for joint in plain.joints:
+        assert plain.signal(joint, "torque").tolist() == log.signal(joint, "torque").tolist()
+
+
+def test_a_file_of_an_impossible_mass_is_refused_for_its_mass(capsys, folder):
+    """1e200 kg: the message names the mass, and nothing else."""
+    content = json.loads(payload_text(weighed(frame="tool")))
+    content["inertial_parameters"] = [1e200 * x for x in content["inertial_parameters"]]
+    (folder / "payload.json").write_text(json.dumps(content), encoding="utf-8")
+    assert main(f"{BASE} --payload payload.json".split()) == 2
+    assert "state a mass of" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         ("--payload 2", "give --payload-link"),
         ("--payload-com 0 0 1", "but no --payload"),
         ("--payload-link tool", "but no --payload"),
-        ("--sensor tool", "needs a --payload"),
+        ("--sensor nowhere", "nowhere"),
+        ("--payload 0 --sensor nowhere", "nowhere"),
+        ("--payload 0 --payload-link tool --payload-inertia 1 0 0 1 0 1", "must be positive"),
         ("--payload payload.json --payload-com 0 0 1", "is a file, which states it"),
         ("--payload absent.json", "absent.json"),
         ("--payload arm.urdf", "is not JSON"),
         ("--payload -1 --payload-link tool", "must be positive"),
         ("--payload nan --payload-link tool", "must be positive"),
+        ("--payload inf --payload-link tool", "at most 1e+09 kg"),
+        ("--payload 1e308 --payload-link tool", "at most 1e+09 kg"),
         ("--payload 2 --payload-link nowhere", "nowhere"),
         ("--payload 2 --payload-link base", "does not move"),
         ("--payload 2 --sensor nowhere", "nowhere"),

@@ -235,10 +235,37 @@ def test_an_uncertain_mass_widens_all_gains():
         assert one.lower < two.lower < two.gain < two.upper < one.upper
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+@pytest.mark.parametrize("known", [PAYLOAD, Payload.of("tool", 2.0)])
+def test_exchanged_logs_are_named(noise, known):
+    """Without and with the payload exchanged: refused, whether or not more than its mass is known.
+    Torques of the opposite sign are the other cause that the message names.
+    """
+    world = replace(WORLD, noise=noise)
+    _, empty, loaded = world.drawn(2)
+    with pytest.raises(EstimationError, match="Are the logs without and with"):
+        identify_gains(world.robot, loaded, empty, known, processing=PROCESSING)
+    turned = [
+        replace(
+            log,
+            signals={
+                key: -values if key[1] == "torque" else values
+                for key, values in log.signals.items()
+            },
+        )
+        for log in (empty, loaded)
+    ]
+    with pytest.raises(EstimationError, match="or do torques have the opposite sign"):
+        identify_gains(world.robot, *turned, known, processing=PROCESSING)
+
+
 def test_bad_payloads_and_runs_are_refused():
     """Invalid payloads, payloads on a link that never moves, and missing logs are refused."""
     with pytest.raises(EstimationError, match="mass is 0 kg; it must be positive"):
         Payload("tool", np.zeros(10))
+    for heavy in (1e10, 1e308, np.inf):
+        with pytest.raises(EstimationError, match=r"and at most 1e\+09 kg"):
+            Payload.of("tool", heavy, (0.0, 0.1, 0.0))
     with pytest.raises(EstimationError, match="breaks the triangle inequality"):
         Payload.of("tool", 1.0, inertia_com=np.diag([1.0, 0.1, 0.1]))
     with pytest.raises(EstimationError, match="mass_sigma is -1"):

@@ -16,7 +16,7 @@ def add_payload_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("a payload, and a force/torque sensor that carries it")
     add = group.add_argument
     add("--payload", metavar="KG|FILE",
-        help="mass of a payload, or the payload.json that steelyard payload wrote")  # fmt: skip
+        help="mass of a payload, 0 for none, or the payload.json of steelyard payload")  # fmt: skip
     add("--payload-link", metavar="LINK",
         help="link that carries it (default: that of the file, or of --sensor)")  # fmt: skip
     add("--payload-com", nargs=3, type=float, metavar=("X", "Y", "Z"),
@@ -27,7 +27,7 @@ def add_payload_arguments(parser: argparse.ArgumentParser) -> None:
         "mass)")  # fmt: skip
     add("--sensor", metavar="LINK",
         help="log the wrench that acts on the payload, as a sensor between this link and the "
-        "payload measures it")  # fmt: skip
+        "payload measures it; without a payload, its bias and noise")  # fmt: skip
     add("--sensor-noise", nargs=2, type=float, default=(0.0, 0.0), metavar=("F", "T"),
         help="standard deviation of its forces, N, and torques, N m")  # fmt: skip
     add("--sensor-bias", nargs=6, type=float, default=(0.0,) * 6,
@@ -36,7 +36,7 @@ def add_payload_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def payload_from(arguments: argparse.Namespace) -> Payload | None:
-    """The payload that the options state, or None."""
+    """The payload that the options state; None without one, or for one without mass."""
     from steelyard.knowledge.payload import Payload
     from steelyard.payload.known_payload import known_payload
     from steelyard.payload.payload_file import read_payload
@@ -48,8 +48,6 @@ def payload_from(arguments: argparse.Namespace) -> Payload | None:
         for option, value in (*shape.items(), ("--payload-link", arguments.payload_link)):
             if value is not None:
                 raise SimulationError(f"{option} is given, but no --payload")
-        if arguments.sensor is not None:
-            raise SimulationError("--sensor needs a --payload, which it carries")
         return None
     mass = _number(given)
     if mass is None:
@@ -58,12 +56,15 @@ def payload_from(arguments: argparse.Namespace) -> Payload | None:
                 raise SimulationError(
                     f"{option} is given, but --payload {shown(given)} is a file, which states it"
                 )
-        return known_payload(read_payload(given), link=arguments.payload_link)
+        weighed = read_payload(given)
+        return known_payload(weighed, link=arguments.payload_link) if weighed.phi.any() else None
     link = arguments.payload_link or arguments.sensor
     if link is None:
         raise SimulationError(
             "--payload states a mass; give --payload-link LINK, which carries it, too"
         )
+    if mass == 0.0 and not any(arguments.payload_inertia or ()):
+        return None
     com = (0.0, 0.0, 0.0) if arguments.payload_com is None else arguments.payload_com
     inertia = arguments.payload_inertia or (0.0,) * 6
     return Payload.of(link, mass, com, from_vech(inertia))

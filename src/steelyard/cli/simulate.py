@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
             controller=Controller(kind=arguments.controller),
         )
         log = record(robot, true.time, true.q, true.v, tau, sensors, arguments.seed, "virtual")
-        if payload is not None and arguments.sensor is not None:
+        if arguments.sensor is not None:
             force_noise, torque_noise = arguments.sensor_noise
             below = WrenchSensor(force_noise, torque_noise, bias=arguments.sensor_bias)
             log = with_wrench(

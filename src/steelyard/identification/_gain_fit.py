@@ -43,6 +43,8 @@ CONVERGED_PHYSICAL = 1e-7
 """The same where a conic solver makes the steps, to its accuracy."""
 ROUNDING = 1e-12
 """Relative differences of sums of squares below this may be rounding alone."""
+CLEARLY = 10.0
+"""Standard deviations, of white noise, from which the sign of a gain is certain."""
 N_PAYLOAD = len(PAYLOAD_COLUMNS)
 
 
@@ -111,7 +113,7 @@ def fit_gains(regressions: Iterable[Regression], payload: Payload) -> GainFit:
     counts = np.sum([regression.counts.sum(axis=0) for regression in given], axis=0)
     weights = 1.0 / _noise(like.groups, counts, whole)
     rows = _Rows(like, weights, form)
-    point = _start(rows, whole)
+    point = _start(rows, whole, int(counts.sum()))
     point, at_boundary = _search(rows, whole, point)
     n, n_motors, n_rows = like.base.rank, len(whole), int(counts.sum())
     linear = rows.linearised(whole, point)
@@ -215,8 +217,11 @@ class _Rows:
         return total
 
 
-def _start(rows: _Rows, whole: list[Array]) -> _Point:
-    """beta, 1/g and u of min |W beta + P pi - g y|, which is linear in them where pi is in u."""
+def _start(rows: _Rows, whole: list[Array], n_rows: int) -> _Point:
+    """beta, 1/g and u of min |W beta + P pi - g y|, which is linear in them where pi is in u.
+
+    Refuses runs whose gains are all negative.
+    """
     like, form = rows.like, rows.form
     n, n_motors = like.base.rank, len(whole)
     pi, slope = form.pi(form.start), form.slope(form.start)
@@ -233,10 +238,31 @@ def _start(rows: _Rows, whole: list[Array]) -> _Point:
         blocks.append(rows.weights[m] * block)
     fit = triangular_fit(triangle(np.vstack(blocks)))
     gain = fit.beta[n : n + n_motors]
+    _refuse_negative(rows.like.groups, fit, n, n_rows)
     told = fit.determined[n : n + n_motors] & (gain > 0.0)
     typical = float(np.median(gain[told])) if told.any() else 1.0
     u = form.start + fit.beta[n + n_motors :]
     return _Point(fit.beta[:n].copy(), 1.0 / np.where(told, gain, typical), u)
+
+
+def _refuse_negative(groups: tuple[RowGroup, ...], fit: Fit, n: int, n_rows: int) -> None:
+    """Refuse runs in which all gains that are clearly not zero are negative.
+
+    Where logs without and with the payload are exchanged, the payload seems to have the weight of
+    its mass upwards, which only negative gains explain.
+    """
+    freedom = max(n_rows - fit.rank, 1)
+    gain = fit.beta[n : n + len(groups)]
+    inverse = fit.inverse[n : n + len(groups)]
+    sigma = np.sqrt(fit.residual_square / freedom) * np.linalg.norm(inverse, axis=1)
+    clear = fit.determined[n : n + len(groups)] & (np.abs(gain) > CLEARLY * sigma)
+    if clear.any() and (gain[clear] < 0.0).all():
+        names = [f"'{groups[m].name}' ({gain[m]:.2g})" for m in np.flatnonzero(clear)]
+        raise EstimationError(
+            "the torques change with the payload as if its mass were negative: the gains of "
+            f"{listed(names)} come out negative. Are the logs without and with the payload "
+            "exchanged, or do torques have the opposite sign?"
+        )
 
 
 def _search(rows: _Rows, whole: list[Array], point: _Point) -> tuple[_Point, bool]:

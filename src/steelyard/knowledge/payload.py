@@ -14,6 +14,8 @@ from steelyard.robot.inertia import as_phi, from_com, transform, violations
 from steelyard.signals.motion import Motion
 
 Array = NDArray[np.float64]
+HEAVIEST = 1e9
+"""Largest mass (kg) of a payload; a larger one is a mistake, and its squares may overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +39,9 @@ class Payload:
         phi = as_phi(self.inertial)
         if phi.shape != (10,):
             raise EstimationError(f"a payload has ten inertial parameters, not {phi.shape}")
-        if not (np.isfinite(phi).all() and phi[0] > 0.0):
-            raise EstimationError(f"the payload's mass is {phi[0]:g} kg; it must be positive")
+        _check_mass(float(phi[0]))
+        if not np.isfinite(phi).all():
+            raise EstimationError("the payload has inertial parameters that are not finite")
         wrong = violations(phi, "payload")
         if wrong:
             raise EstimationError(f"the payload is not physical: {wrong[0].words}")
@@ -58,6 +61,7 @@ class Payload:
 
         What is not given is not known. A point mass has an inertia of zeros.
         """
+        _check_mass(mass)
         centre = np.zeros(3) if com is None else com
         inertia = np.zeros((3, 3)) if inertia_com is None else inertia_com
         return Payload(
@@ -91,4 +95,12 @@ class Payload:
         raise EstimationError(
             f"the payload is on link {shown(self.link)}, which does not move; the moving links are "
             f"{listed(bodies)}"
+        )
+
+
+def _check_mass(mass: float) -> None:
+    """Refuse a mass (kg) that no payload has."""
+    if not 0.0 < mass <= HEAVIEST:
+        raise EstimationError(
+            f"the payload's mass is {mass:g} kg; it must be positive, and at most {HEAVIEST:g} kg"
         )

@@ -49,7 +49,7 @@ def with_wrench(
     log: Log,
     model: Model,
     motion: Motion,
-    payload: Payload,
+    payload: Payload | None,
     frame: str,
     sensor: WrenchSensor,
     *,
@@ -57,11 +57,13 @@ def with_wrench(
 ) -> Log:
     """The log with the wrench on the payload, as a sensor between it and ``frame`` shows it.
 
-    motion : the true motion of the joints at the samples of the log.
+    motion : the true motion of the joints at the samples of the log. payload : None for an empty
+    gripper, on which the sensor shows its bias and noise.
     """
     moved = frame_motion_from_joints(model, motion, frame)
     own = int(np.random.SeedSequence([seed, OWN_STREAM]).generate_state(1)[0])
-    return add_wrench(log, moved, payload_at(model, payload, frame), sensor, seed=own)
+    phi = np.zeros(10) if payload is None else payload_at(model, payload, frame)
+    return add_wrench(log, moved, phi, sensor, seed=own)
 
 
 def _place(model: Model, link: str) -> tuple[int, Array]:
