@@ -267,7 +267,7 @@ def _to_frame(
     if source == "joints" and columns is None:
         raise SignalError(
             f"a mounting is given, but not the link in which frame '{frame}' is mounted; state it "
-            "as columns='LINK'"
+            "with --motion-columns LINK (columns='LINK' in Python)"
         )
     T = checked_pose(mounting, f"the mounting in frame '{frame}'")
     inverse = np.eye(4)
