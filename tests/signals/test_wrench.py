@@ -77,7 +77,9 @@ def test_gaps_of_the_sensor_are_missing(both):
 def test_a_frame_without_a_wrench_is_refused(both):
     """With the frames that have one."""
     log = log_of(both[:, :3], both[:, 3:], "ft_sensor")
-    with pytest.raises(LogError, match=r"no force of frame 'wrist'.*give columns='ft_sensor'"):
+    with pytest.raises(
+        LogError, match=r"no force of frame 'wrist'.*give --wrench-columns ft_sensor"
+    ):
         wrench_from_log(log, "wrist")
     assert wrench_from_log(log, "wrist", columns="ft_sensor").frame == "wrist"
 

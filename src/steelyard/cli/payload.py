@@ -67,8 +67,10 @@ def _add_ft_arguments(parser: argparse.ArgumentParser) -> None:
     add("--kinematics", choices=("joints", "pose", "twist", "imu"),
         help="where the motion of the sensor is from: joint positions and the robot (default with "
         "a robot file), poses (default without), velocities, or an IMU")  # fmt: skip
-    add("--axes", choices=("sensor", "base"), default="sensor",
-        help="axes in which the wrench was recorded (default: sensor)")  # fmt: skip
+    add("--axes", metavar="sensor|base|LINK", default="sensor",
+        help="axes in which the wrench was recorded: of the sensor (default), the base, or a link "
+        "that does not move; base is the link of that name, if there is one, or the "
+        "root")  # fmt: skip
     add("--sign", choices=("on-body", "by-body"), default="on-body",
         help="whether the recorded force is that on the payload, upwards at rest (default), or "
         "that which the payload exerts, downwards at rest")  # fmt: skip

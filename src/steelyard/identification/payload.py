@@ -62,7 +62,7 @@ from steelyard.signals.orientation import QuaternionOrder
 from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.prepared_frame import SourceKind, prepare_frame
 from steelyard.signals.processing import Processing
-from steelyard.signals.wrench import Axes, Sign
+from steelyard.signals.wrench import Sign
 
 Array = NDArray[np.float64]
 ArmLike = Result | Identification | str | os.PathLike[str]
@@ -179,7 +179,7 @@ def weigh_payload_ft(
     *,
     source: SourceKind | None = None,
     poses: LogLike | None = None,
-    axes: Axes = "sensor",
+    axes: str = "sensor",
     sign: Sign = "on-body",
     quaternion: QuaternionOrder | None = None,
     twist_axes: TwistAxes = "frame",
@@ -208,8 +208,8 @@ def weigh_payload_ft(
     poses : another log with the motion (poses or joint positions), where ``logs`` have
         the wrench only; joined by time, see :func:`steelyard.signals.join_logs.join_logs`, with
         this ``interpolation``.
-    axes, sign : of the recorded wrench: in the axes of the "sensor" or the "base"; "on-body", or
-        exerted "by-body".
+    axes, sign : of the recorded wrench: in the axes of the "sensor", the "base", or a link that
+        does not move against the root; "on-body", or exerted "by-body".
     quaternion : order of recorded quaternions, "x-first" or "w-first"; x first if not given.
     twist_axes, columns, wrench_columns, mounting, gravity, at_rest : see
         :func:`steelyard.signals.prepared_frame.prepare_frame`.

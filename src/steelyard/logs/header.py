@@ -90,7 +90,8 @@ def _no_time(names: Sequence[str], where: str) -> str:
     close = next((hint for name in names[:1000] if (hint := _like_time(name))), "")
     return (
         f"{where}: no time column; the columns are {quoted_list(names)}; one must be named time, "
-        f"time[ms] or time[us]{close}, or be named with --map time=COLUMN"
+        f"time[ms] or time[us]{close}, or be named with --map time=COLUMN; in a table of poses at "
+        "rest it may count the rows"
     )
 
 

@@ -215,6 +215,9 @@ class Log:
             )
         has = [name or "(without a name)" for name, one in self.frame_signals if one == quantity]
         others = f"; frames that have one: {listed(has)}" if has else ""
+        named = [name for name, one in self.frame_signals if one == quantity and name]
+        if named and quantity not in ("force", "torque"):
+            others += f" (to take it: --motion-columns {named[0]}, columns={named[0]!r} in Python)"
         return (
             f"{words}; columns named {listed(wanted)} are needed{others}; columns of another name "
             f"can be given with --map {wanted[0]}=COLUMN"

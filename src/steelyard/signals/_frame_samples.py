@@ -15,7 +15,12 @@ from steelyard.signals._frame_sources import FrameSource
 from steelyard.signals._pieces import Piece, pieces_of
 from steelyard.signals._samples import decimation, long_enough, trim
 from steelyard.signals._timebase import missing_on_grid
-from steelyard.signals.cutoff import CutoffChoice, at_recorded_rate, automatic_cutoff
+from steelyard.signals.cutoff import (
+    FEWEST_SAMPLES,
+    CutoffChoice,
+    at_recorded_rate,
+    automatic_cutoff,
+)
 from steelyard.signals.frame_kinematics import at_another_frame
 from steelyard.signals.frame_motion import FrameMotion, Wrench
 from steelyard.signals.processing import Processing
@@ -115,6 +120,12 @@ class FrameTask:
             )
             return None, None, (Finding("info", "frame-at-rest", words),)
         moving, rate = at_recorded_rate(moving, rate, self.log.motion_rate_hz)
+        if len(moving) < FEWEST_SAMPLES:
+            raise SignalError(
+                f"log '{self.log.name}': {len(moving)} samples are too few to choose a cutoff from "
+                f"({FEWEST_SAMPLES} are needed); if each row is a pose at rest, give --at-rest "
+                "(at_rest=True in Python), otherwise a number with --cutoff-hz (cutoff_hz)"
+            )
         choice = automatic_cutoff(moving, rate, self.processing.filter_order, self.log.name)
         return choice.cutoff_hz, choice, ()
 

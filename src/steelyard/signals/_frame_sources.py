@@ -207,7 +207,7 @@ def joint_source(
     if robot.floating_base:
         raise SignalError(
             f"robot '{robot.name}' has a floating base: joints alone do not tell the motion of "
-            f"frame '{frame}'; use source='pose', 'twist' or 'imu'"
+            f"frame '{frame}'; use --kinematics pose, twist or imu (source in Python)"
         )
     path = joints_to(robot, frame)
     leaders = [one.name if one.mimic is None else one.mimic.joint for one in path if one.moves]
@@ -259,6 +259,7 @@ def recorded_source(
         raise LogError(
             f"{log.lacks_of_frame(columns, 'quaternion')}; without an orientation (quaternion, "
             "r11 to r33, or roll, pitch and yaw) the direction of gravity is not known"
+            f"{_or_its_imu(log, columns)}"
         )
     if found is not None:
         needed |= _oriented(log, columns, found, order)
@@ -274,6 +275,20 @@ def recorded_source(
         take("proper_acceleration", "required")
         take("angular_acceleration", "optional")
     return RecordedSource(kind, columns, gravity, axes, needed)
+
+
+def _or_its_imu(log: Log, columns: str) -> str:
+    """How to use the IMU that the log has, for a message; empty where it has none."""
+    parts = {"proper_acceleration", "angular_velocity"}
+    there = [one for one in log.frames if parts <= set(log.frame_quantities(one))]
+    if not there:
+        return ""
+    if columns in there or "" in there:
+        return "; the log has an IMU: --kinematics imu (source='imu' in Python)"
+    return (
+        f"; the log has an IMU: --kinematics imu --motion-columns {there[0]} (in Python "
+        f"source='imu', columns={there[0]!r})"
+    )
 
 
 def _oriented(log: Log, columns: str, quantity: str, order: QuaternionOrder) -> dict[Key, Array]:

@@ -44,10 +44,8 @@ def joined_by_time(
         next(key for key in ((columns, one), ("", one)) if key in log.frame_signals)
         for one in ("force", "torque")
     ]
-    moved: Mask = np.isfinite(np.column_stack([*motion.values()])).all(axis=1)
-    forced: Mask = np.isfinite(np.column_stack([log.frame_signals[key] for key in keys])).all(
-        axis=1
-    )
+    moved = _whole(np.column_stack([*motion.values()]))
+    forced = _whole(np.column_stack([log.frame_signals[key] for key in keys]))
     if moved.sum() < FEWEST or forced.sum() < FEWEST:
         return None
     together = 2 * int((moved & forced).sum()) >= min(int(moved.sum()), int(forced.sum()))
@@ -65,6 +63,11 @@ def joined_by_time(
         interpolation=interpolation,
         name=log.name,
     )
+
+
+def _whole(values: Array) -> Mask:
+    """Rows (n_samples,) in which every component was measured."""
+    return np.asarray(np.isfinite(values).all(axis=1))
 
 
 def _period(log: Log, rows: Mask) -> float:

@@ -22,6 +22,7 @@ from steelyard.signals._frame_sources import (
     recorded_source,
 )
 from steelyard.signals._own_stamps import joined_by_time
+from steelyard.signals._wrench_axes import stated_axes
 from steelyard.signals.cutoff import CutoffChoice
 from steelyard.signals.frame_from_twist import TWIST_AXES, TwistAxes
 from steelyard.signals.frame_kinematics import checked_pose
@@ -30,9 +31,7 @@ from steelyard.signals.orientation import ORDERS, QuaternionOrder
 from steelyard.signals.processing import Processing
 from steelyard.signals.quaternion_order import refuse_other_order
 from steelyard.signals.wrench import (
-    AXES,
     SIGNS,
-    Axes,
     Sign,
     check_choice,
     recorded_wrench,
@@ -69,7 +68,7 @@ class FrameRecord:
     cutoff_hz: float | None
     cutoff_choice: CutoffChoice | None
     wrench_filtered: bool
-    wrench_axes: Axes
+    wrench_axes: str
     wrench_sign: Sign
     quaternion_order: QuaternionOrder
     decimation: int
@@ -117,7 +116,7 @@ def prepare_frame(
     at_rest: bool = False,
     wrench: bool = True,
     wrench_columns: str | None = None,
-    wrench_axes: Axes = "sensor",
+    wrench_axes: str = "sensor",
     wrench_sign: Sign = "on-body",
 ) -> PreparedFrame:
     """Motion of ``frame`` and the wrench in it, filtered and differentiated on one time base.
@@ -135,14 +134,17 @@ def prepare_frame(
     at_rest : every sample is a pose at rest: nothing is filtered or differentiated, and stamps may
         be far apart.
     wrench : whether the log has one, in ``wrench_columns`` (the frame's own where not given), in
-        the axes of the ``sensor`` (= ``frame``) or the ``base``, acting ``on-body`` or exerted
-        ``by-body``. It is filtered like the motion only with ``torque_filter="same"``.
+        the axes of the ``sensor`` (= ``frame``), of the ``base``, or of a link that does not move
+        against the root (joints only; a link of the name ``base`` goes before the root), acting
+        ``on-body`` or exerted ``by-body``. It is filtered like the motion only with
+        ``torque_filter="same"``.
 
     Motion and wrench that were recorded on rows of their own are joined by time, see
     :func:`steelyard.signals.join_logs.join_logs`.
     """
     processing = processing or Processing()
-    _check_choices(source, twist_axes, quaternion_order, wrench_axes, wrench_sign)
+    _check_choices(source, twist_axes, quaternion_order, wrench_sign)
+    stated = stated_axes(wrench_axes, robot if source == "joints" else None)
     g = _gravity(robot, gravity)
     recorded = frame if columns is None else columns
     shift = _to_frame(mounting, source, columns, frame)
@@ -184,9 +186,11 @@ def prepare_frame(
             )
             record = replace(prepared.record, content_sha256=log.content_hash, samples_in=len(log))
             return replace(prepared, record=record, findings=(*joined.findings, *prepared.findings))
+        values = stated.in_base(values)
+        notes = (*notes, *stated.findings)
         used |= {("wrench", name): part for name, part in zip(COMPONENTS, values.T, strict=True)}
     _refuse_huge(used, log.name)
-    task = FrameTask(log, frame, processing, origin, shift, wrench_axes, wrench_sign)
+    task = FrameTask(log, frame, processing, origin, shift, stated.axes, wrench_sign)
     done = task.poses_at_rest(used) if at_rest else task.moving(used)
     motion = replace(done.motion, frame=frame)
     if source in ("pose", "twist") and log.has_frame_signal(recorded, "quaternion"):
@@ -223,13 +227,10 @@ def prepare_frame(
     return PreparedFrame(motion, done.wrench, record, (*notes, *done.findings))
 
 
-def _check_choices(
-    source: object, twist_axes: object, order: object, wrench_axes: object, sign: object
-) -> None:
+def _check_choices(source: object, twist_axes: object, order: object, sign: object) -> None:
     check_choice("source of the motion", source, SOURCES)
     check_choice("axes of the twist", twist_axes, TWIST_AXES)
     check_choice("order of the quaternion", order, ORDERS)
-    check_choice("axes of the wrench", wrench_axes, AXES)
     check_choice("sign of the wrench", sign, SIGNS)
 
 
@@ -267,7 +268,7 @@ def _to_frame(
     if source == "joints" and columns is None:
         raise SignalError(
             f"a mounting is given, but not the link in which frame '{frame}' is mounted; state it "
-            "as columns='LINK'"
+            "with --motion-columns LINK (columns='LINK' in Python)"
         )
     T = checked_pose(mounting, f"the mounting in frame '{frame}'")
     inverse = np.eye(4)

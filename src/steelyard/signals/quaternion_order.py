@@ -64,7 +64,9 @@ def refuse_other_order(
     raise SignalError(
         f"log '{log}': quaternions of frame '{stated.motion.frame}' are read {order}, as stated, "
         f"and then a rigid body leaves {100 * left:.2g} % of the wrench's variance unexplained; "
-        f"read {meant}, it leaves {100 * left_by_other:.2g} %: state quaternion_order='{meant}'"
+        f"read {meant}, it leaves {100 * left_by_other:.2g} %: state "
+        f"--quaternion {meant} (in Python quaternion_order='{meant}', or quaternion of "
+        "weigh_payload_ft)"
     )
 
 

@@ -117,4 +117,7 @@ def _where_there_is_one(log: Log, name: str) -> str:
     ]
     if not whole:
         return ""
-    return f"; to take the columns of {listed(whole)}, give columns={whole[0]!r}"
+    return (
+        f"; to take the columns of {listed(whole)}, give --wrench-columns {whole[0]} (in Python "
+        f"wrench_columns={whole[0]!r}, or columns of wrench_from_log)"
+    )
