@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from steelyard.estimators.least_squares import ols as ols
     from steelyard.estimators.least_squares import wls as wls
     from steelyard.estimators.manifold.fit import ManifoldFit as ManifoldFit
+    from steelyard.estimators.manifold.fit import compile_manifold_fit as compile_manifold_fit
     from steelyard.estimators.manifold.fit import fit_on_manifold as fit_on_manifold
     from steelyard.estimators.result_file import Result as Result
     from steelyard.estimators.result_file import read_result as read_result
@@ -264,6 +265,7 @@ _HOME = {
     "check_links": "robot.physical_links",
     "collision_model": "excitation.collision.collision",
     "compare_results": "validation.result_comparison",
+    "compile_manifold_fit": "estimators.manifold.fit",
     "compress": "regression.compress",
     "compress_stream": "regression.compress",
     "correct_base": "certificates.base_feasibility",

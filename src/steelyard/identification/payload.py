@@ -267,7 +267,7 @@ def weigh_payload_ft(
         rotation=rotation,
         level=level,
         static=static,
-        axes=axes,
+        axes="sensor" if axes == "sensor" else "base",
     )
     runs = tuple(replace(run, cutoff_hz=cutoffs.get(run.name)) for run in found.runs)
     return replace(found, runs=runs, findings=(*findings, *found.findings))
