@@ -11,6 +11,7 @@ from steelyard.errors import EstimationError, WeighingError
 from steelyard.payload.body_rows import wrench_regressor
 from steelyard.payload.intervals import derived_values
 from steelyard.payload.on_sensor import weigh_on_sensor
+from steelyard.report.payload_notes import NO_PAYLOAD, payload_notes
 from steelyard.signals.frame_motion import Wrench
 from tests.helpers.frame_motions import free_motion, measured, random_body, still_poses
 
@@ -179,6 +180,18 @@ def test_empty_sensor_is_named():
         assert estimate.value("cx").kind == "not determined"
     light = weigh_on_sensor([(motion, measured(motion, random_body(rng, 0.05), rng))])
     assert "no-payload" not in {finding.code for finding in light.findings}
+
+
+def test_empty_sensor_with_a_noisy_torque_is_named():
+    """Noise of 0.2 N m hides everything: the mass may be zero, and the interval says so."""
+    motion = free_motion(5)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        wrench = measured(motion, 1e-9 * random_body(rng, 1.0), rng, torque_noise=0.2, bias=BIAS)
+        estimate = weigh_on_sensor([(motion, wrench)])
+        assert "no-payload" in {finding.code for finding in estimate.findings}
+        assert estimate.value("m").lower <= 0.0
+        assert payload_notes(estimate) == (NO_PAYLOAD,)
 
 
 def test_missing_samples_are_left_out(fast):

@@ -92,6 +92,16 @@ def poor_fit(
     return (Finding("warning", "poor-fit", words),)
 
 
+def force_mass(factors: SensorFactors, R_frame_sensor: Array) -> tuple[float, float]:
+    """Mass and its standard deviation (kg) by the force alone, without physical conditions."""
+    rows = factors.rows(np.ones(2), R_frame_sensor)[:, : factors.force.shape[1]]
+    fit = triangular_fit(triangle(rows.reshape(-1, rows.shape[2])))
+    freedom = max(factors.n_rows // 2 - fit.rank, 1)
+    p = factors.n_nuisance
+    sigma = np.sqrt(fit.residual_square / freedom) * np.linalg.norm(fit.inverse[p])
+    return float(fit.beta[p]), float(sigma)
+
+
 def check_levers(factors: SensorFactors, frame: str, R_frame_sensor: Array) -> None:
     """Refuse a torque whose lever is that of the force in another unit or with another sign.
 

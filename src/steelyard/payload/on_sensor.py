@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError, WeighingError
 from steelyard.findings import Finding
-from steelyard.payload._fit_doubts import check_levers, implausible_body, poor_fit
+from steelyard.payload._fit_doubts import check_levers, force_mass, implausible_body, poor_fit
 from steelyard.payload._measured_sizes import check_sizes
 from steelyard.payload._turning_check import check_turning
 from steelyard.payload.intervals import INERTIA_COM_NAMES, values_with_intervals
@@ -22,7 +22,7 @@ from steelyard.payload.payload_estimate import (
     PayloadValue,
 )
 from steelyard.payload.sensor_factors import SensorFactors, compress_wrench, usable_samples
-from steelyard.payload.sensor_fit import SensorFit, fit_on_sensor, rotation_vector
+from steelyard.payload.sensor_fit import LEAST_MASS, SensorFit, fit_on_sensor, rotation_vector
 from steelyard.payload.wrong_frame import check_frame
 from steelyard.robot.inertia import skew
 from steelyard.signals.frame_motion import FrameMotion, Wrench
@@ -35,8 +35,8 @@ Recording = tuple[FrameMotion, Wrench]
 BIAS_NAMES = ("bias_fx", "bias_fy", "bias_fz", "bias_tx", "bias_ty", "bias_tz")
 LOOSE_TURN = 0.2
 """Standard deviation (rad) from which on a rotation of the sensor is not determined."""
-NEARLY_ZERO = 1e-3
-"""Lower limit of a range of the mass, as a share of the upper one, that counts as zero."""
+CLEARLY = 3.0
+"""Standard deviations above zero from which a mass is seen in the force."""
 ROTATION_NAMES = ("rotation_x", "rotation_y", "rotation_z")
 
 
@@ -91,12 +91,11 @@ def weigh_on_sensor(
     if is_static:
         findings += (_no_inertia(used[0][0].frame, refuse=static is False),)
     mass = by_name["m"]
-    if _may_be_zero(mass):
+    if mass.kind != "confidence":
+        mass = _mass_by_force(mass, *force_mass(factors, fit.R_frame_sensor))
+        values = tuple(mass if value.name == "m" else value for value in values)
+    if mass.lower is not None and mass.lower <= 0.0:
         findings += (_no_payload(used[0][0].frame, mass),)
-        if mass.kind == "feasible range":
-            # the smallest mass that the solver finds is not zero, but nothing speaks against it
-            open_mass = replace(mass, lower=0.0)
-            values = tuple(open_mass if value.name == "m" else value for value in values)
     findings += fit_findings(fit)
     findings += poor_fit(used, fit)
     findings += implausible_body(
@@ -214,13 +213,14 @@ def _no_inertia(frame: str, *, refuse: bool) -> Finding:
     return Finding("info", "static-motion", words)
 
 
-def _may_be_zero(mass: PayloadValue) -> bool:
-    """Whether the interval of the mass holds zero, or all but reaches it."""
-    if mass.lower is None or mass.upper is None:
-        return False
-    if mass.kind == "feasible range":
-        return mass.lower < NEARLY_ZERO * mass.upper
-    return mass.lower <= 0.0
+def _mass_by_force(mass: PayloadValue, by_force: float, sigma: float) -> PayloadValue:
+    """The mass that force and torque together leave open, where the force alone says that it may
+    be zero: from zero to what the force allows.
+    """
+    if not (by_force < CLEARLY * sigma and sigma < LEAST_MASS):
+        return mass
+    upper = max(by_force + CLEARLY * sigma, mass.value)
+    return replace(mass, lower=0.0, upper=upper, sigma=None, kind="feasible range")
 
 
 def _no_payload(frame: str, mass: PayloadValue) -> Finding:
