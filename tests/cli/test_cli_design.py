@@ -224,7 +224,7 @@ def test_a_score_says_which_limits_a_motion_keeps(designed, arm, tmp_path):
     assert "is not a motion file" in err
 
 
-def test_after_a_result_each_parameter_has_a_sigma_before_and_after(arm, tmp_path):
+def test_after_a_result_each_parameter_has_a_sigma_before_and_after(arm, monkeypatch, tmp_path):
     """Before: what the result states, for what its data determine; after: never more."""
     robot = Robot.from_urdf(arm)
     found = identify(robot, [arm_log(robot, 1)], method="wls", threads=1)
@@ -245,6 +245,7 @@ def test_after_a_result_each_parameter_has_a_sigma_before_and_after(arm, tmp_pat
     (note,) = [one for one in document["findings"] if one["code"] == "earlier-result"]
     assert note["words"].endswith("by their covariance")
     assert "σ before" in (tmp_path / "motion.html").read_text()
+    monkeypatch.setenv("COLUMNS", "160")  # so that no title is wrapped
     _, out, _ = run(
         "design", arm, "--after", tmp_path / "result.json", "--like",
         _short_plan(robot, tmp_path), "--torque-noise", "5",
