@@ -118,9 +118,11 @@ def _at_boundary(R: Array, z: Array, free: Array, start: Array) -> PrincipalBody
     from steelyard.payload._barrier_fit import barrier_fit
 
     scale = start[0] * SIZE
-    scaled, x = R * scale, start / scale
+    scaled, x = np.ascontiguousarray(R * scale), np.ascontiguousarray(start / scale)
     excess = float(np.sum((R @ (start - free)) ** 2))
-    if not barrier_fit(scaled, z, _basis(), x, max(0.1 * excess, END), END):
+    # of one layout, so that nothing is compiled again
+    right = np.ascontiguousarray(z)
+    if not barrier_fit(scaled, right, _basis(), x, max(0.1 * excess, END), END):
         raise EstimationError(
             "no physical payload was found; check the units of the samples and the sign of the "
             "wrench or torques"

@@ -43,6 +43,8 @@ from steelyard.payload.stream_results import PayloadChange, PayloadSnapshot
 from steelyard.payload.stream_sources import Signal, StreamSource
 
 Array = NDArray[np.float64]
+FLOAT = np.dtype(np.float64)
+FLOATS = (float, np.float64)
 WINDOW_BLOCKS = (2, 8)
 """Lengths, in blocks, of the windows in which a change is looked for."""
 CONFIRM_BLOCKS = 4
@@ -53,6 +55,8 @@ SETTLING_BLOCKS = 20
 
 GLITCH = 50.0
 """Standard deviations beyond which a single sample is left out."""
+GATE_BLOCKS = 4
+"""How often, in blocks, the gate for such samples is renewed."""
 CERTAIN = 4.0
 """Standard deviations by which a mass must be negative to be doubted."""
 ROUNDING = 0.1
@@ -125,6 +129,7 @@ class PayloadStream:
         windows_s = np.array([chosen.block_s * k for k in WINDOW_BLOCKS])
         self._test = ChangeTest(windows_s, chosen.block_s, chosen.false_alarms_per_hour)
         self._blocks_since_sign = 0
+        self._blocks_to_gate = 0
         self._last_change: PayloadChange | None = None
         self._compile()
 
@@ -170,14 +175,14 @@ class PayloadStream:
             raise SignalError(f"a sample has {len(signals)} signals; {self._needed()}")
         for (slot, shape), signal in zip(slots, signals):
             # arrays of floats, the usual case in a control loop, need no conversion
-            if type(signal) is not np.ndarray or signal.dtype != np.float64:
+            if type(signal) is not np.ndarray or signal.dtype is not FLOAT:
                 signal = self._numbers(signal, "a signal of a sample")
             if signal.shape != shape:
                 raise SignalError(
                     f"a signal of the sample at {time} s has shape {signal.shape}; {self._needed()}"
                 )
             slot[:] = signal
-        if not isinstance(time, Real) or isinstance(time, bool):
+        if type(time) not in FLOATS and (not isinstance(time, Real) or isinstance(time, bool)):
             raise SignalError(f"the time of a sample is {time!r}; a number of seconds is needed")
         self._one_time[0] = time
         taken, _ = self._absorb(
@@ -283,7 +288,9 @@ class PayloadStream:
             self._memory.push(self._block, self.time, int(self._counts[0]))
             if self._memory.full and self._memory.reference_blocks >= SETTLING_BLOCKS:
                 change = self._look()
-            self._set_gate()
+            self._blocks_to_gate -= 1
+            if self._blocks_to_gate <= 0 or change is not None:
+                self._set_gate()
         self._block[:] = 0.0
         self._counts[0] = 0
         self._clock[1] = next_time + self.settings.block_s
@@ -291,6 +298,7 @@ class PayloadStream:
 
     def _set_gate(self) -> None:
         """What is known at the end of a block says which samples of the next are glitches."""
+        self._blocks_to_gate = GATE_BLOCKS
         S, samples = self._memory.whole(self._block, self.time, 0)
         variance = noise_variance(S, samples, len(self.source.channels))
         self._gate[:] = gate_of(S, self.source.sigma, GLITCH * max(variance, 1.0) ** 0.5)
