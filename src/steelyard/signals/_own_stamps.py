@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.logs.log import Log
-from steelyard.signals.join_logs import Interpolation, JoinedLog, join_logs
+from steelyard.signals.join_logs import JoinedLog, join_logs
 from steelyard.signals.orientation import QuaternionOrder
 
 Array = NDArray[np.float64]
@@ -32,7 +32,6 @@ def joined_by_time(
     columns: str,
     *,
     quaternion_order: QuaternionOrder,
-    interpolation: Interpolation,
 ) -> JoinedLog | None:
     """The log with its motion on the rows of the wrench; None where both are on the same rows.
 
@@ -60,7 +59,6 @@ def joined_by_time(
         replace(first, name=f"{log.name}, motion"),
         replace(second, name=f"{log.name}, wrench"),
         quaternion_order=quaternion_order,
-        interpolation=interpolation,
         name=log.name,
     )
 

@@ -167,7 +167,6 @@ def prepare_frame(
                 origin.needed,
                 forces,
                 quaternion_order=quaternion_order,
-                interpolation=processing.interpolation,
             )
         if joined is not None:
             prepared = prepare_frame(
