@@ -161,7 +161,7 @@ def test_real_files_through_the_command_line(capsys, tmp_path):
     broken = [entry for entry in json.loads(out)["files"] if entry.get("not_physical")]
     assert len(broken) >= 18
     out_path = tmp_path / "fixed.urdf"
-    for entry in broken[::3]:  # the reader of all files is tested elsewhere; this is slow
+    for entry in broken:
         code, out, err = run(capsys, "check", entry["path"], "--fix", out_path, "--json")
         assert err == ""
         fixed = json.loads(out)["fixed"]

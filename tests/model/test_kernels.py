@@ -34,7 +34,7 @@ def armature_of(model: Model, theta: np.ndarray) -> np.ndarray:
     return out
 
 
-@every("batch", range(5))
+@every("batch", range(10))
 def test_regressor_equals_rnea_on_random_trees(batch):
     """W theta is Pinocchio's rnea, armature included, over 50 random trees x 20 states."""
     pytest.importorskip("pinocchio")
