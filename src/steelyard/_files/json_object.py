@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from steelyard.errors import SteelyardError
+from steelyard._files.access import read_capped
+from steelyard.errors import SteelyardError, shown_path
 
 LONGEST_VALUE = 60
 """Characters of a wrong value that a message shows."""
+
+
+def read_json_object(
+    path: str | Path, max_bytes: int, schema: str, what: str, error: type[SteelyardError]
+) -> JsonObject:
+    """The object of a file that states its schema; raises ``error`` for any other file.
+
+    what : the kind of file, such as "a motion file", for messages.
+    """
+    data = read_capped(path, max_bytes, error)
+    where = shown_path(path)
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as failure:
+        reason = str(failure).splitlines()[0]
+        raise error(f"{where}: is not JSON ({reason})") from None
+    found = document.get("schema") if isinstance(document, dict) else None
+    if found != schema:
+        stated = f"its schema is {found!r:.60}" if isinstance(found, str) else "it has no schema"
+        raise error(f"{where}: is not {what}; {stated}, not '{schema}'")
+    return JsonObject.of(document, where, error)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ and intervals use t with G - 1 degrees of freedom.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,15 +33,31 @@ def cluster_spread(
     inverse : (n_base, rank) with (WᵀW)⁺ = inverse inverseᵀ; in these coordinates WᵀW is 1, and
         without block b it is 1 - Q_b, Q_b = inverseᵀ W_bᵀ W_b inverse.
     """
-    n_blocks = len(regression.keys)
-    if n_blocks < MIN_BLOCKS:
-        return None, f"{n_blocks} time blocks are fewer than {MIN_BLOCKS}; record for longer"
-    blocks = (regression.block_rows(block, weights) for block in range(n_blocks))
-    covariance, failed = left_out_covariance(blocks, beta, inverse)
+    return covariance_of_runs(
+        [regression], lambda run, block: run.block_rows(block, weights), beta, inverse
+    )
+
+
+def covariance_of_runs(
+    runs: Sequence[Regression],
+    rows: Callable[[Regression, int], Array],
+    beta: Array,
+    inverse: Array,
+) -> tuple[Array | None, str]:
+    """CR3 covariance (n, n) from the time blocks of all runs, or None and the reason.
+
+    rows : from a run and the number of its block to the weighted rows (k, n + 1) of [W tau].
+    beta, inverse : as in `left_out_covariance`.
+    """
+    blocks = [(run, block) for run in runs for block in range(len(run.keys))]
+    if len(blocks) < MIN_BLOCKS:
+        return None, f"{len(blocks)} time blocks are fewer than {MIN_BLOCKS}; record for longer"
+    covariance, failed = left_out_covariance((rows(*one) for one in blocks), beta, inverse)
     if failed is not None:
-        run, number = regression.keys[failed]
+        run, block = blocks[failed]
+        name, number = run.keys[block]
         return None, (
-            f"without the time block from {number * regression.block_s:g} s of run '{run}' some "
+            f"without the time block from {number * run.block_s:g} s of run '{name}' some "
             "parameters cannot be estimated; repeat the motion or record for longer"
         )
     return covariance, ""
@@ -54,6 +70,7 @@ def left_out_covariance(
     cannot be estimated.
 
     blocks : rows (k, n + 1) of [W tau] of each block. beta : (n,) least squares of all.
+    inverse : (n, rank) with (WᵀW)⁺ = inverse inverseᵀ.
     """
     rank = inverse.shape[1]
     total = np.zeros((rank, rank))

@@ -65,6 +65,27 @@ def joint_noise(regression: Regression) -> Array:
     return sigma
 
 
+def own_noise(name: str, factor: Array, n_rows: int) -> float:
+    """sigma of the torque of one joint or motor, N m or N, from its own least squares.
+
+    factor : triangular, of [W tau]. A torque that is missing or zero is refused.
+    """
+    size = float(np.linalg.norm(factor[:, -1]))
+    if n_rows == 0 or not size > 1e-150:
+        raise EstimationError(
+            f"the torque of '{name}' is missing or zero in all rows; check the log, or leave its "
+            "column out and lock the joint"
+        )
+    own = triangular_fit(factor)
+    if n_rows <= own.rank:
+        raise EstimationError(
+            f"'{name}' has {n_rows} torque values for {own.rank} parameters: record more samples"
+        )
+    # noise-free data would get infinite weights
+    least = 1e-12 * size / np.sqrt(n_rows)
+    return float(max(np.sqrt(own.residual_square / (n_rows - own.rank)), least))
+
+
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Least squares on one triangular factor.

@@ -79,7 +79,7 @@ def mjcf_text(found: IdentifiedRobot) -> str:
         if robot.floating_base:
             SubElement(base, "freejoint")
         needs_mass = robot.floating_base and robot.root not in heavy
-        _add_inertial(base, _texts(robot.root, bodies, needs_mass=needs_mass))
+        add_inertial(base, _texts(robot.root, bodies, needs_mass=needs_mass))
         places = {robot.root: Place(base, IDENTITY, (), 3)}
     for joint in robot.joints_from_root:
         if joint.child == WORLD:
@@ -94,7 +94,7 @@ def mjcf_text(found: IdentifiedRobot) -> str:
             place.element, "body", {"name": joint.child, "pos": numbers(T[:3, 3]), **_quat(T)}
         )
         needs_mass = joint.moves and joint.child not in heavy
-        _add_inertial(body, _texts(joint.child, bodies, needs_mass=needs_mass))
+        add_inertial(body, _texts(joint.child, bodies, needs_mass=needs_mass))
         for one, T_child in waiting:
             # a product with the inverse would leave rounding errors in axes and positions
             T_body_child = IDENTITY if one is joint else np.linalg.inv(T) @ T_child
@@ -174,7 +174,8 @@ def _texts(name: str, bodies: dict[str, LinkBody], *, needs_mass: bool) -> Inert
     return NOTHING if needs_mass else None
 
 
-def _add_inertial(body: Element, texts: InertialTexts | None) -> None:
+def add_inertial(body: Element, texts: InertialTexts | None) -> None:
+    """Put the inertial into a body; None for a body without mass, which has none."""
     if texts is not None:
         SubElement(
             body,

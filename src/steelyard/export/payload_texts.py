@@ -15,6 +15,7 @@ import numpy as np
 from steelyard._version import __version__
 from steelyard.export._link_texts import InertialTexts, inertial_texts, phi_body
 from steelyard.export._xml_text import refuse_names, xml_text
+from steelyard.export.mjcf_text import add_inertial
 from steelyard.payload.payload_estimate import PayloadEstimate, PayloadValue
 from steelyard.robot.formats.urdf_digits import INERTIA_ENTRIES
 
@@ -75,15 +76,7 @@ def urdf_elements(estimate: PayloadEstimate, name: str) -> list[Element]:
 def mjcf_body(estimate: PayloadEstimate, name: str) -> Element:
     """The body with its inertial, at the origin and in the axes of the frame."""
     body = Element("body", name=name)
-    texts = _texts(estimate, name, margins=True)
-    if texts is not None:
-        SubElement(
-            body,
-            "inertial",
-            pos=" ".join(texts.com),
-            mass=texts.mass,
-            fullinertia=" ".join(texts.full),
-        )
+    add_inertial(body, _texts(estimate, name, margins=True))
     return body
 
 

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError, listed
-from steelyard.estimators.cluster import MIN_BLOCKS
-from steelyard.estimators.least_squares import Fit, triangular_fit
+from steelyard.estimators.cluster import covariance_of_runs
+from steelyard.estimators.least_squares import Fit, own_noise, triangular_fit
 from steelyard.identification._gain_payload import PayloadForm
 from steelyard.identification._physical_steps import physical_step
 from steelyard.knowledge.payload import Payload
@@ -153,24 +153,12 @@ def fit_gains(regressions: Iterable[Regression], payload: Payload) -> GainFit:
 
 def _noise(groups: tuple[RowGroup, ...], counts: IntArray, whole: list[Array]) -> Array:
     """sigma (n_motors,) of each motor's recorded torque, from its own least squares."""
-    sigma = np.ones(len(whole))
-    for m, (group, R) in enumerate(zip(groups, whole, strict=True)):
-        n_rows = int(counts[m])
-        size = float(np.linalg.norm(R[:, -1]))
-        if n_rows == 0 or not size > 1e-150:
-            raise EstimationError(
-                f"the torque of '{group.name}' is missing or zero in all rows, so that its "
-                "gain cannot be estimated; check the log"
-            )
-        own = triangular_fit(R)
-        if n_rows <= own.rank:
-            raise EstimationError(
-                f"'{group.name}' has {n_rows} torque values for {own.rank} parameters: "
-                "record more samples"
-            )
-        least = 1e-12 * size / np.sqrt(n_rows)
-        sigma[m] = max(np.sqrt(own.residual_square / (n_rows - own.rank)), least)
-    return sigma
+    return np.array(
+        [
+            own_noise(group.name, R, int(counts[m]))
+            for m, (group, R) in enumerate(zip(groups, whole, strict=True))
+        ]
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,22 +308,11 @@ def _cluster(
     given: Sequence[Regression], rows: _Rows, point: _Point, fit: Fit
 ) -> tuple[Array | None, str]:
     """CR3 covariance of 1/g and u, or None and the reason."""
-    blocks = [(regression, k) for regression in given for k in range(len(regression.keys))]
-    n, n_blocks = given[0].base.rank, len(blocks)
-    if n_blocks < MIN_BLOCKS:
-        return None, f"{n_blocks} time blocks are fewer than {MIN_BLOCKS}; record for longer"
-    steps = []
-    for regression, block in blocks:
-        factors = [of_motor[block] for of_motor in regression.factors]
-        linear = rows.linearised(factors, point)
-        J = linear[:, :-1] @ fit.inverse
-        left = np.eye(fit.rank) - J.T @ J
-        if np.linalg.eigvalsh(left)[0] < 1e-10:
-            run, k = regression.keys[block]
-            return None, (
-                f"without time block {k} of run '{run}' some parameters are not determined; "
-                "repeat the motion or record for longer"
-            )
-        steps.append(fit.inverse[n:] @ np.linalg.solve(left, J.T @ linear[:, -1]))
-    d = np.array(steps)
-    return (n_blocks - 1) / n_blocks * d.T @ d, ""
+
+    def linear(regression: Regression, block: int) -> Array:
+        return rows.linearised([of_motor[block] for of_motor in regression.factors], point)
+
+    n, width = given[0].base.rank, len(fit.inverse)
+    # the last column of the linearised rows is what the present point leaves
+    covariance, why = covariance_of_runs(given, linear, np.zeros(width), fit.inverse)
+    return (None if covariance is None else covariance[n:, n:]), why

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError
-from steelyard.estimators.cluster import MIN_BLOCKS, left_out_covariance
-from steelyard.estimators.least_squares import RANK_TOLERANCE, Fit, triangular_fit
+from steelyard.estimators.cluster import covariance_of_runs
+from steelyard.estimators.least_squares import RANK_TOLERANCE, Fit, own_noise, triangular_fit
 from steelyard.payload.one_body import body_scale
 from steelyard.regression.regression import Regression, check_alike, triangle
 
@@ -268,25 +268,14 @@ def _noise(
     like: Regression, whole: Sequence[Array], counts: NDArray[np.int64], layout: _Layout
 ) -> Array:
     """sigma (n_groups,) of each joint's torque, from its own least squares."""
-    sigma = np.ones(len(whole))
-    for g, factor in enumerate(whole):
-        n_rows = int(counts[g])
-        size = float(np.linalg.norm(factor[:, -1]))
-        if n_rows == 0 or not size > 1e-150:
-            raise EstimationError(
-                f"the torque of '{like.groups[g].name}' is missing or zero in all rows; check the "
-                "log, or leave its column out and lock the joint"
+    return np.array(
+        [
+            own_noise(
+                like.groups[g].name, triangle(layout.group_rows(g, factor, 1.0)), int(counts[g])
             )
-        own = triangular_fit(triangle(layout.group_rows(g, factor, 1.0)))
-        if n_rows <= own.rank:
-            raise EstimationError(
-                f"'{like.groups[g].name}' has {n_rows} torque values for {own.rank} parameters: "
-                "record more samples"
-            )
-        # noise-free data would get infinite weights
-        least = 1e-12 * size / np.sqrt(n_rows)
-        sigma[g] = max(np.sqrt(own.residual_square / (n_rows - own.rank)), least)
-    return sigma
+            for g, factor in enumerate(whole)
+        ]
+    )
 
 
 def _left(layout: _Layout, g: int, factor: Array, x: Array) -> Array:
@@ -317,22 +306,11 @@ def _cluster(
     given: Sequence[Regression], layout: _Layout, weights: Array, fit: Fit
 ) -> tuple[Array | None, str]:
     """CR3 covariance (width, width), or None and the reason."""
-    blocks = [(regression, k) for regression in given for k in range(len(regression.keys))]
-    if len(blocks) < MIN_BLOCKS:
-        return None, f"{len(blocks)} time blocks are fewer than {MIN_BLOCKS}; record for longer"
-    rows = (
-        layout.rows([of_group[k] for of_group in regression.factors], weights)
-        for regression, k in blocks
-    )
-    covariance, failed = left_out_covariance(rows, fit.beta, fit.inverse)
-    if failed is not None:
-        regression, k = blocks[failed]
-        run, number = regression.keys[k]
-        return None, (
-            f"without the time block from {number * regression.block_s:g} s of run '{run}' some "
-            "parameters cannot be estimated; repeat the motion or record for longer"
-        )
-    return covariance, ""
+
+    def rows(regression: Regression, block: int) -> Array:
+        return layout.rows([of_group[block] for of_group in regression.factors], weights)
+
+    return covariance_of_runs(given, rows, fit.beta, fit.inverse)
 
 
 def _arm_part(

@@ -14,10 +14,9 @@ from typing import Any, get_args
 
 import numpy as np
 
-from steelyard._files.access import read_capped
 from steelyard._files.json_data import finite
-from steelyard._files.json_object import JsonObject
-from steelyard.errors import ModelError, ResultError, is_name, shown, shown_path
+from steelyard._files.json_object import JsonObject, read_json_object
+from steelyard.errors import ModelError, ResultError, is_name, shown
 from steelyard.estimators.result_entries import stored_list
 from steelyard.findings import Finding
 from steelyard.payload._file_checks import (
@@ -66,18 +65,7 @@ def read_payload_schema() -> dict[str, Any]:
 
 def read_payload(path: str | Path) -> PayloadEstimate:
     """Read a payload file of anybody's; raises ResultError, which says where, for anything else."""
-    data = read_capped(path, MAX_BYTES, ResultError)
-    where = shown_path(path)
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as failure:
-        reason = str(failure).splitlines()[0]
-        raise ResultError(f"{where}: is not JSON ({reason})") from None
-    found = document.get("schema") if isinstance(document, dict) else None
-    if found != SCHEMA:
-        stated = f"its schema is {found!r:.60}" if isinstance(found, str) else "it has no schema"
-        raise ResultError(f"{where}: is not a payload file; {stated}, not '{SCHEMA}'")
-    return _parse(JsonObject.of(document, where, ResultError))
+    return _parse(read_json_object(path, MAX_BYTES, SCHEMA, "a payload file", ResultError))
 
 
 def _parse(document: JsonObject) -> PayloadEstimate:

@@ -129,7 +129,7 @@ class FrameWrenches:
     @property
     def sigma(self) -> Array:
         """Noise (6,) of one sample."""
-        return np.array(3 * [self.force_sigma] + 3 * [self.torque_sigma], dtype=float)
+        return _wrench_sigma(self.force_sigma, self.torque_sigma)
 
     def absorber(self) -> AbsorbSamples:
         """See `StreamSource`."""
@@ -190,7 +190,7 @@ class RobotWrenches:
     @property
     def sigma(self) -> Array:
         """Noise (6,) of one sample."""
-        return np.array(3 * [self.force_sigma] + 3 * [self.torque_sigma], dtype=float)
+        return _wrench_sigma(self.force_sigma, self.torque_sigma)
 
     def absorber(self) -> AbsorbSamples:
         """See `StreamSource`."""
@@ -330,6 +330,11 @@ class JointTorques:
             )  # fmt: skip
 
         return absorb
+
+
+def _wrench_sigma(force: float, torque: float) -> Array:
+    """Noise (6,) of a wrench, N and N m."""
+    return np.array(3 * [force] + 3 * [torque], dtype=float)
 
 
 def _check_sigma(sigma: Array, names: Sequence[str]) -> None:

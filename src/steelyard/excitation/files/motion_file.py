@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard._files.access import read_capped
 from steelyard._files.json_data import MAX_BYTES, finite
-from steelyard._files.json_object import JsonObject
-from steelyard.errors import SignalError, SteelyardError, shown_path
+from steelyard._files.json_object import JsonObject, read_json_object
+from steelyard.errors import SignalError, SteelyardError
 from steelyard.excitation.designed import DesignedMotion
 from steelyard.excitation.extremes import QUANTITIES, Extremes, LimitCheck, check_limits
 from steelyard.excitation.files.trajectory_json import (
@@ -166,18 +165,8 @@ def plain_data(proof: object) -> Any:
 
 def read_motion(path: str | Path) -> MotionFile:
     """Read a motion file of anybody's; what is not one is an error that says where."""
-    data = read_capped(path, MAX_BYTES, SignalError)
-    where = shown_path(path)
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as failure:
-        reason = str(failure).splitlines()[0]
-        raise SignalError(f"{where}: is not JSON ({reason})") from None
-    found = document.get("schema") if isinstance(document, dict) else None
-    if found != MOTION_SCHEMA:
-        stated = f"its schema is {found!r:.60}" if isinstance(found, str) else "it has no schema"
-        raise SignalError(f"{where}: is not a motion file; {stated}, not '{MOTION_SCHEMA}'")
-    return _parse(JsonObject.of(document, where, MotionFileError))
+    document = read_json_object(path, MAX_BYTES, MOTION_SCHEMA, "a motion file", SignalError)
+    return _parse(replace(document, error=MotionFileError))
 
 
 def _parse(document: JsonObject) -> MotionFile:
