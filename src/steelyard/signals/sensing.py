@@ -1,0 +1,107 @@
+"""What a log tells besides the joints: the motion of a floating base, and wrenches on the robot.
+
+The equation of a robot whose base floats is
+
+    W(q, v, a) theta = [base wrench; joint torques] + sum over contacts of Jᵀ wrench
+
+Each row needs everything on its right side: a row is used where all of it was measured. A base
+wrench is what a force plate, a hoist or a test stand exerts on the base. A contact wrench, such as
+that of a foot on the floor, acts on any link and is taken to the side of the torques.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from steelyard.errors import SignalError
+from steelyard.signals.frame_from_twist import TWIST_AXES, TwistAxes
+from steelyard.signals.orientation import ORDERS, QuaternionOrder
+
+BaseSource = Literal["pose", "twist", "imu"]
+BASE_SOURCES: tuple[BaseSource, ...] = get_args(BaseSource)
+WrenchAxes = Literal["frame", "world"]
+WRENCH_AXES: tuple[WrenchAxes, ...] = get_args(WrenchAxes)
+WrenchSign = Literal["on-robot", "by-robot"]
+WRENCH_SIGNS: tuple[WrenchSign, ...] = get_args(WrenchSign)
+Torques = Literal["all", "recorded"]
+TORQUES: tuple[Torques, ...] = get_args(Torques)
+
+
+@dataclass(frozen=True)
+class BaseMotion:
+    """How the log tells the motion of the base.
+
+    source : "pose" (position and orientation), "twist" (velocities and orientation; accelerations
+        where recorded) or "imu" (gyroscope and accelerometer).
+    frame : the link whose motion is recorded: the root, or a link on fixed joints to it, such as
+        that of an IMU; None for the root. columns : its name in the log, where it is another.
+    twist_axes : of velocities and accelerations, "frame" or "base" (here: the world).
+    quaternion_order : "x-first" or "w-first".
+    """
+
+    source: BaseSource
+    frame: str | None = None
+    columns: str | None = None
+    twist_axes: TwistAxes = "frame"
+    quaternion_order: QuaternionOrder = "x-first"
+
+    def __post_init__(self) -> None:
+        _check("source of the base's motion", self.source, BASE_SOURCES)
+        _check("axes of the base's twist", self.twist_axes, TWIST_AXES)
+        _check("order of the base's quaternion", self.quaternion_order, ORDERS)
+
+
+@dataclass(frozen=True)
+class MeasuredWrench:
+    """Force and torque that the log has of a frame of the robot, at the frame's origin.
+
+    frame : the link at whose origin it acts. columns : its name in the log, where it is another.
+    axes : of the components: those of the frame, or those of the world. sign : what acts
+        "on-robot" (upward, where it stands), or what the robot exerts ("by-robot").
+    torque : whether the log has a torque; without one (a point foot) it is zero.
+    """
+
+    frame: str
+    columns: str | None = None
+    axes: WrenchAxes = "frame"
+    sign: WrenchSign = "on-robot"
+    torque: bool = True
+
+    def __post_init__(self) -> None:
+        _check(f"axes of the wrench at '{self.frame}'", self.axes, WRENCH_AXES)
+        _check(f"sign of the wrench at '{self.frame}'", self.sign, WRENCH_SIGNS)
+
+
+@dataclass(frozen=True)
+class Sensing:
+    """What was measured besides positions and torques of the joints.
+
+    base : how the log tells the motion of the base; None for a fixed base.
+    base_wrench : what holds the base; "nothing" if only the contacts touch the robot, so that the
+        wrench is zero; None if it was not measured: the six rows of the base are then not used.
+    contacts : wrenches at other links (or at the base), all that there are.
+    torques : "all" if every joint must have a torque; "recorded" uses the joints that have one.
+    """
+
+    base: BaseMotion | None = None
+    base_wrench: MeasuredWrench | Literal["nothing"] | None = None
+    contacts: tuple[MeasuredWrench, ...] = ()
+    torques: Torques = "all"
+
+    def __post_init__(self) -> None:
+        _check("torques", self.torques, TORQUES)
+        if isinstance(self.base_wrench, str) and self.base_wrench != "nothing":
+            raise SignalError(
+                f"base_wrench is {self.base_wrench!r}; it must be a MeasuredWrench, 'nothing' or "
+                "None"
+            )
+        frames = [one.frame for one in self.contacts]
+        double = next((name for name in frames if frames.count(name) > 1), None)
+        if double is not None:
+            raise SignalError(f"the contact at frame '{double}' is given twice")
+
+
+def _check(what: str, given: object, choices: tuple[str, ...]) -> None:
+    if given not in choices:
+        raise SignalError(f"{what}: {given!r}; it must be one of {', '.join(map(repr, choices))}")
