@@ -89,6 +89,8 @@ class SearchProblem:
         return self.criterion.exact(self.judge.matrix(self.judge.table(*states)))
 
 
+EXTENSIONS = 10
+"""Budgets after which a search ends that found nothing better than a random motion."""
 Ending = Literal["budget", "rounds", "no more gain"]
 
 
@@ -132,6 +134,9 @@ def search(
 ) -> Found:
     """Search until the budget (s) ends, the rounds are done or there is no more gain.
 
+    Where nothing better than a random motion was found by then, the search goes on, for at most
+    `EXTENSIONS` times the budget.
+
     first : coefficients from which the first descent begins, instead of a random motion.
     """
     from threadpoolctl import threadpool_limits
@@ -149,25 +154,30 @@ def search(
             starts = _starts(problem, seed, done, best, first)
             descents = [Descent(x, 0.1 * np.eye(x.size)) for x in starts]
             found, found_value = starts[0], np.inf
-            for stage in STAGES:
-                descents = _best_descended(problem, descents, stage, deadline, pool)
-                # the sharpest version of the criterion, with smooth friction and fewer samples, is
-                # not the criterion itself: an earlier stage may be better
-                for descent in descents[: STAGES[-1].motions]:
-                    value = _value(problem, descent)
-                    if value < found_value:
-                        found, found_value = descent.x, value
-                if progress is not None:
-                    # a first round that is cut gives the best motion so far, others give none
-                    value = found_value if done == 0 else best_value
-                    progress(Progress(time.perf_counter() - began, value, done + 1))
+            if done == 0:
+                start_value = min(problem.measure(x) for x in starts)
+            for _ in range(EXTENSIONS):
+                for stage in STAGES:
+                    descents = _best_descended(problem, descents, stage, deadline, pool)
+                    # the sharpest version of the criterion, with smooth friction and fewer samples,
+                    # is not the criterion itself: an earlier stage may be better
+                    for descent in descents[: STAGES[-1].motions]:
+                        value = _value(problem, descent)
+                        if value < found_value:
+                            found, found_value = descent.x, value
+                    if progress is not None:
+                        # a first round that is cut gives the best motion so far, others give none
+                        value = found_value if done == 0 else best_value
+                        progress(Progress(time.perf_counter() - began, value, done + 1))
+                cut = deadline.over and not all(descent.finished for descent in descents)
+                if not cut or done > 0 or found_value < start_value - GAIN:
+                    break
+                # nothing to return yet: robots with many joints need more time for the first gain
+                deadline = Deadline(time.perf_counter() + budget_s)
             evaluations += sum(descent.evaluations for descent in descents)
-            cut = deadline.over and not all(descent.finished for descent in descents)
             if cut and done > 0:
                 ending = "budget"
                 break
-            if done == 0:
-                start_value = min(problem.measure(x) for x in starts)
             before = best_value
             if found_value < best_value:
                 best, best_value = found, found_value
@@ -189,8 +199,8 @@ def search(
         )
     if done == 0 and best_value > start_value - GAIN:
         raise SignalError(
-            f"the time budget is too short: {budget_s:g} s of search ended before any motion was "
-            "better than a random one; give more time, with --budget"
+            f"{EXTENSIONS * budget_s:g} s of search found no motion that is better than a random "
+            "one; give more time, with --budget, or wider limits"
         )
     return Found(
         best,
