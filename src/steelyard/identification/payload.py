@@ -55,13 +55,13 @@ from steelyard.payload.payload_estimate import PayloadEstimate, PayloadRun, Payl
 from steelyard.regression.regression import Regression
 from steelyard.robot.file_changes import change_findings
 from steelyard.robot.robot import Robot
-from steelyard.signals.frame_from_twist import TwistAxes
 from steelyard.signals.frame_motion import FrameMotion, Wrench
 from steelyard.signals.join_logs import Interpolation, join_logs
 from steelyard.signals.orientation import QuaternionOrder
 from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.prepared_frame import SourceKind, prepare_frame
 from steelyard.signals.processing import Processing
+from steelyard.signals.sensing import TwistAxes
 from steelyard.signals.wrench import Sign
 
 Array = NDArray[np.float64]

@@ -25,7 +25,6 @@ from steelyard.signals._timebase import TimeBase
 from steelyard.signals.drives import joint_side
 from steelyard.signals.frame_from_poses import frame_motion_from_poses
 from steelyard.signals.frame_from_twist import (
-    TwistAxes,
     frame_motion_from_imu,
     frame_motion_from_twist,
 )
@@ -40,6 +39,7 @@ from steelyard.signals.orientation import (
     unit_quaternions,
 )
 from steelyard.signals.processing import Processing
+from steelyard.signals.sensing import TwistAxes
 
 Array = NDArray[np.float64]
 Key = tuple[str, str]

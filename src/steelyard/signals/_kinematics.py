@@ -82,5 +82,8 @@ def kinematics(
             a = differentiate(q, period, 2, processing)
             acceleration_from[joint] = "second derivative of the position"
         columns.append((differentiate(q, period, 0, processing), v, a))
+    if not joints:  # a floating body without joints
+        none = np.zeros((len(base.grid), 0))
+        return Kinematics(none, none, none, {}, {})
     q_all, v_all, a_all = (np.column_stack(part) for part in zip(*columns, strict=True))
     return Kinematics(q_all, v_all, a_all, velocity_from, acceleration_from)

@@ -14,6 +14,7 @@ from steelyard.logs.log import Log
 from steelyard.logs.suggestions import suggestion
 from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
+from steelyard.signals.sensing import Torques
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -25,18 +26,16 @@ STILL = {"revolute": (1e-3, "rad"), "continuous": (1e-3, "rad"), "prismatic": (1
 """A joint whose position stays within this range counts as not moving."""
 
 
-def match_joints(log: Log, robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def match_joints(
+    log: Log, robot: Robot, torques: Torques = "all"
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Joints of the robot in model order, and joints of the log that the robot does not have.
 
-    Every free joint needs a position and a torque, in units that fit its kind.
+    Every free joint needs a position and, unless ``torques`` is "recorded", a torque, in units
+    that fit its kind.
     """
-    if robot.floating_base:
-        raise SignalError(
-            f"robot '{robot.name}' has a floating base, whose motion a log of joints does not "
-            "hold; build a Motion directly from base poses and joint positions"
-        )
     joints = robot.joint_names
-    if not joints:
+    if not joints and not robot.floating_base:
         raise SignalError(f"robot '{robot.name}' has no joint that moves")
     absent = [joint for joint in joints if joint not in log.joints]
     extra = tuple(joint for joint in log.joints if joint not in joints)
@@ -54,10 +53,12 @@ def match_joints(log: Log, robot: Robot) -> tuple[tuple[str, ...], tuple[str, ..
         )
     for joint in robot.free_joints:
         fitting = SLIDING_UNITS if joint.kind == "prismatic" else TURNING_UNITS
-        for quantity in NEEDED:
+        for quantity in NEEDED if torques == "all" else NEEDED[:1]:
             if (joint.name, quantity) not in log.signals:
                 meant = suggestion(log, [(joint.name, quantity)], joints)
-                raise LogError(f"{log.lacks(joint.name, quantity)}{meant}")
+                raise LogError(
+                    f"{log.lacks(joint.name, quantity)}{meant}{_without_torque(log, robot)}"
+                )
         for quantity in log.quantities(joint.name):
             unit = log.units.get((joint.name, quantity), "")
             if unit in (TURNING_UNITS | SLIDING_UNITS) - fitting:
@@ -68,12 +69,28 @@ def match_joints(log: Log, robot: Robot) -> tuple[tuple[str, ...], tuple[str, ..
     return joints, extra
 
 
-def needed_signals(log: Log, robot: Robot, processing: Processing) -> dict[tuple[str, str], Array]:
+def _without_torque(log: Log, robot: Robot) -> str:
+    """How to go on without some torques, for a message; empty where nothing would be left."""
+    has = [joint for joint in robot.joint_names if (joint, "torque") in log.signals]
+    lacks = [joint for joint in robot.joint_names if (joint, "torque") not in log.signals]
+    if not has or len(has) == len(robot.joint_names):
+        return ""
+    return (
+        f"; to use the torques of {listed(has)} alone, give --torques recorded: then links that "
+        f"only {listed(lacks)} {'carries' if len(lacks) == 1 else 'carry'} cannot be identified, "
+        "and the result says which"
+    )
+
+
+def needed_signals(
+    log: Log, robot: Robot, processing: Processing, torques: Torques = "all"
+) -> dict[tuple[str, str], Array]:
     """The signals that are used: position, torque, and measured derivatives where asked."""
     needed = {
         (joint, quantity): log.signal(joint, quantity)
         for quantity in NEEDED
         for joint in robot.joint_names
+        if torques == "all" or quantity == "position" or (joint, quantity) in log.signals
     }
     for quantity in ("velocity", "acceleration"):
         if getattr(processing, quantity) != "measured":

@@ -14,7 +14,7 @@ from steelyard.model.model import Model
 from steelyard.model.term_signals import TermSignals
 from steelyard.signals._kinematics import kinematics, smooth
 from steelyard.signals._pieces import Piece
-from steelyard.signals._timebase import missing_on_grid
+from steelyard.signals._sensed import Sensed
 from steelyard.signals.dead_band import SHARE_OF_SPEED
 from steelyard.signals.derivatives import half_width
 from steelyard.signals.filters import check_length, samples_needed, settling_time_s
@@ -32,8 +32,8 @@ RATE_PER_CUTOFF = 10.0
 class Samples:
     """Motion and torques of one piece, or of several in the order of time.
 
-    tau, unfiltered : (n_samples, n_joints) torque as it is used, and as it was measured; NaN where
-        it is missing. friction : see `Motion`.
+    tau, unfiltered : (n_samples, nv) torque as it is used, and as it was measured, wrenches
+        included; NaN where it is missing. friction : see `Motion`.
     velocity_from, acceleration_from : how those of each joint were obtained, as text.
     trimmed_s : cut at start and end.
     """
@@ -62,32 +62,33 @@ def samples_of(
     factor: int,
     processing: Processing,
     name: str,
+    sensed: Sensed,
 ) -> Samples:
     """The samples of one piece, every ``factor``-th of them."""
     base = piece.base
     moved = kinematics(joints, piece.even, base, cutoff, processing, name)
-    unfiltered = piece.columns(joints, "torque")
+    q, v, a = sensed.with_base(piece, moved.q, moved.v, moved.a, cutoff, processing, name)
+    unfiltered = sensed.torques(piece, joints, _to_the_ends(moved.q))
     tau, friction = unfiltered.copy(), None
     first, end = trim(len(piece), base.rate_hz, cutoff, processing, name)
     if processing.filters_torque:
         tau = smooth(tau, base, cutoff, processing, name)
         if cutoff is not None or processing.derivative == "savgol":
-            speeds = term_speeds(model, _to_the_ends(moved.v))
+            speeds = term_speeds(model, _to_the_ends(v))
             law = _law(model, speeds)
             filtered = smooth(law.values, base, cutoff, processing, name)
             # of a term that does not reverse, the filter would leave only what leaks in from
             # standstill and the ends: enough to seem to tell friction from an offset
             one_way = ~reverses(speeds[first:end])
             friction = TermSignals(law.names, np.where(one_way, law.values, filtered))
-    for column, joint in enumerate(joints):
-        gone = missing_on_grid(base, piece.missing[joint, "torque"]) | base.in_hole
-        tau[gone, column] = unfiltered[gone, column] = np.nan
+    gone = sensed.missing(piece, joints)
+    tau[gone] = unfiltered[gone] = np.nan
     keep = slice(first, end, factor)
     return Samples(
         base.grid[keep],
-        moved.q[keep],
-        moved.v[keep],
-        moved.a[keep],
+        q[keep],
+        v[keep],
+        a[keep],
         _frozen(tau[keep]),
         _frozen(unfiltered[keep]),
         None if friction is None else friction[keep],
@@ -106,7 +107,7 @@ def _law(model: Model, speeds: Array) -> TermSignals:
 
 
 def _to_the_ends(v: Array) -> Array:
-    """v, with the nearest speeds at the ends, which the derivative does not reach."""
+    """v, with the nearest values at the ends, which the derivative does not reach."""
     known = np.flatnonzero(np.isfinite(v).all(axis=1))
     return v[np.clip(np.arange(len(v)), known[0], known[-1])]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -12,11 +10,10 @@ from steelyard.robot.parts import STANDARD_GRAVITY
 from steelyard.signals.frame_motion import FrameMotion
 from steelyard.signals.orientation import rotations_of, unit_quaternions
 from steelyard.signals.processing import Processing
+from steelyard.signals.sensing import TWIST_AXES, TwistAxes
 from steelyard.signals.smoothing import Smoothing
 
 Array = NDArray[np.float64]
-TwistAxes = Literal["frame", "base"]
-TWIST_AXES: tuple[TwistAxes, ...] = ("frame", "base")
 
 
 def frame_motion_from_twist(

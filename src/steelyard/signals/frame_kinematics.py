@@ -148,12 +148,12 @@ def _past(joint: Joint, before: _Carried, q: Array, v: Array, a: Array) -> _Carr
         moved = before.moved(np.eye(3), q[:, None] * s)
         along = moved.a + 2.0 * np.cross(before.w, speed) + acceleration
         return _Carried(moved.R, along, moved.w, moved.alpha)
-    turned = before.moved(_turns(s, q), np.zeros(3))
+    turned = before.moved(turns(s, q), np.zeros(3))
     alpha = turned.alpha + acceleration + np.cross(turned.w, speed)
     return _Carried(turned.R, turned.a, turned.w + speed, alpha)
 
 
-def _turns(axis: Array, angle: Array) -> Array:
+def turns(axis: Array, angle: Array) -> Array:
     """Rotations (n_samples, 3, 3) by the angles (n_samples,) rad about a unit axis."""
     x, y, z = axis
     skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

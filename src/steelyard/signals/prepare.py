@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import RobotError, described, listed
+from steelyard.errors import RobotError, SignalError, described, listed
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
@@ -23,6 +23,7 @@ from steelyard.signals._crosschecks import (
 from steelyard.signals._matching import match_joints, moving_joints, needed_signals, unwrap
 from steelyard.signals._pieces import Piece, pieces_of
 from steelyard.signals._samples import decimation, joined, long_enough, samples_of
+from steelyard.signals._sensed import Sensed, sensed, torques_of
 from steelyard.signals.cutoff import HIGHEST, CutoffChoice, at_recorded_rate, automatic_cutoff
 from steelyard.signals.dead_band import error_band, without_slow_torques
 from steelyard.signals.drives import joint_side
@@ -32,11 +33,12 @@ from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord, TimeBaseRecord
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Motion and torques on one time base, joints in the order of ``Robot.joint_names``.
+    """Motion and torques on one time base, rows in the order of ``Model.channels``.
 
     measurements : the torques to use, NaN where they are missing or inside the dead band.
     all_measurements : the same with the torques inside the dead band.
@@ -93,10 +95,16 @@ def prepare(
     content_hash = log.content_hash
     log, by_number = name_numbered_joints(log, robot)
     log, computed = joint_side(log, robot)
-    joints, extra = match_joints(log, robot)
+    if robot.floating_base and processing.acceleration == "none":
+        raise SignalError(
+            f"robot '{robot.name}' has a floating base; energy and power are computed for robots "
+            "on a fixed base only: use the torque equation"
+        )
+    found, processing, sensing_notes = sensed(log, robot, processing)
+    joints, extra = match_joints(log, robot, found.sensing.torques)
     if not isinstance(model, Model):
         model = Model(robot)
-    needed = needed_signals(log, robot, processing)
+    needed = needed_signals(log, robot, processing, found.sensing.torques)
     turning = {joint.name for joint in robot.free_joints if joint.kind != "prismatic"}
     jumps = {}
     for (joint, quantity), values in needed.items():
@@ -109,7 +117,7 @@ def prepare(
         (joint, quantity): f"{joint}.{quantity}{_in_words(computed.get(f'{joint}.{quantity}'))}"
         for joint, quantity in needed
     }
-    pieces = pieces_of(log, needed, names, processing)
+    pieces = pieces_of(log, needed | found.needed, names | found.names, processing)
     positions = {
         joint: np.concatenate([piece.even[joint, "position"] for piece in pieces])
         for joint in joints
@@ -117,7 +125,7 @@ def prepare(
     moving = moving_joints(log, robot, positions, processing)
     longest = max(pieces, key=len)
     cutoff, choice = _choose_cutoff(
-        longest.columns(joints, "position")[:, moving], longest.base.rate_hz, processing, log
+        _moving_signals(longest, joints, moving, found), longest.base.rate_hz, processing, log
     )
     lowered: tuple[Finding, ...] = ()
     if cutoff_of_another_log:
@@ -125,11 +133,13 @@ def prepare(
     used = long_enough(pieces, cutoff, processing, log.name)
     factor = decimation(longest.base.rate_hz, cutoff, processing)
     parts = [
-        samples_of(piece, model, joints, cutoff, factor, processing, log.name) for piece in used
+        samples_of(piece, model, joints, cutoff, factor, processing, log.name, found)
+        for piece in used
     ]
     samples = joined(parts)
     motion = samples.motion(log.name)
-    whole = Measurements(joints, samples.tau)
+    channels = model.channels
+    whole = Measurements(channels, samples.tau)
     kept, dead_band = without_slow_torques(model, motion, whole, processing.dead_band)
     outside, band = error_band(model, motion, whole, dead_band)
     record = RunRecord(
@@ -149,8 +159,8 @@ def prepare(
         unwrapped_jumps=jumps,
         cutoff_hz=cutoff,
         cutoff_choice=choice,
-        velocity_from=samples.velocity_from,
-        acceleration_from=samples.acceleration_from,
+        velocity_from=_with_base(samples.velocity_from, found),
+        acceleration_from=_with_base(samples.acceleration_from, found),
         velocity_factors=factors,
         trimmed_s=(parts[0].trimmed_s[0], parts[-1].trimmed_s[1]),
         decimation=factor,
@@ -159,18 +169,15 @@ def prepare(
         dead_band=dead_band,
         error_band=band,
         torque_samples_missing={
-            joint: int(count) for joint, count in zip(joints, np.isnan(kept.tau).sum(axis=0))
+            channel: int(count)
+            for channel, count in zip(channels, np.isnan(kept.tau).sum(axis=0), strict=True)
         },
     )
     limits = beyond_limits(robot, positions)
-    stuck = constant_torques(
-        {
-            joint: np.concatenate([piece.even[joint, "torque"] for piece in pieces])
-            for joint in joints
-        }
-    )
+    stuck = constant_torques(torques_of(found, pieces))
     findings = (
         *by_number,
+        *sensing_notes,
         *lowered,
         *doubts,
         *limits,
@@ -178,7 +185,7 @@ def prepare(
         *moving_locked_joints(log, robot),
         *_hole_findings(log, pieces, used),
     )
-    unfiltered = Measurements(joints, samples.unfiltered)
+    unfiltered = Measurements(channels, samples.unfiltered)
     return Prepared(motion, kept, whole, outside, unfiltered, record, findings)
 
 
@@ -189,6 +196,24 @@ def _robot_of(model: object) -> Robot:
     if isinstance(model, Robot):
         return model
     raise RobotError(f"a model or a robot is needed, not {described(model)}")
+
+
+def _moving_signals(longest: Piece, joints: tuple[str, ...], moving: Mask, found: Sensed) -> Array:
+    """Positions (n_samples, k) of what moves, from which a cutoff is chosen."""
+    signals = [longest.columns(joints, "position")[:, moving]] if joints else []
+    if found.base is not None:
+        of_base = found.base.position_like(longest.even, longest.base.rate_hz)
+        signals += [of_base] if of_base.size else []
+    if not signals:
+        raise SignalError("nothing moves: neither the base nor a joint")
+    return np.hstack(signals)
+
+
+def _with_base(sources: Mapping[str, str], found: Sensed) -> dict[str, str]:
+    """How velocities or accelerations were obtained, that of the base included."""
+    if found.base is None:
+        return dict(sources)
+    return {found.robot.root: f"from {found.base.in_words}", **sources}
 
 
 def _choose_cutoff(

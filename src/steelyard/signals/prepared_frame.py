@@ -24,12 +24,12 @@ from steelyard.signals._frame_sources import (
 from steelyard.signals._own_stamps import joined_by_time
 from steelyard.signals._wrench_axes import stated_axes
 from steelyard.signals.cutoff import CutoffChoice
-from steelyard.signals.frame_from_twist import TWIST_AXES, TwistAxes
 from steelyard.signals.frame_kinematics import checked_pose
 from steelyard.signals.frame_motion import FrameMotion, Wrench
 from steelyard.signals.orientation import ORDERS, QuaternionOrder
 from steelyard.signals.processing import Processing
 from steelyard.signals.quaternion_order import refuse_other_order
+from steelyard.signals.sensing import TWIST_AXES, TwistAxes
 from steelyard.signals.wrench import (
     SIGNS,
     Sign,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from steelyard.errors import SignalError
+from steelyard.signals.sensing import Sensing
 
 Derivative = Literal["central3", "central5", "savgol"]
 Source = Literal["differentiate", "measured"]
@@ -58,6 +59,10 @@ class Processing:
         left-out parts of the logs best; :func:`prepare` itself takes "rest".
     still_joints : ``"refuse"`` a log in which a joint never moves, or ``"keep"`` it, which
         suits logs that serve for prediction only.
+    sensing : what the log has besides positions and torques of the joints: the motion of a
+        floating base, wrenches, and whether joints may lack a torque. None for a fixed base
+        without contacts; for a floating base it is then read from the names of the columns, see
+        :func:`steelyard.signals.found_sensing.found_sensing`.
     """
 
     sample_rate_hz: float | None = None
@@ -76,6 +81,7 @@ class Processing:
     decimate: int | Literal["auto"] = "auto"
     dead_band: DeadBand = "auto"
     still_joints: Literal["refuse", "keep"] = "refuse"
+    sensing: Sensing | None = None
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
@@ -100,6 +106,8 @@ class Processing:
             _check_count("decimate", self.decimate, 1, 1_000_000)
         self._check_trim()
         self._check_dead_band()
+        if not (self.sensing is None or isinstance(self.sensing, Sensing)):
+            raise SignalError(f"sensing is {self.sensing!r:.60}; it must be a Sensing or None")
 
     def _check_trim(self) -> None:
         if self.trim_s == "auto":
@@ -150,6 +158,8 @@ class Processing:
             value = getattr(self, field.name)
             if isinstance(value, Mapping):
                 value = dict(value)
+            if isinstance(value, Sensing):
+                value = value.as_record()
             record[field.name] = list(value) if isinstance(value, tuple) else value
         return record
 
@@ -157,7 +167,10 @@ class Processing:
     def from_record(record: Mapping[str, Any]) -> Processing:
         """Read :meth:`as_record` back; options that this version does not have are ignored."""
         known = {field.name for field in fields(Processing)}
-        return Processing(**{name: value for name, value in record.items() if name in known})
+        options = {name: value for name, value in record.items() if name in known}
+        if options.get("sensing") is not None:
+            options["sensing"] = Sensing.from_record(options["sensing"])
+        return Processing(**options)
 
 
 def _check_number(name: str, value: object, positive: bool = False) -> None:

@@ -11,13 +11,16 @@ that of a foot on the floor, acts on any link and is taken to the side of the to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, TypeVar, get_args
 
 from steelyard.errors import SignalError
-from steelyard.signals.frame_from_twist import TWIST_AXES, TwistAxes
 from steelyard.signals.orientation import ORDERS, QuaternionOrder
 
+TwistAxes = Literal["frame", "base"]
+TWIST_AXES: tuple[TwistAxes, ...] = get_args(TwistAxes)
+"""Axes in which velocities are recorded: those of the frame itself, or of the base (the world)."""
 BaseSource = Literal["pose", "twist", "imu"]
 BASE_SOURCES: tuple[BaseSource, ...] = get_args(BaseSource)
 WrenchAxes = Literal["frame", "world"]
@@ -100,6 +103,38 @@ class Sensing:
         double = next((name for name in frames if frames.count(name) > 1), None)
         if double is not None:
             raise SignalError(f"the contact at frame '{double}' is given twice")
+
+    def as_record(self) -> dict[str, object]:
+        """Plain values that JSON can hold."""
+        return asdict(self)
+
+    @staticmethod
+    def from_record(record: Mapping[str, Any]) -> Sensing:
+        """Read :meth:`as_record` back; entries that this version does not have are ignored."""
+        if not isinstance(record, Mapping):
+            raise SignalError(f"sensing is {record!r:.60}; it must be a table of entries")
+        base, held = record.get("base"), record.get("base_wrench")
+        contacts = record.get("contacts", ())
+        if not isinstance(contacts, list | tuple):
+            raise SignalError(f"contacts is {contacts!r:.60}; it must be a list of wrenches")
+        return Sensing(
+            base=None if base is None else _read(BaseMotion, base, "base"),
+            base_wrench=held
+            if held is None or isinstance(held, str)
+            else _read(MeasuredWrench, held, "base_wrench"),  # type: ignore[arg-type]
+            contacts=tuple(_read(MeasuredWrench, one, "contacts") for one in contacts),
+            torques=record.get("torques", "all"),
+        )
+
+
+_Part = TypeVar("_Part", BaseMotion, MeasuredWrench)
+
+
+def _read(kind: type[_Part], record: object, what: str) -> _Part:
+    known = [one.name for one in fields(kind)]
+    if not isinstance(record, Mapping) or known[0] not in record:
+        raise SignalError(f"{what} of sensing must be a table with '{known[0]}'")
+    return kind(**{name: record[name] for name in known if name in record})
 
 
 def _check(what: str, given: object, choices: tuple[str, ...]) -> None:
