@@ -357,10 +357,10 @@ def replace_units(log: Log, units: dict[tuple[str, str], str]) -> Log:
 
 
 def test_floating_base_and_mimics() -> None:
-    """A floating base is refused; a joint that mimics another needs no column of its own."""
+    """A base that floats needs a motion; a joint that mimics another needs no own column."""
     log, _ = smooth_log()
     robot = chain("revolute", "revolute")
-    with pytest.raises(SignalError, match=r"floating base.*build a Motion directly"):
+    with pytest.raises(LogError, match=r"no motion of the base 'l0'.*floats"):
         prepare(log, replace(robot, floating_base=True))
     follower = replace(robot.joints[1], mimic=Mimic("j0", 2.0))
     done = prepare(log, replace(robot, joints=(robot.joints[0], follower)))
