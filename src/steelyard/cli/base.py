@@ -1,8 +1,9 @@
-"""Test whether a physical robot can have given base parameters, or find the closest feasible."""
+"""Base parameters: what sensors see of each link; test given ones, or find feasible ones."""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from steelyard.cli.output import Output, progress
@@ -19,12 +20,28 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 NAME = "base"
-HELP = "test whether base parameters are feasible, or find the closest that are"
+HELP = "what sensors see of each link; test base parameters, or find the closest feasible ones"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``base test`` and ``base correct``."""
+    """Arguments of ``base seen``, ``base test`` and ``base correct``."""
     actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
+    seen = actions.add_parser(
+        "seen",
+        help="what each choice of sensors can see of every link",
+        description="Say which parameters of every link joint torques, or the wrench of a floating "
+        "base, can determine for any motion.",
+        allow_abbrev=False,
+    )
+    add_robot_arguments(seen)
+    seen.add_argument(
+        "--without-torque",
+        nargs="+",
+        default=[],
+        metavar="JOINT",
+        help="joints whose torque is not measured",
+    )
+    add_json(seen)
     test = actions.add_parser(
         "test",
         help="feasible, infeasible or undecided, with a certificate",
@@ -51,19 +68,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "sousa: the weaker 6×6 condition of Sousa and Cortesão (2014)",
         )
         action.add_argument("--certificate", metavar="OUT", help="certificate file to write (JSON)")
-        action.add_argument(
-            "--json",
-            action="store_true",
-            default=argparse.SUPPRESS,
-            help="print one JSON object on standard output",
-        )
+        add_json(action)
     correct.add_argument(
         "-o", "--out", required=True, metavar="FILE", help="CSV file of name,value lines to write"
     )
 
 
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """The option for JSON, after the action as well as before it."""
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="print one JSON object on standard output",
+    )
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Test or correct."""
+    """Show what is seen, test or correct."""
+    if arguments.action == "seen":
+        return seen(arguments)
     with progress() as shown:
         shown.step("finding the base parameters")
         model, base, beta, blocks, notes = _problem(arguments)
@@ -75,6 +99,36 @@ def run(arguments: argparse.Namespace) -> int:
         output.line(line)
     output.document({**document, "model_hash": model.hash, "notes": list(notes)})
     return code
+
+
+def seen(arguments: argparse.Namespace) -> int:
+    """Print what every choice of sensors sees of each link and joint."""
+    from steelyard.errors import ModelError, listed
+    from steelyard.knowledge.overlay.terms import terms_to_identify
+    from steelyard.model.model import Model
+    from steelyard.model.visibility import sensing_choices, visibility
+
+    with progress() as shown:
+        shown.step("finding what the sensors see")
+        robot, overlay = robot_from(arguments)
+        model = Model(robot, terms_to_identify(robot, overlay))
+        unknown = [name for name in arguments.without_torque if name not in robot.joint_names]
+        if unknown:
+            raise ModelError(
+                f"--without-torque names {listed(unknown)}; the joints are "
+                f"{listed(robot.joint_names)}"
+            )
+        found = {
+            name: visibility(model, [c for c in rows if c not in arguments.without_torque])
+            for name, rows in sensing_choices(model).items()
+        }
+    output = Output(arguments.json)
+    for name, one in found.items():
+        output.line(f"{name}: {one.rank} of {one.whole_rank} combinations")
+        for part in (*one.links, *one.joints):
+            output.line(f"  {part.name}: {part.words or 'nothing'}")
+    output.document({"robot": robot.name, "choices": {k: asdict(one) for k, one in found.items()}})
+    return 0
 
 
 def _problem(

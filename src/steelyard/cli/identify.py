@@ -117,7 +117,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all)")
     add_column_arguments(parser)
-    add_friction_width_argument(add_processing_arguments(parser))
+    add_friction_width_argument(add_processing_arguments(parser, sensing=True))
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import argparse
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from steelyard.cli.sensing import add_sensing_arguments, sensing_from
 from steelyard.errors import SignalError, shown
 
 if TYPE_CHECKING:
@@ -14,8 +15,13 @@ if TYPE_CHECKING:
 PRESETS = ("sousa2014",)
 
 
-def add_processing_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Options for the fields of `Processing`; those not given keep their defaults."""
+def add_processing_arguments(
+    parser: argparse.ArgumentParser, *, sensing: bool = False
+) -> argparse._ArgumentGroup:
+    """Options for the fields of `Processing`; those not given keep their defaults.
+
+    sensing : whether the command takes floating bases, contacts and joints without torque.
+    """
     group = parser.add_argument_group(
         "signals", "How logs are processed; many defaults are chosen from the data."
     )
@@ -61,6 +67,8 @@ def add_processing_arguments(parser: argparse.ArgumentParser) -> argparse._Argum
     add_dead_band_argument(group)
     add("--still-joints", choices=("refuse", "keep"),
         help="what to do with a log in which a joint never moves")  # fmt: skip
+    if sensing:
+        add_sensing_arguments(parser)
     return group
 
 
@@ -106,6 +114,8 @@ def processing_from(arguments: argparse.Namespace, default: Processing) -> Proce
         given["cutoff_hz"] = None
     if "trim_s" in given:
         given["trim_s"] = tuple(given["trim_s"])
+    if hasattr(arguments, "base_motion"):
+        given["sensing"] = sensing_from(arguments) or processing.sensing
     return replace(processing, **given)
 
 

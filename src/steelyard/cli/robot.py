@@ -36,6 +36,12 @@ def add_robot_arguments(parser: argparse.ArgumentParser, *, file: bool = True) -
         metavar=("X", "Y", "Z"),
         help="gravity in the frame of the root link, m/s² (default: the file's, or 0 0 -9.81)",
     )
+    parser.add_argument(
+        "--floating-base",
+        action="store_true",
+        help="the root link moves freely in the world, as that of a legged robot; gravity is then "
+        "in the axes of the world",
+    )
     add_lock_argument(
         parser,
         "JOINT=POSITION|unrecorded",
@@ -80,7 +86,11 @@ def robot_from(
     positions = locked_positions(arguments.lock)
     overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
     robot = read_robot(
-        arguments.robot, gravity=arguments.gravity, overlay=overlay, keep_angles=True
+        arguments.robot,
+        gravity=arguments.gravity,
+        overlay=overlay,
+        floating_base=True if arguments.floating_base else None,
+        keep_angles=True,
     )
     if positions:
         robot = robot.lock(positions)

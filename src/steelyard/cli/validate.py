@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("result", metavar="RESULT", help="result.json of identify, or its folder")
     parser.add_argument("logs", nargs="+", metavar="LOG", help="CSV or NPZ files")
     add_column_arguments(parser)
-    add_processing_arguments(parser)
+    add_processing_arguments(parser, sensing=True)
 
 
 def run(arguments: argparse.Namespace) -> int:

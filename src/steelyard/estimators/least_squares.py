@@ -268,6 +268,28 @@ def excitation_findings(regression: Regression, fit: Fit) -> tuple[Finding, ...]
     if not open_ones:
         return ()
     n_open = regression.base.rank - fit.rank
+    measured = {
+        name
+        for group, n in zip(regression.groups, regression.counts.sum(axis=0), strict=True)
+        if n > 0
+        for name in (regression.base.names[k] for k in group.columns)
+    }
+    blind = [name for name in open_ones if name not in measured]
+    if blind:
+        # no motion helps: the rows in which these parameters appear have no values
+        return (
+            Finding(
+                "warning",
+                "not-measured",
+                f"{len(blind)} of {regression.base.rank} base parameters appear only in torques "
+                f"that were not recorded, so they cannot be estimated: {listed(blind)}"
+                + (
+                    f"; {len(open_ones) - len(blind)} more are not determined by what was recorded"
+                    if len(open_ones) > len(blind)
+                    else ""
+                ),
+            ),
+        )
     advice = "record a motion that moves these joints together"
     owners = sorted({name.rpartition(".")[0] for name in open_ones})
     if {name.rpartition(".")[2] for name in open_ones} <= {"fc", "fo"}:

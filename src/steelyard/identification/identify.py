@@ -54,10 +54,12 @@ from steelyard.model.attached_links import AttachedRule
 from steelyard.model.model import Model
 from steelyard.model.term_kinds import Side
 from steelyard.model.terms import Term
+from steelyard.model.visibility import unmeasured_words
 from steelyard.model.weight_offsets import left_out_findings
 from steelyard.model.wider import with_default_terms
 from steelyard.regression.equation import Equation, EquationName, processing_for
 from steelyard.regression.fewer_terms import with_fewer_terms
+from steelyard.regression.regression import Regression
 from steelyard.robot.file_changes import change_findings
 from steelyard.robot.physical_links import file_findings
 from steelyard.signals.processing import Processing
@@ -207,7 +209,7 @@ def identify(
             cutoff_is_automatic=signals.cutoff_is_automatic,
             equation=fitted,
         )
-        findings += data.findings
+        findings += [*data.findings, *_unseen_findings(model, data.regression)]
         refuse_own_data(known, data.regression)
         regression = with_fewer_terms(data.regression, wide, model)
         estimate, fit = estimate_by(
@@ -241,6 +243,16 @@ def identify(
         found = _certified(found, progress) if certify else found
     issue_warnings(found.findings)
     return found
+
+
+def _unseen_findings(model: Model, regression: Regression) -> tuple[Finding, ...]:
+    """What cannot be identified since torques or wrenches were not recorded, link by link."""
+    if not regression.equation.of_joints:
+        return ()
+    counts = regression.counts.sum(axis=0)
+    used = {one.name for one, n in zip(regression.groups, counts, strict=True) if n > 0}
+    words = unmeasured_words(model, used)
+    return () if words is None else (Finding("warning", "not-seen", words),)
 
 
 def with_validation(found: Identification, logs: LogsLike) -> Identification:

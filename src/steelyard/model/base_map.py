@@ -159,10 +159,13 @@ def column_order(model: Model, order: ColumnOrder) -> tuple[int, ...]:
     return tuple(indices)
 
 
-def sampled_regressor(model: Model, seed: int) -> Array:
-    """Regressor (n_rows, n_columns) stacked over random states in general position."""
+def sampled_regressor(model: Model, seed: int, least_rows: int = 0) -> Array:
+    """Regressor (n_rows, n_columns) stacked over random states in general position.
+
+    n_rows is nv times the number of states, and at least ``least_rows``.
+    """
     n_columns = len(model.columns)
-    n_samples = max(30, 4 * n_columns // model.nv + 20)
+    n_samples = max(30, 4 * n_columns // model.nv + 20, -(-least_rows // model.nv))
     q, v, a = random_states(np.random.default_rng(seed), model.robot, n_samples)
     return torque_regressor(model, q, v, a).reshape(-1, n_columns)
 

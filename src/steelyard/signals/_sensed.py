@@ -17,7 +17,7 @@ from steelyard.signals._frame_sources import Key
 from steelyard.signals._pieces import Piece
 from steelyard.signals._timebase import missing_on_grid
 from steelyard.signals._wrench_torques import WrenchRecording, wrench_recording
-from steelyard.signals.found_sensing import found_sensing
+from steelyard.signals.found_sensing import found_base_motion, found_sensing
 from steelyard.signals.processing import Processing
 from steelyard.signals.sensing import MeasuredWrench, Sensing
 
@@ -115,9 +115,10 @@ def sensed(
     notes: tuple[Finding, ...] = ()
     if sensing is None and not robot.floating_base:
         return Sensed(robot, Sensing()), processing, ()
-    if sensing is None or (robot.floating_base and sensing.base is None):
-        by_name, notes = found_sensing(log, robot)
-        sensing = by_name if sensing is None else replace(sensing, base=by_name.base)
+    if sensing is None:
+        sensing, notes = found_sensing(log, robot)
+    elif robot.floating_base and sensing.base is None:
+        sensing = replace(sensing, base=found_base_motion(log, robot))
     if sensing.base is not None and not robot.floating_base:
         raise SignalError(
             f"a motion of the base is stated, but the base of robot '{robot.name}' is fixed; give "

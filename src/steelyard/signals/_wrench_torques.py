@@ -77,7 +77,7 @@ class WrenchRecording:
         sign = -1.0 if self.stated.sign == "by-robot" else 1.0
         f = sign * np.column_stack([even[name, axis] for axis in FORCE])
         n = np.zeros_like(f)
-        if self.stated.torque:
+        if (name, TORQUE[0]) in self.needed:
             n = sign * np.column_stack([even[name, axis] for axis in TORQUE])
         if self.stated.axes == "frame":
             return f, n
@@ -91,7 +91,12 @@ def wrench_recording(log: Log, robot: Robot, stated: MeasuredWrench) -> WrenchRe
     path = joints_to(robot, stated.frame)  # names the links of the robot where it is none of them
     columns = stated.frame if stated.columns is None else stated.columns
     needed: dict[Key, Array] = {}
-    wanted = ("force", "torque") if stated.torque else ("force",)
+    turned = (
+        (columns, "torque") in log.frame_signals
+        if stated.torque == "where recorded"
+        else stated.torque
+    )
+    wanted = ("force", "torque") if turned else ("force",)
     for quantity in wanted:
         if (columns, quantity) not in log.frame_signals:
             names = [frame_column_name(columns, quantity, axis) for axis in "xyz"]

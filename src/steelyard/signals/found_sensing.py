@@ -7,6 +7,8 @@ have is refused, since a force that is left out falsifies every mass.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from steelyard.errors import LogError, listed
 from steelyard.findings import Finding
 from steelyard.logs.frame_columns import ORIENTATIONS
@@ -30,15 +32,7 @@ def found_sensing(log: Log, robot: Robot) -> tuple[Sensing, tuple[Finding, ...]]
     with contacts, nothing else is taken to touch the robot.
     """
     held = base_links(robot)
-    motion = _motion(log, held)
-    if motion is None:
-        raise LogError(
-            f"log '{log.name}' has no motion of the base '{robot.root}' of robot '{robot.name}', "
-            f"which floats; columns of {listed(held)} are needed, such as "
-            f"{robot.root}.position_x to _z and {robot.root}.quaternion_x to _w (or velocities, or "
-            f"an IMU){_frames_there(log)}. Where its columns have another name, state it with "
-            "--base-columns NAME; if the base does not move, leave --floating-base out"
-        )
+    motion = found_base_motion(log, robot)
     forces = [frame for frame, quantity in log.frame_signals if quantity == "force"]
     links = {link.name for link in robot.links}
     strangers = [frame or "(without a name)" for frame in forces if frame not in links]
@@ -50,15 +44,34 @@ def found_sensing(log: Log, robot: Robot) -> tuple[Sensing, tuple[Finding, ...]]
             "option, forces that are not named are not used"
         )
     at_base = [frame for frame in held if frame in forces]
-    contacts = tuple(_wrench(log, frame) for frame in forces if frame not in at_base)
-    base_wrench = _wrench(log, at_base[0]) if at_base else ("nothing" if contacts else None)
-    contacts += tuple(_wrench(log, frame) for frame in at_base[1:])
-    sensing = Sensing(motion, base_wrench, contacts, "recorded")  # type: ignore[arg-type]
+    contacts = tuple(MeasuredWrench(frame) for frame in forces if frame not in at_base)
+    held_by: MeasuredWrench | Literal["nothing"] | None = "nothing" if contacts else None
+    if at_base:
+        held_by = MeasuredWrench(at_base[0])
+    contacts += tuple(MeasuredWrench(frame) for frame in at_base[1:])
+    sensing = Sensing(motion, held_by, contacts, "recorded")
     return sensing, (Finding("info", "sensing", f"log '{log.name}': {in_words(sensing, robot)}"),)
 
 
+def found_base_motion(log: Log, robot: Robot) -> BaseMotion:
+    """How the log tells the motion of the base, by its columns; refuses a log that does not."""
+    held = base_links(robot)
+    motion = _motion(log, held)
+    if motion is None:
+        raise LogError(
+            f"log '{log.name}' has no motion of the base '{robot.root}' of robot '{robot.name}', "
+            f"which floats; columns of {listed(held)} are needed, such as "
+            f"{robot.root}.position_x to _z and {robot.root}.quaternion_x to _w (or velocities, or "
+            f"an IMU){_frames_there(log)}. Where its columns have another name, state it with "
+            "--base-motion pose --base-columns NAME; if the base does not move, leave "
+            "--floating-base out"
+        )
+    return motion
+
+
 def _motion(log: Log, held: tuple[str, ...]) -> BaseMotion | None:
-    for source in ("twist", "pose", "twist", "imu"):
+    order: tuple[BaseSource, ...] = ("twist", "pose", "twist", "imu")
+    for k, source in enumerate(order):
         for frame in held:
             has = {quantity for name, quantity in log.frame_signals if name == frame}
             turned = bool(has & set(ORIENTATIONS))
@@ -68,16 +81,11 @@ def _motion(log: Log, held: tuple[str, ...]) -> BaseMotion | None:
                 "twist": turned and moved,
                 "imu": {"angular_velocity", "proper_acceleration"} <= has,
             }[source]
-            first = source == "twist" and "position" in has
-            if first and not {"linear_acceleration", "angular_acceleration"} <= has:
+            if k == 0 and not {"linear_acceleration", "angular_acceleration"} <= has:
                 continue
             if fits:
                 return BaseMotion(source, frame)
     return None
-
-
-def _wrench(log: Log, frame: str) -> MeasuredWrench:
-    return MeasuredWrench(frame, torque=(frame, "torque") in log.frame_signals)
 
 
 def in_words(sensing: Sensing, robot: Robot) -> str:

@@ -62,16 +62,19 @@ class MeasuredWrench:
     frame : the link at whose origin it acts. columns : its name in the log, where it is another.
     axes : of the components: those of the frame, or those of the world. sign : what acts
         "on-robot" (upward, where it stands), or what the robot exerts ("by-robot").
-    torque : whether the log has a torque; without one (a point foot) it is zero.
+    torque : whether the log has a torque; without one (a point foot) it is zero. By default where
+        it is recorded.
     """
 
     frame: str
     columns: str | None = None
     axes: WrenchAxes = "frame"
     sign: WrenchSign = "on-robot"
-    torque: bool = True
+    torque: bool | Literal["where recorded"] = "where recorded"
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.torque, bool) or self.torque == "where recorded"):
+            raise SignalError(f"torque is {self.torque!r}; it must be true or false")
         _check(f"axes of the wrench at '{self.frame}'", self.axes, WRENCH_AXES)
         _check(f"sign of the wrench at '{self.frame}'", self.sign, WRENCH_SIGNS)
 

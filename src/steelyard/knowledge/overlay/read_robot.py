@@ -23,6 +23,7 @@ def read_robot(
     *,
     gravity: object = None,
     overlay: Overlay | None = None,
+    floating_base: bool | None = None,
     mimics: bool = True,
     keep_angles: bool = False,
 ) -> Robot:
@@ -31,6 +32,8 @@ def read_robot(
     gravity : (3,) m/s² in the root link's frame; by default the file's, or 9.81 downward.
         It replaces the overlay's.
     overlay : applied to the robot.
+    floating_base : whether the root link moves freely in the world; by default as the file or the
+        overlay states it.
     mimics : whether joints of a URDF follow the joint that their <mimic> names.
     keep_angles : whether joint angles that the file rounds, such as 1.5708, stay as written; by
         default they are turned onto right angles where that removes near-dependencies, see
@@ -42,6 +45,8 @@ def read_robot(
         robot = Robot.from_urdf(path, mimics=mimics)
     if overlay is not None:
         robot = apply_overlay(robot, overlay)
+    if floating_base is not None:
+        robot = replace(robot, floating_base=floating_base)
     if gravity is not None:
         robot = replace(robot, gravity=gravity_vector(gravity))
     return robot if keep_angles else with_right_angles(robot)
