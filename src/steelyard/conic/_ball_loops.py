@@ -1,14 +1,15 @@
 """Compiled loops over one second-order condition: s = A x + b has s_0 >= |(s_1, s_2, ...)|.
 
 In the Jordan algebra of this cone, u∘v = (u·v, u_0 v_1 + v_0 u_1) with unit e = (1, 0), and
-J = diag(1, -1, ..., -1). The scaling is W = eta [[w_0, wᵀ], [w, 1 + w wᵀ / (1 + w_0)]] with
-w J w = 1, so W⁻² = (2 (J w)(J w)ᵀ - J) / eta², and its part of the Newton matrix is one of AᵀJA,
-which never changes, and of rank one (Vandenberghe, The CVXOPT linear and quadratic cone program
-solvers, 2010).
+J = diag(1, -1, ..., -1). The scaling is eta T with T J Tᵀ = J: s = eta T lam, z = J T J lam / eta.
+T is the product of one step's after the other, each [[w_0, wᵀ], [w, 1 + w wᵀ / (1 + w_0)]] with
+w J w = 1, which keeps the digits of lam at the boundary. T Tᵀ = 2 t tᵀ - J with t = T e, so the
+part of the Newton matrix is one of AᵀJA, which never changes, and one of rank one (Vandenberghe,
+The CVXOPT linear and quadratic cone program solvers, 2010).
 
 A : (m, n), AT its transpose, AJA = AᵀJA (n, n), b : (m,); m = 0 if there is no such condition. The
-state B (11, m) has s, z, w and lam = W⁻¹ s = W z, and in that scaling the violation, the wanted
-change of s + z, the steps of s and z, and the second-order term; eta : (1,).
+state B (11, m) has s, z, w and lam, and in the scaling the violation, the wanted change of s + z,
+the steps of s and z, and the second-order term; eta : (1,), T : (m, m).
 """
 
 from __future__ import annotations
@@ -60,19 +61,44 @@ def determinant(u):  # type: ignore[no-untyped-def]
 
 
 @inner
-def scaled_by(w, eta, sign, v, out):  # type: ignore[no-untyped-def]
-    """out = W v (sign 1) or W⁻¹ v (sign -1)."""
+def boosted(w, v, out):  # type: ignore[no-untyped-def]
+    """out = [[w_0, wᵀ], [w, 1 + w wᵀ / (1 + w_0)]] v."""
     along = tail(w, v)
-    factor = eta if sign > 0.0 else 1.0 / eta
-    share = sign * v[0] + along / (1.0 + w[0])
-    first = factor * (w[0] * v[0] + sign * along)
+    share = v[0] + along / (1.0 + w[0])
+    out[0] = w[0] * v[0] + along
     for i in range(1, v.shape[0]):
-        out[i] = factor * (v[i] + share * w[i])
-    out[0] = first
+        out[i] = v[i] + share * w[i]
 
 
 @inner
-def begin_ball(AT, b, x, above, B, eta):  # type: ignore[no-untyped-def]
+def into_scaling(T, factor, v, out):  # type: ignore[no-untyped-def]
+    """out = factor T⁻¹ v = factor J Tᵀ J v."""
+    m = v.shape[0]
+    for j in range(m):
+        out[j] = 0.0
+    for i in range(m):
+        value = factor * v[i] if i == 0 else -factor * v[i]
+        for j in range(m):
+            out[j] += value * T[i, j]
+    for j in range(1, m):
+        out[j] = -out[j]
+
+
+@inner
+def out_of_scaling(T, factor, sign, v, out):  # type: ignore[no-untyped-def]
+    """out = factor T v (sign 1) or factor T⁻ᵀ v = factor J T J v (sign -1)."""
+    m = v.shape[0]
+    for i in range(m):
+        total = 0.0
+        for j in range(1, m):
+            total += T[i, j] * v[j]
+        out[i] = factor * (T[i, 0] * v[0] + sign * total)
+        if i > 0:
+            out[i] *= sign
+
+
+@inner
+def begin_ball(AT, b, x, above, B, eta, T):  # type: ignore[no-untyped-def]
     """s from x, INSIDE the cone; z with s∘z = above e."""
     m = b.shape[0]
     if m == 0:
@@ -89,6 +115,12 @@ def begin_ball(AT, b, x, above, B, eta):  # type: ignore[no-untyped-def]
         B[W, i] = B[S, i] / np.sqrt(inside)
         B[LAM, i] = 0.0
         B[SECOND, i] = 0.0
+    for i in range(m):
+        for j in range(m):
+            T[i, j] = B[W, i] * B[W, j] / (1.0 + B[W, 0])
+        T[i, i] += 1.0
+        T[i, 0] = B[W, i]
+        T[0, i] = B[W, i]
     B[Z, 0] *= -1.0
     eta[0] = np.sqrt(inside / above)
     B[LAM, 0] = np.sqrt(above)
@@ -96,7 +128,7 @@ def begin_ball(AT, b, x, above, B, eta):  # type: ignore[no-untyped-def]
 
 
 @inner
-def look_ball(A, AT, b, x, gradient, B, eta):  # type: ignore[no-untyped-def]
+def look_ball(A, AT, b, x, gradient, B, eta, T):  # type: ignore[no-untyped-def]
     """Violation and gap; takes Aᵀ z off the gradient."""
     m = b.shape[0]
     if m == 0:
@@ -109,20 +141,20 @@ def look_ball(A, AT, b, x, gradient, B, eta):  # type: ignore[no-untyped-def]
         B[ONE, i] = value
         largest = max(largest, abs(value))
         size = max(size, abs(B[S, i]))
-    scaled_by(B[W], eta[0], -1.0, B[ONE], B[AWAY])
+    into_scaling(T, 1.0 / eta[0], B[ONE], B[AWAY])
     return largest / size, B[LAM, 0] * B[LAM, 0] + tail(B[LAM], B[LAM])
 
 
 @inner
-def curve_ball(A, AJA, B, eta, H, column):  # type: ignore[no-untyped-def]
+def curve_ball(A, AJA, B, eta, T, H, column):  # type: ignore[no-untyped-def]
     """Add Aᵀ W⁻² A to the upper triangle of the Newton matrix. column : (n,) is overwritten."""
     m, n = A.shape
     if m == 0:
         return
     scale = 1.0 / (eta[0] * eta[0])
     for i in range(m):
-        B[ONE, i] = -B[W, i]
-    B[ONE, 0] = B[W, 0]
+        B[ONE, i] = -T[i, 0]
+    B[ONE, 0] = T[0, 0]
     for j in range(n):
         column[j] = 0.0
     add_times(A, B[ONE], 1.0, column)
@@ -149,25 +181,25 @@ def aim_ball(above, least, correct, B):  # type: ignore[no-untyped-def]
 
 
 @inner
-def pull_ball(A, B, eta, which, less, sign, out):  # type: ignore[no-untyped-def]
+def pull_ball(A, B, eta, T, which, less, sign, out):  # type: ignore[no-untyped-def]
     """Add sign × Aᵀ W⁻¹ (B[which] - less × violation) to out (n,)."""
     m = B.shape[1]
     if m == 0:
         return
     for i in range(m):
         B[ONE, i] = B[which, i] - less * B[AWAY, i]
-    scaled_by(B[W], eta[0], -1.0, B[ONE], B[TWO])
+    out_of_scaling(T, 1.0 / eta[0], -1.0, B[ONE], B[TWO])
     add_times(A, B[TWO], sign, out)
 
 
 @inner
-def along_ball(AT, step, B, eta, which, add):  # type: ignore[no-untyped-def]
+def along_ball(AT, step, B, eta, T, which, add):  # type: ignore[no-untyped-def]
     """B[which] = W⁻¹ A step, plus ``add`` × the violation."""
     m = B.shape[1]
     if m == 0:
         return
     times(AT, step, B[ONE])
-    scaled_by(B[W], eta[0], -1.0, B[ONE], B[TWO])
+    into_scaling(T, 1.0 / eta[0], B[ONE], B[TWO])
     for i in range(m):
         B[which, i] = B[TWO, i] + add * B[AWAY, i]
 
@@ -206,7 +238,7 @@ def reach_ball(B):  # type: ignore[no-untyped-def]
 
 
 @inner
-def move_ball(length, B, eta):  # type: ignore[no-untyped-def]
+def move_ball(length, B, eta, T):  # type: ignore[no-untyped-def]
     """Take the step and update the scaling, in the present one; False outside the cone."""
     m = B.shape[1]
     if m == 0:
@@ -217,20 +249,21 @@ def move_ball(length, B, eta):  # type: ignore[no-untyped-def]
     inside_s, inside_z = determinant(B[ONE]), determinant(B[TWO])
     if not (inside_s > 0.0 and inside_z > 0.0):
         return False
-    scaled_by(B[W], eta[0], 1.0, B[ONE], B[S])
-    scaled_by(B[W], eta[0], -1.0, B[TWO], B[Z])
-    # the scaling point of the pair, in the present scaling; then in that of x
+    out_of_scaling(T, eta[0], 1.0, B[ONE], B[S])
+    out_of_scaling(T, 1.0 / eta[0], -1.0, B[TWO], B[Z])
+    # the scaling point of the pair, in the present scaling
     root_s, root_z = np.sqrt(inside_s), np.sqrt(inside_z)
     product = B[ONE, 0] * B[TWO, 0] + tail(B[ONE], B[TWO])
     middle = 2.0 * np.sqrt(0.5 * (1.0 + product / (root_s * root_z)))
-    first = (B[ONE, 0] / root_s + B[TWO, 0] / root_z) / middle
     for i in range(1, m):
-        B[ONE, i] = (B[ONE, i] / root_s - B[TWO, i] / root_z) / middle
-    B[ONE, 0] = first
-    scaled_by(B[W], 1.0, 1.0, B[ONE], B[TWO])
-    for i in range(1, m):
-        B[W, i] = B[TWO, i]
+        B[W, i] = (B[ONE, i] / root_s - B[TWO, i] / root_z) / middle
     B[W, 0] = np.sqrt(1.0 + tail(B[W], B[W]))
-    eta[0] *= np.sqrt(root_s / root_z)
-    scaled_by(B[W], eta[0], 1.0, B[Z], B[LAM])
+    ratio = np.sqrt(root_s / root_z)
+    boosted(B[W], B[TWO], B[LAM])
+    for i in range(m):
+        B[LAM, i] *= ratio
+        boosted(B[W], T[i], B[ONE])
+        for j in range(m):
+            T[i, j] = B[ONE, j]
+    eta[0] *= ratio
     return B[LAM, 0] > np.sqrt(tail(B[LAM], B[LAM]))

@@ -33,7 +33,7 @@ S, Z, AWAY, WANTED, DS, DZ = 0, 1, 4, 5, 6, 7
 
 @inner
 def newton(  # type: ignore[no-untyped-def]
-    F, FT, U, rest, mstart, mcol, msize, M, scaled, bA, bAT, B, eta, nstart, ncol, nweight, N,
+    F, FT, U, rest, mstart, mcol, msize, M, scaled, bA, bAT, B, eta, T, nstart, ncol, nweight, N,
     refined, right, product, step,
 ):
     """The Newton step of x towards the targets; sets the scaled steps of S and Z.
@@ -44,21 +44,21 @@ def newton(  # type: ignore[no-untyped-def]
     for j in range(n):
         step[j] = -rest[j]
     matrices.pull_matrices(mstart, mcol, scaled, msize, M, WANTED, 1.0, 1.0, step)
-    balls.pull_ball(bA, B, eta, balls.WANTED, 1.0, 1.0, step)
+    balls.pull_ball(bA, B, eta, T, balls.WANTED, 1.0, 1.0, step)
     numbers.pull_numbers(nstart, ncol, nweight, N, WANTED, 1.0, 1.0, step)
     for j in range(n):
         right[j] = step[j]
     solve_factored(U, step)
     for again in range(2):
         matrices.along_matrices(mstart, mcol, scaled, msize, step, M, DS, 0.0)
-        balls.along_ball(bAT, step, B, eta, balls.DS, 0.0)
+        balls.along_ball(bAT, step, B, eta, T, balls.DS, 0.0)
         numbers.along_numbers(nstart, ncol, nweight, step, N, DS, 0.0)
         if again == 1 or not refined:
             break
         times(FT, step, product)
         add_times(F, product, -1.0, right)
         matrices.pull_matrices(mstart, mcol, scaled, msize, M, DS, 0.0, -1.0, right)
-        balls.pull_ball(bA, B, eta, balls.DS, 0.0, -1.0, right)
+        balls.pull_ball(bA, B, eta, T, balls.DS, 0.0, -1.0, right)
         numbers.pull_numbers(nstart, ncol, nweight, N, DS, 0.0, -1.0, right)
         solve_factored(U, right)
         for j in range(n):
@@ -88,8 +88,8 @@ def reach(msize, M, lam, work, B, N):  # type: ignore[no-untyped-def]
 
 @inner
 def factor(  # type: ignore[no-untyped-def]
-    gram, mstart, mcol, mA, msize, M, scaled, work, bA, AJA, B, eta, nstart, ncol, nweight, N,
-    column, H,
+    gram, mstart, mcol, mA, msize, M, scaled, work, bA, AJA, B, eta, T, nstart, ncol, nweight,
+    N, column, H,
 ):
     """Factor of the Newton matrix in H; diagonal raised if rounding makes it indefinite."""
     n = H.shape[0]
@@ -99,7 +99,7 @@ def factor(  # type: ignore[no-untyped-def]
             for j in range(i, n):
                 H[i, j] = gram[i, j]
         matrices.curve_matrices(mstart, mcol, mA, msize, M, scaled, work, H)
-        balls.curve_ball(bA, AJA, B, eta, H, column)
+        balls.curve_ball(bA, AJA, B, eta, T, H, column)
         numbers.curve_numbers(nstart, ncol, nweight, N, H)
         for i in range(n):
             H[i, i] *= 1.0 + nudge
@@ -122,7 +122,8 @@ def iterate(  # type: ignore[no-untyped-def]
     n, D = x.shape[0], mb.shape[1]
     M, lam = np.zeros((9, mb.shape[0], D, D)), np.ones((mb.shape[0], D))
     scaled, work = np.zeros(mA.shape), np.zeros((4, D, D))
-    B, eta, N = np.zeros((11, bb.shape[0])), np.ones(1), np.zeros((9, nb.shape[0]))
+    N, B, eta = np.zeros((9, nb.shape[0])), np.zeros((11, bb.shape[0])), np.ones(1)
+    T = np.zeros((bb.shape[0], bb.shape[0]))
     H = np.empty((n, n))
     residual, rest, step, right = np.empty(g.shape[0]), np.empty(n), np.empty(n), np.empty(n)
     best_x = np.empty(n)
@@ -165,14 +166,14 @@ def iterate(  # type: ignore[no-untyped-def]
                 matrices.begin_matrices(
                     mstart, mcol, mA, mb, msize, mfloor, x, above, M, lam, work
                 )
-                and balls.begin_ball(bAT, bb, x, above, B, eta)
+                and balls.begin_ball(bAT, bb, x, above, B, eta, T)
                 and numbers.begin_numbers(nstart, ncol, nweight, nb, nfloor, x, above, N)
             ):
                 return False
         v1, g1, o1, d1, e1 = matrices.look_matrices(
             mstart, mcol, mA, mb, msize, mfloor, x, rest, M, lam, work
         )
-        v2, g2 = balls.look_ball(bA, bAT, bb, x, rest, B, eta)
+        v2, g2 = balls.look_ball(bA, bAT, bb, x, rest, B, eta, T)
         v3, g3, o3, d3, e3 = numbers.look_numbers(
             nstart, ncol, nweight, nb, nfloor, x, rest, N
         )
@@ -216,8 +217,8 @@ def iterate(  # type: ignore[no-untyped-def]
         if stop or iteration == max_iterations or iteration >= since + patience:
             break
         if not factor(
-            gram, mstart, mcol, mA, msize, M, scaled, work, bA, AJA, B, eta, nstart, ncol, nweight,
-            N, right, H,
+            gram, mstart, mcol, mA, msize, M, scaled, work, bA, AJA, B, eta, T, nstart, ncol,
+            nweight, N, right, H,
         ):
             break
         least = LEAST * accuracy * value / max(n_ordinary, 1)
@@ -229,7 +230,7 @@ def iterate(  # type: ignore[no-untyped-def]
             balls.aim_ball(centre * excess, least, share, B)
             numbers.aim_numbers(nfloor, centre * excess, least, share, N)
             newton(
-                F, FT, H, rest, mstart, mcol, msize, M, scaled, bA, bAT, B, eta, nstart, ncol,
+                F, FT, H, rest, mstart, mcol, msize, M, scaled, bA, bAT, B, eta, T, nstart, ncol,
                 nweight, N, attempt > 0, right, residual, step,
             )
             length = reach(msize, M, lam, work, B, N)
@@ -256,7 +257,7 @@ def iterate(  # type: ignore[no-untyped-def]
         if not (
             length >= 0.0
             and matrices.move_matrices(msize, length, M, lam, work)
-            and balls.move_ball(length, B, eta)
+            and balls.move_ball(length, B, eta, T)
             and numbers.move_numbers(length, N)
         ):
             break
