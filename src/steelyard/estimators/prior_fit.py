@@ -7,11 +7,11 @@ The problem and its solution are in `steelyard.estimators.entropic`, the choice 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.conic.blocks import Block
 from steelyard.conic.settle import settle
 from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import (
@@ -24,17 +24,16 @@ from steelyard.estimators.constrained import (
     weighted_system,
 )
 from steelyard.estimators.credible import credible
+from steelyard.estimators.drawn_fits import DrawnFits, drawn_factors
 from steelyard.estimators.entropic import (
     METRICS,
     Metric,
     Placed,
     PriorProblem,
-    drawn_prior_solver,
     prior_problem,
     usual_term_weight,
 )
-from steelyard.estimators.parallel._packing import packed_blocks
-from steelyard.estimators.parallel.workers import Shared, Workers
+from steelyard.estimators.parallel.workers import solve_all
 from steelyard.estimators.prior_influence import ALLOWED, influence
 from steelyard.estimators.prior_weight import (
     GAMMA_RULES,
@@ -59,7 +58,7 @@ from steelyard.model.typical_sizes import (
     relative_sizes,
     typical_parameters,
 )
-from steelyard.regression.regression import Regression, triangle
+from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
 SMALLEST_GAMMA, LARGEST_GAMMA = 1e-6, 1e8
@@ -79,7 +78,7 @@ def fit_with_prior(
     gamma: float | GammaRule = "leave-blocks-out",
     metric: Metric = "entropic",
     weighting: Weighting = "wls",
-    workers: Workers | None = None,
+    threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> ConstrainedFit:
     """Minimise the residuals plus gamma times the divergence from the prior, with constraints.
@@ -91,15 +90,20 @@ def fit_with_prior(
     _check(model, prior, constraints, gamma, metric)
     system = weighted_system(model, regression, weighting)
     given = blocks(model, constraints)
-    scale, typical = parameter_scale(model), typical_parameters(model)
+    scale = parameter_scale(model)
     first = model.first_column_of_body
     try:
-        arrays = problem_arrays(model, regression, given, prior)
-        problem = prior_problem(first, arrays["scale"], typical, given, prior.theta, prior.trust)
+        problem = problem_of(model, regression, given, prior)
         # fail early, before the search for gamma, if there is no solution
         _solve(problem, system, regression, USUAL, metric)
-        shared = shared_arrays(regression, system, arrays, metric)
-        choice = _choose(regression, system, problem, shared, gamma, metric, workers, progress)
+        fits = DrawnFits(
+            problem,
+            drawn_factors(regression, system.weights),
+            system.sigma,
+            regression.base.K,
+            metric,
+        )
+        choice = _choose(regression, system, fits, gamma, threads, progress)
         placed = _solve(problem, system, regression, choice.gamma, metric, choice.terms)
         settled = settle(placed.theta, given, scale)
     except EstimationError:
@@ -135,7 +139,7 @@ def fit_with_prior(
             found.covariance,
             share,
             placed.solution.iterations,
-            shared,
+            fits,
             tuple(
                 names[start]
                 for start, strain, limit in zip(
@@ -188,13 +192,12 @@ def _solve(
 def _choose(
     regression: Regression,
     system: System,
-    problem: PriorProblem,
-    shared: Shared,
+    fits: DrawnFits,
     gamma: float | GammaRule,
-    metric: Metric,
-    workers: Workers | None,
+    threads: int,
     progress: Callable[[int, int], None] | None,
 ) -> GammaChoice:
+    problem, metric = fits.problem, fits.metric
     if not problem.trust.any():
         return GammaChoice(0.0, "no prior", usual_term_weight(0.0))
     if not isinstance(gamma, str):
@@ -207,11 +210,9 @@ def _choose(
             for one in found
         ]
         return l_curve(misfits, [float(np.nansum(one.divergence)) for one in found])
-    own = workers or Workers(1)
-
     before = 0
 
-    def solve_all(tasks: Array) -> Array:
+    def betas(tasks: Array) -> Array:
         nonlocal before
         earlier = before
 
@@ -220,7 +221,7 @@ def _choose(
                 progress(min(earlier + count, N_PAIRS * GROUPS), N_PAIRS * GROUPS)
 
         before += len(tasks)
-        return own.run(drawn_prior_solver, shared, tasks, done)
+        return solve_all(fits.base_parameters, tasks, threads, done)
 
     K, dependent = regression.base.K, dependence(regression, system)
 
@@ -230,8 +231,7 @@ def _choose(
         return Believable(found.believable, found.believable_terms)
 
     counts = regression.counts.sum(axis=1).astype(float)
-    small = np.asarray(shared["small"], dtype=float)
-    return leave_blocks_out(small, counts, system.sigma, solve_all, believable)
+    return leave_blocks_out(fits.factors.small, counts, system.sigma, betas, believable)
 
 
 def _depends_on_prior(K: Array, first: tuple[int, ...], trust: Array) -> NDArray[np.bool_]:
@@ -242,18 +242,18 @@ def _depends_on_prior(K: Array, first: tuple[int, ...], trust: Array) -> NDArray
     return np.asarray(np.any(K[:, columns] != 0.0, axis=1))
 
 
-def problem_arrays(
-    model: Model, regression: Regression, given: tuple[Any, ...], prior: Prior
-) -> dict[str, NDArray[Any]]:
-    """The arguments of `prior_problem`, by name."""
-    return {
-        "first": np.array(model.first_column_of_body, dtype=np.int64),
-        "scale": _sizes(model, regression, prior),
-        "typical": typical_parameters(model),
-        "prior": prior.theta,
-        "trust": prior.trust,
-        **packed_blocks(given),
-    }
+def problem_of(
+    model: Model, regression: Regression, given: tuple[Block, ...], prior: Prior
+) -> PriorProblem:
+    """The fit of a model to any data with this prior; terms in sizes that the data show."""
+    return prior_problem(
+        model.first_column_of_body,
+        _sizes(model, regression, prior),
+        typical_parameters(model),
+        given,
+        prior.theta,
+        prior.trust,
+    )
 
 
 def _sizes(model: Model, regression: Regression, prior: Prior) -> Array:
@@ -274,20 +274,3 @@ def _sizes(model: Model, regression: Regression, prior: Prior) -> Array:
     least = np.zeros(len(sizes))
     least[known] = LEAST_SHOWN * relative[known] * np.sqrt(torque[known] / shown[known])
     return np.maximum(sizes, least)
-
-
-def shared_arrays(
-    regression: Regression, system: System, arrays: dict[str, NDArray[Any]], metric: Metric
-) -> dict[str, NDArray[Any]]:
-    """What a helper process needs to fit resampled blocks."""
-    small = [
-        triangle(regression.block_rows(block, system.weights))
-        for block in range(len(regression.keys))
-    ]
-    return {
-        "small": np.array(small),
-        "sigma": np.array([system.sigma]),
-        "K": regression.base.K,
-        "metric": np.array([metric]),
-        **arrays,
-    }

@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Block, linear_block
 from steelyard.estimators.constrained import dependence, weighted_system
-from steelyard.estimators.entropic import Metric, drawn_prior_solver, usual_term_weight
+from steelyard.estimators.drawn_fits import DrawnFits, drawn_factors
+from steelyard.estimators.entropic import Metric, usual_term_weight
 from steelyard.estimators.estimate_record import TermComparison, TermTrial
-from steelyard.estimators.parallel.workers import Workers
-from steelyard.estimators.prior_fit import problem_arrays, shared_arrays
+from steelyard.estimators.parallel.workers import solve_all
+from steelyard.estimators.prior_fit import problem_of
 from steelyard.estimators.prior_weight import (
     SAME,
     as_good_as_the_best,
@@ -55,7 +56,7 @@ def compare_terms(
     term_weight: float | None = None,
     metric: Metric = "entropic",
     stated: Collection[str] | None = None,
-    workers: Workers | None = None,
+    threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> TermComparison:
     """Compare sets of terms on the factors of ``wide``, the model with every term.
@@ -73,20 +74,21 @@ def compare_terms(
     draws[:, 1] = usual_term_weight(gamma) if term_weight is None else term_weight
     for row, group in zip(draws, groups, strict=False):
         row[2 + group] = 0.0
-    own, total = workers or Workers(1), len(candidates) * len(draws)
+    total = len(candidates) * len(draws)
+    factors = drawn_factors(regression, system.weights)
     counts = regression.counts.sum(axis=1).astype(float)
     scores, squares = [], []
     for k, kept in enumerate(candidates):
         dropped = [i for name, (i, _) in columns.items() if name not in kept]
-        arrays = problem_arrays(wide, regression, (*given, *_left_out(dropped)), prior)
-        shared = shared_arrays(regression, system, arrays, metric)
+        problem = problem_of(wide, regression, (*given, *_left_out(dropped)), prior)
+        fits = DrawnFits(problem, factors, system.sigma, regression.base.K, metric)
 
         def done(count: int, before: int = k * len(draws)) -> None:
             if progress is not None:
                 progress(before + count, total)
 
-        betas = own.run(drawn_prior_solver, shared, draws, done)
-        scores.append(left_out_scores(shared["small"], counts, system.sigma, groups, betas[:-1]))
+        betas = solve_all(fits.base_parameters, draws, threads, done)
+        scores.append(left_out_scores(factors.small, counts, system.sigma, groups, betas[:-1]))
         squares.append(float(np.sum((system.factor @ np.append(betas[-1], -1.0)) ** 2)))
     good, errors = as_good_as_the_best(np.array(scores), SAME)
     effective = max(regression.n_rows / dependence(regression, system), 2.0)

@@ -1,0 +1,120 @@
+"""Fits with a prior to some of the time blocks, or to blocks drawn several times.
+
+The factor of the drawn blocks comes from that of all, R, without another QR: with rows B of the
+blocks whose weight changes by w, in coordinates in which R is orthonormal (Q = B R⁻¹),
+
+    Uᵀ U = 1 + Qᵀ w Q,        factor = U R,
+
+which keeps the digits as long as U is well conditioned. Otherwise, as where the blocks that are
+left out are the only ones that determine a parameter, the factor is computed by QR.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import EstimationError
+from steelyard.estimators.entropic import Metric, PriorProblem, Residuals
+from steelyard.regression.regression import Regression, triangle
+
+Array = NDArray[np.float64]
+LEAST_PIVOT = 1e-3
+"""Smallest pivot of U with which the factor has as many digits as that of a QR, but three."""
+KEPT = 16
+"""Draws whose residuals are kept for other weights of the prior."""
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnFactors:
+    """Triangular factors of time blocks, and of any draw of them.
+
+    small : (n_blocks, n + 1, n + 1) factors of the blocks of [W tau]. whole : that of all of them.
+    """
+
+    small: Array
+    whole: Array
+
+    def factor(self, draw: Array) -> Array:
+        """Factor (n + 1, n + 1) of blocks that count as often as ``draw`` (n_blocks,) says."""
+        found = self._updated(draw)
+        if found is not None:
+            return found
+        used = np.flatnonzero(draw > 0.0)
+        rows = np.sqrt(draw[used])[:, None, None] * self.small[used]
+        return triangle(rows.reshape(-1, rows.shape[2]))
+
+    def _updated(self, draw: Array) -> Array | None:
+        """The factor from that of all blocks; None where that would cost digits."""
+        from scipy.linalg import solve_triangular
+
+        pivots = np.abs(np.diag(self.whole))
+        if not np.min(pivots) > 0.0 or 2 * np.count_nonzero(draw != 1.0) > len(draw):
+            return None
+        changed = np.flatnonzero(draw != 1.0)
+        if not len(changed):
+            return self.whole
+        rows = self.small[changed].reshape(-1, self.small.shape[2])
+        Q = solve_triangular(self.whole, rows.T, trans=1, check_finite=False).T
+        weights = np.repeat(draw[changed] - 1.0, self.small.shape[1])
+        G = np.eye(len(self.whole)) + Q.T @ (weights[:, None] * Q)
+        try:
+            L = np.linalg.cholesky(G)
+        except np.linalg.LinAlgError:
+            return None
+        if not np.min(np.diag(L)) > LEAST_PIVOT:
+            return None
+        return np.asarray(L.T @ self.whole)
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnFits:
+    """Fits with a prior to draws of time blocks; threads may share it.
+
+    sigma : the unit of the residuals. K : (n_base, n_columns).
+    """
+
+    problem: PriorProblem
+    factors: DrawnFactors
+    sigma: float
+    K: Array
+    metric: Metric
+    _kept: OrderedDict[bytes, Residuals] = field(default_factory=OrderedDict, repr=False)
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def base_parameters(self, task: Array) -> Array:
+        """Base parameters (n_base,) of gamma, the weight of terms and counts of drawn blocks
+        (2 + n_blocks,); NaN where there is no solution.
+        """
+        gamma, terms = float(task[0]), float(task[1])
+        try:
+            placed = self.problem.solve_data(self._residuals(task[2:]), gamma, self.metric, terms)
+        except EstimationError:
+            return np.full(len(self.K), np.nan)
+        return np.asarray(self.K @ placed.theta)
+
+    def _residuals(self, draw: Array) -> Residuals:
+        """The residuals of a draw, which many weights of the prior share."""
+        key = draw.tobytes()
+        with self._lock:
+            if key in self._kept:
+                return self._kept[key]
+        factor = self.factors.factor(draw) / self.sigma
+        found = self.problem.data(factor[:-1, :-1] @ self.K, factor[:-1, -1])
+        with self._lock:
+            self._kept[key] = found
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return found
+
+
+def drawn_factors(regression: Regression, weights: Array) -> DrawnFactors:
+    """The factors of a regression's blocks, groups weighted (n_groups,)."""
+    small = np.array(
+        [triangle(regression.block_rows(block, weights)) for block in range(len(regression.keys))]
+    )
+    return DrawnFactors(small, triangle(small.reshape(-1, small.shape[2])))
