@@ -33,7 +33,5 @@ def staircase_triangle(
         begin, k = first[g], len(columns[g])
         rows = np.zeros((k + 1, n + 1 - begin), order="F")
         rows[:, [*(c - begin for c in columns[g]), n - begin]] = weights[g] * factors[g]
-        absorb_rows(
-            R[begin:, begin:], rows.ctypes.data, k + 1, k + 1, work, trapezoid=k + 1
-        )
+        absorb_rows(R[begin:, begin:], rows.ctypes.data, k + 1, k + 1, work, trapezoid=k + 1)
     return np.ascontiguousarray(np.triu(R))
