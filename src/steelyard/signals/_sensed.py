@@ -16,7 +16,7 @@ from steelyard.signals._base_recording import BaseRecording, base_recording, pos
 from steelyard.signals._frame_sources import Key
 from steelyard.signals._pieces import Piece
 from steelyard.signals._timebase import missing_on_grid
-from steelyard.signals._wrench_torques import WrenchRecording, wrench_recording
+from steelyard.signals.wrench_torques import WrenchRecording, wrench_recording
 from steelyard.signals.found_sensing import found_base_motion, found_sensing
 from steelyard.signals.processing import Processing
 from steelyard.signals.sensing import MeasuredWrench, Sensing
