@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from steelyard.estimators.estimate import Estimate
 from steelyard.findings import Finding
+from steelyard.model.mechanism import row_words
 from steelyard.validation.held_out import HeldOut
 
 POOR_FIT = 0.5
@@ -24,7 +25,7 @@ def poor_fit_findings(estimate: Estimate) -> tuple[Finding, ...]:
         Finding(
             "warning",
             "poor-fit-of-a-joint",
-            f"the torque of '{fit.name}' is explained worse than by no torque at all: the residual "
+            f"the torque of '{row_words(fit.name)}' is explained worse than by no torque at all: the residual "
             f"is {100 * fit.relative_error:.3g} % of it; check the sign and the unit of this "
             "joint's position and torque, and that its columns are not another joint's",
         )

@@ -16,10 +16,10 @@ from steelyard.signals._base_recording import BaseRecording, base_recording, pos
 from steelyard.signals._frame_sources import Key
 from steelyard.signals._pieces import Piece
 from steelyard.signals._timebase import missing_on_grid
-from steelyard.signals.wrench_torques import WrenchRecording, wrench_recording
 from steelyard.signals.found_sensing import found_base_motion, found_sensing
 from steelyard.signals.processing import Processing
 from steelyard.signals.sensing import MeasuredWrench, Sensing
+from steelyard.signals.wrench_torques import WrenchRecording, wrench_recording
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
