@@ -114,7 +114,6 @@ def test_joint_torques_alone(folder, tmp_path, capsys):
     assert "of torso: all ten parameters not at all" in words["not-seen"]
     values = {one["name"]: one for one in found["standard"]["parameters"]}
     assert values["torso.m"]["value"] == pytest.approx(6.0, abs=0.01)
-    assert values["torso.m"]["interval_kind"] == "prior only"
 
 
 def test_a_result_validates_other_logs_with_its_sensing(folder, tmp_path, capsys):
