@@ -28,6 +28,26 @@ def _sequential(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
     return _estimate(task, found)
 
 
+def _with_prior(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
+    from steelyard.estimators._pull_report import with_pull
+    from steelyard.estimators.parallel.workers import Workers
+    from steelyard.estimators.sequential.fit import fit_sequential_with_prior
+
+    with Workers(task.threads) as workers:
+        found = fit_sequential_with_prior(
+            task.model,
+            task.regression,
+            task.given_prior,
+            task.constraints,
+            gamma=task.options.gamma,
+            sweeps=task.options.sweeps,
+            workers=workers,
+            progress=task.progress_of("weight of the prior"),
+        )
+    estimate, fit = _estimate(task, found)
+    return (estimate if fit.pull is None else with_pull(estimate, fit.pull)), fit
+
+
 def _paper(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
     from steelyard.estimators.sequential.fit import fit_sequential_paper
 
@@ -65,6 +85,15 @@ ESTIMATORS = (
         "until it is proven to be near the optimum",
         _sequential,
         options=frozenset({"n_resamples", "ranges", "constraints", "sweeps"}),
+        gives_standard=True,
+        physical=True,
+    ),
+    Estimator(
+        "sequential-entropic",
+        "like entropic, link by link and refined as sequential",
+        _with_prior,
+        prior="bodies",
+        options=frozenset({"gamma", "n_resamples", "ranges", "constraints", "sweeps"}),
         gives_standard=True,
         physical=True,
     ),

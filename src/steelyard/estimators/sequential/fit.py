@@ -26,9 +26,13 @@ from steelyard.estimators.constrained import (
     weighted_system,
 )
 from steelyard.estimators.feasible import PULL
+from steelyard.estimators.parallel.workers import Workers
+from steelyard.estimators.prior_fit import fit_with_prior
+from steelyard.estimators.prior_weight import GammaChoice, GammaRule
 from steelyard.estimators.sequential.links import (
     Link,
     LinkLayout,
+    PriorPull,
     WeakPull,
     layout_of,
     links_of,
@@ -40,6 +44,7 @@ from steelyard.findings import Finding
 from steelyard.knowledge.conflicts import check_constraints
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
+from steelyard.knowledge.prior import Prior
 from steelyard.model.base_map import BaseMap
 from steelyard.model.model import Model
 from steelyard.model.typical_sizes import parameter_scale, placing_weights, typical_parameters
@@ -115,7 +120,8 @@ class SequentialFit:
                 "links-without-data",
                 f"the data hold nothing about {listed(self.unseen)} that the inner links could not "
                 "explain as well: only sums with the links that carry them are determined, and "
-                "their own parameters are placed by the weak pull; record a motion of their joints",
+                "their own parameters are placed by the prior or the weak pull; record a motion of "
+                "their joints",
             ),
         )
 
@@ -202,6 +208,52 @@ def fit_sequential_paper(
         unseen_links(task.R, regression.base, links),
         published=True,
     )
+
+
+def fit_sequential_with_prior(
+    model: Model,
+    regression: Regression,
+    prior: Prior,
+    constraints: Constraints | None = None,
+    *,
+    gamma: float | GammaRule = "leave-blocks-out",
+    sweeps: int | None = None,
+    workers: Workers | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> SequentialFit:
+    """The sound sequential fit with gamma times the entropic divergence from a prior, refined.
+
+    gamma : as in `steelyard.estimators.prior_fit.fit_with_prior`; the rules that choose it from the
+    data fit left-out blocks simultaneously.
+    """
+    check_sweeps(sweeps)
+    layout, typical = layout_of(model, regression.base), typical_parameters(model)
+    kept: list[Refined] = []
+
+    def place(
+        system: System, given: tuple[Block, ...], scale: Array, choice: GammaChoice
+    ) -> tuple[Array, int]:
+        pull = PriorPull(prior, choice.gamma, choice.terms, scale)
+        links = links_of(layout, typical, given, pull)
+        R, z = system.factor[:-1, :-1] / system.sigma, system.factor[:-1, -1] / system.sigma
+        kept.append(refine(R, z, regression.base.K, links, sweeps=sweeps))
+        return kept[-1].theta, kept[-1].n_sweeps
+
+    fit = fit_with_prior(
+        model,
+        regression,
+        prior,
+        constraints,
+        gamma=gamma,
+        workers=workers,
+        progress=progress,
+        place=place,
+    )
+    fit = replace(fit, method="sequential-entropic")
+    found = kept[-1]
+    R = fit.system.factor[:-1, :-1] / fit.sigma
+    unseen = unseen_links(R, regression.base, found.whole.links)
+    return SequentialFit(fit, found, found.stage_of(fit.theta), sweeps, unseen)
 
 
 def unseen_links(R: Array, base: BaseMap, links: tuple[Link, ...]) -> tuple[str, ...]:
