@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.model._loops import jit
+from steelyard.conic._jit import jit
 from steelyard.payload._stream_kinematics import (
     add_carried,
     move,
