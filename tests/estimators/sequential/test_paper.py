@@ -49,9 +49,9 @@ def noisy(experiment, seed: int):
     return compress(experiment.model, experiment.motion, experiment.measured(noise))
 
 
-def test_what_is_fixed_too_early_poisons_the_inner_joints(arm):
+def test_what_is_fixed_too_early_poisons_the_inner_joints():
     """What noise makes of the outer links is fixed, and is far from the simultaneous optimum."""
-    experiment, _ = arm
+    experiment = chain_experiment(4, 3)
     regression = noisy(experiment, 1)
     published = fit_sequential_paper(experiment.model, regression)
     sound = fit_sequential(experiment.model, regression, sweeps=0)
