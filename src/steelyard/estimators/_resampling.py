@@ -20,7 +20,7 @@ from steelyard.conic.problem import ConicProblem
 from steelyard.conic.solver import solve
 from steelyard.errors import EstimationError
 from steelyard.estimators.cluster import MIN_BLOCKS
-from steelyard.estimators.constrained import ConstrainedFit, fit_problem
+from steelyard.estimators.constrained import ConstrainedFit, Refit, fit_problem
 from steelyard.estimators.drawn_fits import DrawnFactors, drawn_factors
 from steelyard.estimators.estimate import Spread
 from steelyard.estimators.parallel.workers import solve_all
@@ -52,8 +52,8 @@ def resample(
     counts = np.random.default_rng(seed).multinomial(
         n_blocks, np.full(n_blocks, 1.0 / n_blocks), size=n_resamples
     )
-    fits = _drawn_fits(regression, fit)
-    drawn = _solved(solve_all(fits.base_parameters, counts.astype(float), threads, done))
+    refit = fit.refit or Refit(lambda: _drawn_fits(regression, fit).base_parameters)
+    drawn = _solved(solve_all(refit.solver(), counts.astype(float), threads, done))
     away = drawn - fit.beta
     covariance = away.T @ away / len(drawn)
     known = fit.free.determined

@@ -12,6 +12,7 @@ left out are the only ones that determine a parameter, the factor is computed by
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -47,6 +48,12 @@ class DrawnFactors:
         used = np.flatnonzero(draw > 0.0)
         rows = np.sqrt(draw[used])[:, None, None] * self.small[used]
         return triangle(rows.reshape(-1, rows.shape[2]))
+
+    def joined(self, parts: Sequence[NDArray[np.int64]]) -> DrawnFactors:
+        """The same with one factor for each part of the blocks, where only parts are left out."""
+        n = self.small.shape[2]
+        small = np.array([triangle(self.small[part].reshape(-1, n)) for part in parts])
+        return DrawnFactors(small, self.whole)
 
     def _updated(self, draw: Array) -> Array | None:
         """The factor from that of all blocks; None where that would cost digits."""

@@ -7,6 +7,7 @@ The problem and its solution are in `steelyard.estimators.entropic`, the choice 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,15 +39,16 @@ from steelyard.estimators.prior_influence import ALLOWED, influence
 from steelyard.estimators.prior_weight import (
     GAMMA_RULES,
     GRID,
-    GROUPS,
-    N_PAIRS,
     Believable,
     GammaChoice,
     GammaRule,
     l_curve,
     leave_blocks_out,
+    parts_of,
+    search_for,
 )
 from steelyard.estimators.pull import Pull
+from steelyard.estimators.size_rules import FEWER_PARTS, has_many
 from steelyard.knowledge.conflicts import check_constraints
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
@@ -61,6 +63,10 @@ from steelyard.model.typical_sizes import (
 from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
+Place = Callable[[System, tuple[Block, ...], Array, GammaChoice], tuple[Array, int]]
+"""Parameters (n_columns,) and number of iterations, from the weighted data, the conditions, typical
+sizes (n_columns,) and the weights of the prior.
+"""
 SMALLEST_GAMMA, LARGEST_GAMMA = 1e-6, 1e8
 """Allowed weights of a prior."""
 USUAL = 100.0
@@ -80,11 +86,13 @@ def fit_with_prior(
     weighting: Weighting = "wls",
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    place: Place | None = None,
 ) -> ConstrainedFit:
     """Minimise the residuals plus gamma times the divergence from the prior, with constraints.
 
     gamma : weight of the prior, or the rule by which the data choose it.
     metric : "entropic" (log-det divergence) or "pullback" (its second-order part).
+    place : another way to the optimum for the chosen gamma; the simultaneous one if None.
     """
     constraints = constraints or Constraints()
     _check(model, prior, constraints, gamma, metric)
@@ -93,9 +101,11 @@ def fit_with_prior(
     scale = parameter_scale(model)
     first = model.first_column_of_body
     try:
-        problem = problem_of(model, regression, given, prior)
+        sizes = sizes_of(model, regression, prior)
+        problem = problem_of(model, sizes, given, prior)
         # fail early, before the search for gamma, if there is no solution
-        _solve(problem, system, regression, USUAL, metric)
+        if place is None or isinstance(gamma, str):
+            _solve(problem, system, regression, USUAL, metric)
         fits = DrawnFits(
             problem,
             drawn_factors(regression, system.weights),
@@ -104,8 +114,12 @@ def fit_with_prior(
             metric,
         )
         choice = _choose(regression, system, fits, gamma, threads, progress)
-        placed = _solve(problem, system, regression, choice.gamma, metric, choice.terms)
-        settled = settle(placed.theta, given, scale)
+        if place is None:
+            placed = _solve(problem, system, regression, choice.gamma, metric, choice.terms)
+            theta, iterations = placed.theta, placed.solution.iterations
+        else:
+            theta, iterations = place(system, given, sizes, choice)
+        settled = settle(theta, given, scale)
     except EstimationError:
         check_constraints(model, constraints)  # raises if they contradict each other
         raise
@@ -138,7 +152,7 @@ def fit_with_prior(
             },
             found.covariance,
             share,
-            placed.solution.iterations,
+            iterations,
             fits,
             tuple(
                 names[start]
@@ -210,6 +224,12 @@ def _choose(
             for one in found
         ]
         return l_curve(misfits, [float(np.nansum(one.divergence)) for one in found])
+    search = search_for(len(problem.origin))
+    counts = regression.counts.sum(axis=1).astype(float)
+    if has_many(len(problem.origin)):
+        parts = parts_of(counts, most=FEWER_PARTS)
+        fits = replace(fits, factors=fits.factors.joined(parts))
+        counts = np.array([counts[part].sum() for part in parts])
     before = 0
 
     def betas(tasks: Array) -> Array:
@@ -218,7 +238,7 @@ def _choose(
 
         def done(count: int) -> None:
             if progress is not None:
-                progress(min(earlier + count, N_PAIRS * GROUPS), N_PAIRS * GROUPS)
+                progress(min(earlier + count, search.n_fits), search.n_fits)
 
         before += len(tasks)
         return solve_all(fits.base_parameters, tasks, threads, done)
@@ -230,8 +250,7 @@ def _choose(
         found = influence(problem, system, K, theta, value, terms, metric, dependent)
         return Believable(found.believable, found.believable_terms)
 
-    counts = regression.counts.sum(axis=1).astype(float)
-    return leave_blocks_out(fits.factors.small, counts, system.sigma, betas, believable)
+    return leave_blocks_out(fits.factors.small, counts, system.sigma, betas, believable, search)
 
 
 def _depends_on_prior(K: Array, first: tuple[int, ...], trust: Array) -> NDArray[np.bool_]:
@@ -242,13 +261,11 @@ def _depends_on_prior(K: Array, first: tuple[int, ...], trust: Array) -> NDArray
     return np.asarray(np.any(K[:, columns] != 0.0, axis=1))
 
 
-def problem_of(
-    model: Model, regression: Regression, given: tuple[Block, ...], prior: Prior
-) -> PriorProblem:
-    """The fit of a model to any data with this prior; terms in sizes that the data show."""
+def problem_of(model: Model, sizes: Array, given: tuple[Block, ...], prior: Prior) -> PriorProblem:
+    """The fit of a model to any data with this prior. sizes : (n_columns,) as `sizes_of` gives."""
     return prior_problem(
         model.first_column_of_body,
-        _sizes(model, regression, prior),
+        sizes,
         typical_parameters(model),
         given,
         prior.theta,
@@ -256,7 +273,7 @@ def problem_of(
     )
 
 
-def _sizes(model: Model, regression: Regression, prior: Prior) -> Array:
+def sizes_of(model: Model, regression: Regression, prior: Prior) -> Array:
     """Typical size (n_columns,) of each parameter; of terms at least one that the data show.
 
     A term's size is at least what explains `LEAST_SHOWN` of the torques that it acts on, since

@@ -28,13 +28,14 @@ from steelyard.estimators.drawn_fits import DrawnFits, drawn_factors
 from steelyard.estimators.entropic import Metric, usual_term_weight
 from steelyard.estimators.estimate_record import TermComparison, TermTrial
 from steelyard.estimators.parallel.workers import solve_all
-from steelyard.estimators.prior_fit import problem_of
+from steelyard.estimators.prior_fit import problem_of, sizes_of
 from steelyard.estimators.prior_weight import (
     SAME,
     as_good_as_the_best,
     left_out_scores,
     parts_of,
 )
+from steelyard.estimators.size_rules import FEWER_PARTS, has_many, n_parts
 from steelyard.findings import Finding
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
@@ -68,19 +69,24 @@ def compare_terms(
     columns = {c.name: (i, c.kind) for i, c in enumerate(wide.columns) if c.kind != "rigid_body"}
     names = set(columns) if stated is None else set(stated)
     candidates = _candidates(columns, names)
-    groups = parts_of(regression.counts.sum(axis=1))
-    draws = np.ones((len(groups) + 1, 2 + len(regression.keys)))
+    counts = regression.counts.sum(axis=1).astype(float)
+    factors = drawn_factors(regression, system.weights)
+    if has_many(len(wide.columns)):
+        parts = parts_of(counts, most=FEWER_PARTS)
+        factors = factors.joined(parts)
+        counts = np.array([counts[part].sum() for part in parts])
+    groups = parts_of(counts, most=n_parts(len(wide.columns)))
+    draws = np.ones((len(groups) + 1, 2 + len(counts)))
     draws[:, 0] = gamma
     draws[:, 1] = usual_term_weight(gamma) if term_weight is None else term_weight
     for row, group in zip(draws, groups, strict=False):
         row[2 + group] = 0.0
     total = len(candidates) * len(draws)
-    factors = drawn_factors(regression, system.weights)
-    counts = regression.counts.sum(axis=1).astype(float)
+    sizes = sizes_of(wide, regression, prior)
     scores, squares = [], []
     for k, kept in enumerate(candidates):
         dropped = [i for name, (i, _) in columns.items() if name not in kept]
-        problem = problem_of(wide, regression, (*given, *_left_out(dropped)), prior)
+        problem = problem_of(wide, sizes, (*given, *_left_out(dropped)), prior)
         fits = DrawnFits(problem, factors, system.sigma, regression.base.K, metric)
 
         def done(count: int, before: int = k * len(draws)) -> None:
