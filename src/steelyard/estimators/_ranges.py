@@ -28,6 +28,7 @@ from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.estimate import Spread
 from steelyard.estimators.parallel.workers import solve_all
+from steelyard.estimators.quantiles import chi2_quantile
 from steelyard.model.base_map import BaseMap
 
 Array = NDArray[np.float64]
@@ -82,15 +83,13 @@ def open_quantities(base: BaseMap, determined: NDArray[np.bool_]) -> Quantities:
 
 def fit_threshold(fit: ConstrainedFit, spreads: Sequence[Spread], level: float = 0.95) -> float:
     """Largest |z - R K theta|², in units of the noise, of an acceptable fit."""
-    from scipy.stats import chi2
-
     inflation = 1.0
     if len(spreads) > 1:
         known = spreads[0].sigma > 0.0
         ratio = spreads[-1].sigma[known] / spreads[0].sigma[known]
         ratio = ratio[np.isfinite(ratio)]
         inflation = max(1.0, float(np.median(ratio)) ** 2) if len(ratio) else 1.0
-    return fit.squares + inflation * float(chi2.ppf(level, fit.free.rank))
+    return fit.squares + inflation * chi2_quantile(level, fit.free.rank)
 
 
 def feasible_ranges(
