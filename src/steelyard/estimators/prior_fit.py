@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.conic.blocks import Block
 from steelyard.conic.settle import settle
 from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import (
@@ -63,6 +64,10 @@ from steelyard.model.typical_sizes import (
 from steelyard.regression.regression import Regression, triangle
 
 Array = NDArray[np.float64]
+Place = Callable[[System, tuple[Block, ...], Array, GammaChoice], tuple[Array, int]]
+"""Parameters (n_columns,) and number of iterations, from the weighted data, the conditions, typical
+sizes (n_columns,) and the weights of the prior.
+"""
 SMALLEST_GAMMA, LARGEST_GAMMA = 1e-6, 1e8
 """Allowed weights of a prior."""
 USUAL = 100.0
@@ -82,11 +87,13 @@ def fit_with_prior(
     weighting: Weighting = "wls",
     workers: Workers | None = None,
     progress: Callable[[int, int], None] | None = None,
+    place: Place | None = None,
 ) -> ConstrainedFit:
     """Minimise the residuals plus gamma times the divergence from the prior, with constraints.
 
     gamma : weight of the prior, or the rule by which the data choose it.
     metric : "entropic" (log-det divergence) or "pullback" (its second-order part).
+    place : another way to the optimum for the chosen gamma; the simultaneous one if None.
     """
     constraints = constraints or Constraints()
     _check(model, prior, constraints, gamma, metric)
@@ -98,11 +105,16 @@ def fit_with_prior(
         arrays = problem_arrays(model, regression, given, prior)
         problem = prior_problem(first, arrays["scale"], typical, given, prior.theta, prior.trust)
         # fail early, before the search for gamma, if there is no solution
-        _solve(problem, system, regression, USUAL, metric)
+        if place is None or isinstance(gamma, str):
+            _solve(problem, system, regression, USUAL, metric)
         shared = shared_arrays(regression, system, arrays, metric)
         choice = _choose(regression, system, problem, shared, gamma, metric, workers, progress)
-        placed = _solve(problem, system, regression, choice.gamma, metric, choice.terms)
-        settled = settle(placed.theta, given, scale)
+        if place is None:
+            placed = _solve(problem, system, regression, choice.gamma, metric, choice.terms)
+            theta, iterations = placed.theta, placed.solution.iterations
+        else:
+            theta, iterations = place(system, given, arrays["scale"], choice)
+        settled = settle(theta, given, scale)
     except EstimationError:
         check_constraints(model, constraints)  # raises if they contradict each other
         raise
@@ -135,7 +147,7 @@ def fit_with_prior(
             },
             found.covariance,
             share,
-            placed.solution.iterations,
+            iterations,
             shared,
             tuple(
                 names[start]

@@ -23,7 +23,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.model._loops import LANES, advance, jit
+from steelyard.conic._jit import jit
+from steelyard.model._loops import LANES, advance
 
 
 @jit

@@ -20,23 +20,12 @@ so no 6×10 matrix is formed. Array arguments that recur:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import numba
 import numpy as np
 
+from steelyard.conic._jit import jit
 from steelyard.model.mechanism import FLOATING, PRISMATIC
 
 LANES = 32
-
-
-def jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile on first call; cache the result on disk if a folder can be written."""
-    try:
-        return numba.njit(function, cache=True, nogil=True)  # type: ignore[no-any-return]
-    except RuntimeError:  # no writable cache folder: compile in every process instead
-        return numba.njit(function, nogil=True)  # type: ignore[no-any-return]
 
 
 @jit
