@@ -97,7 +97,21 @@ class Regression:
 
     def block_rows(self, block: int, weights: Array) -> Array:
         """Rows (n_rows, n_base + 1) equivalent to the samples of one block, groups weighted."""
-        return self._rows([factors[block] for factors in self.factors], weights)
+        if not self._in_steps:
+            return self._spread([factors[block] for factors in self.factors], weights)
+        # several estimators ask for the same: those of the last weights are kept
+        key = np.asarray(weights).tobytes()
+        if key not in self._kept_rows:
+            self._kept_rows.clear()
+        kept = self._kept_rows.setdefault(key, {})
+        if block not in kept:
+            kept[block] = self._rows([factors[block] for factors in self.factors], weights)
+            kept[block].setflags(write=False)
+        return kept[block]
+
+    @cached_property
+    def _kept_rows(self) -> dict[bytes, dict[int, Array]]:
+        return {}
 
     def system(self, weights: Array | None = None) -> Array:
         """Triangular factor (n_base + 1, n_base + 1) of all of [W tau], groups weighted.
