@@ -170,11 +170,11 @@ def _without_torque(found: Sensed, log: Log) -> tuple[Finding, ...]:
     lacking = [j for j in found.robot.joint_names if (j, "torque") not in log.signals]
     notes = []
     if lacking and found.sensing.torques == "recorded":
-        alone = "" if len(lacking) < len(found.robot.joint_names) else " (no joint has one)"
+        whole = len(lacking) == len(found.robot.joint_names)
         words = (
-            f"log '{log.name}' has no torque of {listed(lacking)}{alone}: friction, drive inertia "
-            "and offset of these joints cannot be identified, and links only as far as other rows "
-            "show them"
+            f"log '{log.name}' has no torque of {'any joint' if whole else listed(lacking)}: "
+            f"friction, drive inertia and offset of {'all' if whole else 'these'} joints cannot be "
+            "identified, and links only as far as other rows show them"
         )
         notes.append(Finding("warning", "torque-not-recorded", words))
     if found.n_base and found.sensing.base_wrench == "unmeasured":
