@@ -116,7 +116,7 @@ def fit_certificate(
     Values are half the sum of all squared residuals, in units of the noise. None if no exact bound
     was found, and for a fit that is drawn to a prior, away from that optimum.
     """
-    if fit.solution is None:
+    if fit.pull is not None:
         return None
     factor = regression.system(fit.weights) / fit.sigma
     R, z = factor[:-1, :-1], factor[:-1, -1]
@@ -126,7 +126,7 @@ def fit_certificate(
         z,
         fit.theta,
         fit.blocks,
-        fit.solution.duals,
+        None if fit.solution is None else fit.solution.duals,
         parameter_scale(model),
         rest=float(factor[-1, -1] ** 2),
     )

@@ -99,6 +99,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "then too, and a finding says whether they are the optimum "
         f"({', '.join(one.name for one in all_estimators() if 'budget_s' in one.options)})",
     )
+    parser.add_argument(
+        "--sweeps",
+        type=int,
+        metavar="N",
+        help="refine the sequential fit by N sweeps, 0 for none (default: as many as prove it to "
+        "be within 0.1 %% of the simultaneous optimum; "
+        f"{', '.join(one.name for one in all_estimators() if 'sweeps' in one.options)})",
+    )
     add_constraint_arguments(parser)
     parser.add_argument(
         "--validate-on",
@@ -174,6 +182,7 @@ def run(arguments: argparse.Namespace) -> int:
             n_resamples=checked_resamples(arguments.resamples),
             ranges=not arguments.no_ranges,
             budget_s=arguments.budget_s,
+            sweeps=arguments.sweeps,
             level=level,
             keep_first_run=folder is not None and not arguments.validate_on,
             progress=lambda what, done, total: shown.step(f"{what}: {done} of {total}"),

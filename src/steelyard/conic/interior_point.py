@@ -10,7 +10,6 @@ A condition with ``floor_k`` = 0 is an ordinary one. The optimum has duals Z_k w
 so a log-determinant in the objective only changes the target of the product S_k Z_k: zero for
 ordinary conditions, floor_k for the others. The central path is S_k Z_k = (floor_k + mu) 1 with
 the same mu for all. Newton steps use the Nesterov-Todd scaling and Mehrotra's predictor-corrector.
-The conditions themselves are in :mod:`steelyard.conic.interior_conditions`.
 
 The Gram matrix FᵀF is used only in the Newton matrix. Residuals are computed from F, so poor
 conditioning costs iterations, not accuracy.
@@ -19,79 +18,21 @@ conditioning costs iterations, not accuracy.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conic.interior_conditions import Conditions, MatrixCondition, arranged
-from steelyard.errors import EstimationError
+from steelyard.conic.interior_conditions import MatrixCondition
+from steelyard.conic.interior_rules import ACCURACY, MAX_ITERATIONS
+from steelyard.conic.interior_solution import InteriorSolution
+from steelyard.conic.interior_stacked import minimise_stacked
 
 Array = NDArray[np.float64]
 
-ACCURACY = 1e-9
-MAX_ITERATIONS = 100
-PATIENCE = 25
-STALLED = 5
-"""Steps without progress after which the method stops: PATIENCE before an iterate is usable,
-STALLED after.
-"""
-POLISHED = 2
-"""Steps after which the method stops if the objective is optimal and the products have come no
-nearer to their floors: that is as near as the rounding of x allows.
-"""
-ABOVE = 3.0
-"""How far the products are above their floors at the start, in units of the gradient."""
-CIRCLING = 8
-"""Steps without progress after which the full second-order correction is no longer tried."""
-STEP = (0.9, 0.995)
-"""Largest share of the way to the boundary that a step may go, for predictor steps of length 0
-and 1.
-"""
-SHORTER = 0.9
-"""Steps shorter than this share of the predictor step are tried again with less correction."""
-LEAST = 1e-5
-"""The products of ordinary conditions are not reduced below this share of the accuracy."""
-GAP = 0.01
-"""Largest gap at the optimum, as a share of the accuracy: accurate parameters need a smaller gap
-than an accurate objective.
-"""
-CRAWL = 0.1
-"""If a step leaves the gap above this share of the previous one, convergence is slow to the end
-(a condition without strict complementarity); then a gap equal to the accuracy is enough.
-"""
-USABLE = 1e-5
-"""Relative residuals up to which an iterate that did not converge is still returned."""
-
-
-@dataclass(frozen=True, eq=False)
-class InteriorSolution:
-    """The optimum and its residuals.
-
-    duals : Z_k, one for each condition, (d, d).
-    stationarity : largest entry of the gradient minus sum_k A_k*(Z_k), relative to the largest of
-        1, |Fᵀg - c| and the floors.
-    violation : largest entry of S_k - (A_k x + b_k), relative to the largest of 1 and S_k.
-    gap : the duality gap, divided by 1 + ½ |F x - g|² + sum_k floor_k (tr S_k - log det S_k - d).
-        A product p of an ordinary condition adds p to the gap, one with a floor
-        p - floor - floor log(p / floor).
-    off_floor : largest relative distance of a product from its floor.
-    converged : whether all of these are as small as was asked for.
-    """
-
-    x: Array
-    duals: tuple[Array, ...]
-    iterations: int
-    converged: bool
-    stationarity: float
-    violation: float
-    gap: float
-    off_floor: float
-
-    @property
-    def worst(self) -> float:
-        """The largest residual: how far from the optimum."""
-        return max(self.stationarity, self.violation, self.gap)
+MOST_VARIABLES = 250
+"""Problems with more variables spend their time in BLAS, and are solved in NumPy."""
+LARGEST = 12
+"""So are those with larger matrices."""
 
 
 def minimise(
@@ -110,166 +51,13 @@ def minimise(
     outside. Works best if the variables, and the matrices with a floor, are of size near one.
     Raises EstimationError if no optimum is found, as when the conditions contradict each other.
     """
-    groups = arranged(conditions, len(start))
-    gram, pull = F.T @ F, F.T @ g - c
-    scratch = np.empty(gram.shape)
-    floors = [one.floor for one in conditions]
-    size = max(1.0, float(np.max(np.abs(pull), initial=0.0)), max(floors, default=0.0))
-    x = np.array(start, dtype=float)
-    gradient = F.T @ (F @ x - g) + c
-    above = ABOVE * max(1.0, float(np.linalg.norm(gradient)) / np.sqrt(max(len(x), 1)))
-    for group in groups:
-        group.begin(x, above)
-    n_ordinary = sum(group.n_ordinary for group in groups)
-    best: InteriorSolution | None = None
-    polished: InteriorSolution | None = None
-    progress, gap_before = 0, np.inf
-    for iteration in range(max_iterations + 1):
-        residual = F @ x - g
-        rest = F.T @ residual + c
-        for group in groups:
-            group.look(x, rest)
-        value = 1.0 + 0.5 * float(residual @ residual) + sum(group.divergence for group in groups)
-        least = LEAST * accuracy * value / max(n_ordinary, 1)
-        now = InteriorSolution(
-            x=x,
-            duals=tuple(group.Z for group in groups),  # stacked; see _with_duals
-            iterations=iteration,
-            converged=False,
-            stationarity=float(np.max(np.abs(rest), initial=0.0)) / size,
-            violation=max((group.violation for group in groups), default=0.0),
-            gap=sum(group.gap for group in groups) / value,
-            off_floor=max((group.off_floor for group in groups), default=0.0),
+    largest = max((one.b.shape[0] for one in conditions), default=1)
+    if len(start) > MOST_VARIABLES or largest > LARGEST:
+        return minimise_stacked(
+            F, g, c, conditions, start, accuracy=accuracy, max_iterations=max_iterations
         )
-        crawls = now.gap > CRAWL * gap_before
-        gap_before = now.gap
-        optimal = max(now.stationarity, now.violation) <= accuracy and now.gap <= (
-            accuracy if crawls else GAP * accuracy
-        )
-        if optimal and (polished is None or now.off_floor < 0.5 * polished.off_floor):
-            polished = now
-            if now.off_floor <= accuracy:
-                return replace(_with_duals(now, groups), converged=True)
-        if polished is not None and iteration >= polished.iterations + POLISHED:
-            break
-        if best is None or now.worst < 0.5 * best.worst:
-            progress = iteration
-        if best is None or now.worst < best.worst:
-            best = now
-        patience = PATIENCE if best.worst > USABLE else STALLED
-        since = best.iterations if best.worst > USABLE else progress
-        if iteration == max_iterations or iteration >= since + patience:
-            break
-        try:
-            careful = iteration >= best.iterations + CIRCLING
-            x = _step(F, gram, scratch, groups, x, rest, least, careful)
-        except np.linalg.LinAlgError:  # the iterate is at the boundary, up to rounding
-            break
-    best = polished or best
-    assert best is not None
-    if best.worst <= USABLE:
-        return replace(_with_duals(best, groups), iterations=iteration)
-    raise EstimationError(
-        f"the interior-point method did not converge; best after {best.iterations} steps "
-        f"(gradient {best.stationarity:.1e}, violation {best.violation:.1e}, gap {best.gap:.1e})"
+    from steelyard.conic.interior_compiled import prepared
+
+    return prepared(conditions, len(start)).minimise(
+        F, g, c, start, accuracy=accuracy, max_iterations=max_iterations
     )
-
-
-def _step(
-    F: Array,
-    gram: Array,
-    scratch: Array,
-    groups: Sequence[Conditions],
-    x: Array,
-    rest: Array,
-    least: float,
-    careful: bool,
-) -> Array:
-    """One predictor-corrector step; moves the groups' S and Z, and returns the new x.
-
-    gram : FᵀF. scratch : (n, n) is overwritten.
-    least : smallest product of ordinary conditions to aim at; smaller ones would make the Newton
-    matrix needlessly ill-conditioned.
-    careful : whether to skip the full second-order correction, after steps without progress.
-    """
-    factor = _factor(gram, groups, scratch)
-
-    def newton(*, refined: bool) -> Array:
-        """Newton step of x towards the groups' targets."""
-        right = -rest
-        for group in groups:
-            group.add_pull(right)
-        step = _solved(factor, right)
-        if refined:
-            left = right - F.T @ (F @ step)
-            for group in groups:
-                group.add_curvature(left, step, -1.0)
-            step = step + _solved(factor, left)
-        for group in groups:
-            group.follow(step)
-        return np.asarray(step)
-
-    for group in groups:
-        group.aim(0.0, least)
-    newton(refined=False)
-    for group in groups:
-        group.remember()
-    foreseen = min(1.0, _reach(groups))
-    # after short predictor steps Mehrotra's cube centres too little: optima far from the start,
-    # with eigenvalues of S from 1e-9 to 1e5, are then never reached
-    sigma = (1.0 - foreseen) * min(1.0, 2.0 * (1.0 - foreseen))
-    dimension = sum(group.dimension for group in groups)
-    excess = sum(group.excess for group in groups) / max(dimension, 1)
-    allowed = STEP[0] + foreseen * (STEP[1] - STEP[0])
-    length = 0.0
-    # the second-order term helps most steps but harms some: then use less of it, or only centre
-    tries = ((1.0, sigma), (foreseen**2, sigma), (0.0, max(sigma, 0.5)))
-    for share, centre in tries[1 if careful else 0 :]:
-        for group in groups:
-            group.aim(centre * excess, least, correct=share)
-        step = newton(refined=True)
-        length = min(1.0, allowed * _reach(groups))
-        if length >= min(SHORTER * foreseen, 0.9):
-            break
-    for group in groups:
-        group.advance(length)
-    return np.asarray(x + length * step)
-
-
-def _factor(gram: Array, groups: Sequence[Conditions], H: Array) -> Array:
-    """Cholesky factor of FᵀF + A* W⁻¹ · W⁻¹ A; diagonal raised if rounding makes it indefinite.
-
-    H : (n, n) is overwritten, which saves the time for new memory.
-    """
-    from scipy.linalg.lapack import dpotrf
-
-    for nudge in (0.0, 1e-15, 1e-13, 1e-11):
-        np.copyto(H, gram)
-        for group in groups:
-            group.add_hessian(H)
-        H.reshape(-1)[:: len(H) + 1] *= 1.0 + nudge
-        # symmetric: the transpose saves a copy
-        factor, failed = dpotrf(H.T, lower=1, clean=0, overwrite_a=1)
-        if not failed:
-            return np.asarray(factor)
-    raise np.linalg.LinAlgError("the Newton matrix is singular")
-
-
-def _solved(factor: Array, right: Array) -> Array:
-    from scipy.linalg.lapack import dpotrs
-
-    return np.asarray(dpotrs(factor, right, lower=1)[0])
-
-
-def _reach(groups: Sequence[Conditions]) -> float:
-    return min((group.reach() for group in groups), default=np.inf)
-
-
-def _with_duals(found: InteriorSolution, groups: Sequence[Conditions]) -> InteriorSolution:
-    """The solution with the duals of the groups' stacks in the order of the conditions."""
-    order = {
-        k: np.atleast_2d(Z)
-        for group, stack in zip(groups, found.duals, strict=True)
-        for k, Z in zip(group.members, stack, strict=True)
-    }
-    return replace(found, duals=tuple(order[k] for k in range(len(order))))

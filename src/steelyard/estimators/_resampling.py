@@ -9,6 +9,7 @@ by leaving out each block in turn; the covariance from the prior's own uncertain
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from steelyard.conic.solver import solve
 from steelyard.errors import EstimationError
 from steelyard.estimators.cluster import MIN_BLOCKS
-from steelyard.estimators.constrained import ConstrainedFit, fit_problem
+from steelyard.estimators.constrained import ConstrainedFit, Refit, fit_problem
 from steelyard.estimators.entropic import drawn_prior_solver
 from steelyard.estimators.estimate import Spread
 from steelyard.estimators.parallel._packing import packed_blocks, unpacked_blocks
@@ -48,7 +49,8 @@ def resample(
     counts = np.random.default_rng(seed).multinomial(
         n_blocks, np.full(n_blocks, 1.0 / n_blocks), size=n_resamples
     )
-    drawn = workers.run(resample_solver, _shared(regression, fit), counts.astype(float), done)
+    refit = fit.refit or Refit(resample_solver, partial(_shared, regression, fit))
+    drawn = workers.run(refit.job, refit.shared(), counts.astype(float), done)
     drawn = _solved(drawn)
     away = drawn - fit.beta
     covariance = away.T @ away / len(drawn)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +15,7 @@ from steelyard.conic.settle import Settled
 from steelyard.errors import EstimationError
 from steelyard.estimators.cluster import cluster_spread
 from steelyard.estimators.least_squares import Fit, joint_noise, triangular_fit
+from steelyard.estimators.parallel.workers import Job, Shared
 from steelyard.estimators.pull import Pull
 from steelyard.model.model import Model
 from steelyard.regression.regression import Regression
@@ -75,12 +77,25 @@ def dependence(regression: Regression, system: System) -> float:
 
 
 @dataclass(frozen=True, eq=False)
+class Refit:
+    """How resampled time blocks are fitted by the same method.
+
+    job : makes, from the shared arrays, a function from counts of drawn blocks (n_blocks,) to base
+        parameters (n_base,), NaN where it fails. shared : computes these arrays.
+    """
+
+    job: Job
+    shared: Callable[[], Shared]
+
+
+@dataclass(frozen=True, eq=False)
 class ConstrainedFit:
     """Parameters inside all constraints, exactly, and how they were obtained.
 
     theta : (n_columns,) standard parameters. beta : (n_base,) = K theta.
     problem : the fit to the data without a prior. solution : of that problem, if it was solved.
     squares : |z - R beta|² in units of the noise. pull : the prior and its weight, if any.
+    refit : how resamples are fitted; None for the simultaneous fit.
     """
 
     method: str
@@ -93,6 +108,7 @@ class ConstrainedFit:
     squares: float
     solution: ConicSolution | None = None
     pull: Pull | None = None
+    refit: Refit | None = None
 
     def __repr__(self) -> str:
         count = f"{len(self.theta)} parameters inside {len(self.blocks)} conditions"

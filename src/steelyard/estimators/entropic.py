@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 
 from steelyard.conic.blocks import BAND, Block, matrix_of
 from steelyard.conic.interior_conditions import MatrixCondition, turned
-from steelyard.conic.interior_point import InteriorSolution, minimise
+from steelyard.conic.interior_point import minimise
+from steelyard.conic.interior_solution import InteriorSolution
 from steelyard.errors import EstimationError
 from steelyard.estimators.parallel._packing import unpacked_blocks
 from steelyard.estimators.parallel.workers import Shared, Solver

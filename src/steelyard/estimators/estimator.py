@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 DEFAULT_METHOD = "entropic"
 PriorUse = Literal["none", "values", "bodies"]
-Option = Literal["gamma", "n_resamples", "ranges", "constraints", "compare_terms", "budget_s"]
+Option = Literal[
+    "gamma", "n_resamples", "ranges", "constraints", "compare_terms", "budget_s", "sweeps"
+]
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class EstimationOptions:
     ranges : whether to compute feasible ranges.
     budget_s : time (s) after which the iterations of the fit end; None for no limit. Intervals
         take time of their own.
+    sweeps : of a sequential fit towards the simultaneous optimum; None for as many as needed.
     """
 
     method: str = DEFAULT_METHOD
@@ -37,6 +40,7 @@ class EstimationOptions:
     n_resamples: int = 200
     ranges: bool = True
     budget_s: float | None = None
+    sweeps: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.conic.blocks import Block
 from steelyard.conic.settle import settle
 from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import (
@@ -39,15 +40,16 @@ from steelyard.estimators.prior_influence import ALLOWED, influence
 from steelyard.estimators.prior_weight import (
     GAMMA_RULES,
     GRID,
-    GROUPS,
-    N_PAIRS,
     Believable,
     GammaChoice,
     GammaRule,
     l_curve,
     leave_blocks_out,
+    parts_of,
+    search_for,
 )
 from steelyard.estimators.pull import Pull
+from steelyard.estimators.size_rules import FEWER_PARTS, has_many
 from steelyard.knowledge.conflicts import check_constraints
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
@@ -62,6 +64,10 @@ from steelyard.model.typical_sizes import (
 from steelyard.regression.regression import Regression, triangle
 
 Array = NDArray[np.float64]
+Place = Callable[[System, tuple[Block, ...], Array, GammaChoice], tuple[Array, int]]
+"""Parameters (n_columns,) and number of iterations, from the weighted data, the conditions, typical
+sizes (n_columns,) and the weights of the prior.
+"""
 SMALLEST_GAMMA, LARGEST_GAMMA = 1e-6, 1e8
 """Allowed weights of a prior."""
 USUAL = 100.0
@@ -81,11 +87,13 @@ def fit_with_prior(
     weighting: Weighting = "wls",
     workers: Workers | None = None,
     progress: Callable[[int, int], None] | None = None,
+    place: Place | None = None,
 ) -> ConstrainedFit:
     """Minimise the residuals plus gamma times the divergence from the prior, with constraints.
 
     gamma : weight of the prior, or the rule by which the data choose it.
     metric : "entropic" (log-det divergence) or "pullback" (its second-order part).
+    place : another way to the optimum for the chosen gamma; the simultaneous one if None.
     """
     constraints = constraints or Constraints()
     _check(model, prior, constraints, gamma, metric)
@@ -97,11 +105,16 @@ def fit_with_prior(
         arrays = problem_arrays(model, regression, given, prior)
         problem = prior_problem(first, arrays["scale"], typical, given, prior.theta, prior.trust)
         # fail early, before the search for gamma, if there is no solution
-        _solve(problem, system, regression, USUAL, metric)
+        if place is None or isinstance(gamma, str):
+            _solve(problem, system, regression, USUAL, metric)
         shared = shared_arrays(regression, system, arrays, metric)
         choice = _choose(regression, system, problem, shared, gamma, metric, workers, progress)
-        placed = _solve(problem, system, regression, choice.gamma, metric, choice.terms)
-        settled = settle(placed.theta, given, scale)
+        if place is None:
+            placed = _solve(problem, system, regression, choice.gamma, metric, choice.terms)
+            theta, iterations = placed.theta, placed.solution.iterations
+        else:
+            theta, iterations = place(system, given, arrays["scale"], choice)
+        settled = settle(theta, given, scale)
     except EstimationError:
         check_constraints(model, constraints)  # raises if they contradict each other
         raise
@@ -134,7 +147,7 @@ def fit_with_prior(
             },
             found.covariance,
             share,
-            placed.solution.iterations,
+            iterations,
             shared,
             tuple(
                 names[start]
@@ -208,6 +221,10 @@ def _choose(
         ]
         return l_curve(misfits, [float(np.nansum(one.divergence)) for one in found])
     own = workers or Workers(1)
+    search = search_for(len(problem.origin))
+    counts = regression.counts.sum(axis=1).astype(float)
+    if has_many(len(problem.origin)):
+        shared, counts = in_parts(shared, counts)
 
     before = 0
 
@@ -217,7 +234,7 @@ def _choose(
 
         def done(count: int) -> None:
             if progress is not None:
-                progress(min(earlier + count, N_PAIRS * GROUPS), N_PAIRS * GROUPS)
+                progress(min(earlier + count, search.n_fits), search.n_fits)
 
         before += len(tasks)
         return own.run(drawn_prior_solver, shared, tasks, done)
@@ -229,9 +246,8 @@ def _choose(
         found = influence(problem, system, K, theta, value, terms, metric, dependent)
         return Believable(found.believable, found.believable_terms)
 
-    counts = regression.counts.sum(axis=1).astype(float)
     small = np.asarray(shared["small"], dtype=float)
-    return leave_blocks_out(small, counts, system.sigma, solve_all, believable)
+    return leave_blocks_out(small, counts, system.sigma, solve_all, believable, search)
 
 
 def _depends_on_prior(K: Array, first: tuple[int, ...], trust: Array) -> NDArray[np.bool_]:
@@ -274,6 +290,19 @@ def _sizes(model: Model, regression: Regression, prior: Prior) -> Array:
     least = np.zeros(len(sizes))
     least[known] = LEAST_SHOWN * relative[known] * np.sqrt(torque[known] / shown[known])
     return np.maximum(sizes, least)
+
+
+def in_parts(shared: Shared, counts: Array) -> tuple[Shared, Array]:
+    """The same with one factor for each part that is left out, instead of one for each block.
+
+    counts : (n_blocks,) torque values in each. For robots with many parameters, of which a fit to
+    what is left takes less time than the QR of all its blocks.
+    """
+    parts = parts_of(counts, most=FEWER_PARTS)
+    small = np.asarray(shared["small"], dtype=float)
+    n = small.shape[2]
+    joined = np.array([triangle(small[part].reshape(-1, n)) for part in parts])
+    return {**shared, "small": joined}, np.array([counts[part].sum() for part in parts])
 
 
 def shared_arrays(

@@ -77,6 +77,7 @@ def estimate_by(
         raise EstimationError(f"the method '{estimator.name}' needs a prior")
     refuse_needless_prior(estimator, prior)
     refuse_needless_budget(estimator, options.budget_s)
+    refuse_needless_sweeps(estimator, options.sweeps)
     task = EstimationTask(model, regression, options, prior, constraints, threads, progress)
     return estimator.run(task)
 
@@ -99,3 +100,17 @@ def refuse_needless_budget(estimator: Estimator, budget_s: float | None) -> None
         )
     if not 0.0 < budget_s < float("inf"):
         raise EstimationError(f"budget_s is {budget_s:g}; it must be a positive number of seconds")
+
+
+def refuse_needless_sweeps(estimator: Estimator, sweeps: int | None) -> None:
+    """Refuse a number of sweeps for an estimator that makes none, and a number below zero."""
+    if sweeps is None:
+        return
+    if "sweeps" not in estimator.options:
+        able = ", ".join(one.name for one in all_estimators() if "sweeps" in one.options)
+        raise EstimationError(
+            f"{sweeps} sweeps are given, but the method '{estimator.name}' makes none; methods "
+            f"that do: {able}"
+        )
+    if not 0 <= sweeps <= 10_000:
+        raise EstimationError(f"sweeps is {sweeps}; it must be 0 to 10000")

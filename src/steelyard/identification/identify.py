@@ -25,6 +25,7 @@ from steelyard.estimators.registry import (
     estimate_by,
     estimator_named,
     refuse_needless_budget,
+    refuse_needless_sweeps,
 )
 from steelyard.findings import Finding
 from steelyard.identification._arguments import (
@@ -89,6 +90,7 @@ def identify(
     n_resamples: int = 200,
     ranges: bool = True,
     budget_s: float | None = None,
+    sweeps: int | None = None,
     certify: bool = True,
     level: float = 0.95,
     keep_first_run: bool = True,
@@ -137,6 +139,8 @@ def identify(
         :func:`steelyard.estimators.intervals.with_intervals`.
     budget_s : time (s) after which the iterations of the fit end, for the method "manifold": the
         parameters are physical then too, and a finding says whether they are the optimum.
+    sweeps : of the sequential methods towards the simultaneous optimum, 0 for none; by default as
+        many as prove the fit to be within 0.1 % of it. A finding says how far it is.
     certify : whether to prove that a constrained estimate meets its constraints.
     level : of the intervals in the files that :func:`steelyard.write_outputs` writes.
     keep_first_run : whether the first run stays in memory, for the report to show if no log is
@@ -158,8 +162,9 @@ def identify(
     check_logs(validate_on)
     estimator = estimator_named(method)
     fitted = Equation(equation, interval_s)
-    options = EstimationOptions(method, gamma, n_resamples, ranges, budget_s)
+    options = EstimationOptions(method, gamma, n_resamples, ranges, budget_s, sweeps)
     refuse_needless_budget(estimator, budget_s)
+    refuse_needless_sweeps(estimator, sweeps)
     threads = available_threads() if threads is None else threads
     if threads < 1:
         raise EstimationError(f"threads is {threads}; at least one is needed")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from steelyard.conic._jit import jit
 from steelyard.model._gradient_loops import return_to_parent
-from steelyard.model._loops import LANES, advance, jit
+from steelyard.model._loops import LANES, advance
 from steelyard.model.mechanism import FLOATING
 
 
@@ -66,6 +67,7 @@ def fill_energy(  # type: ignore[no-untyped-def]
                 pose,
                 moving,
                 kin,
+                0,
             )
             lift(i, parent, kind, gravity, q, begin, n, pose, moving, height)
             first = first_column[i]
@@ -165,6 +167,7 @@ def fill_energy_gradient(  # type: ignore[no-untyped-def]
                 poses[i],
                 moving,
                 kin,
+                0,
             )
             lift(i, parent, kind, gravity, q, begin, n, poses[i], moving, height)
         back[:] = 0.0

@@ -23,7 +23,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.model._loops import LANES, advance, jit
+from steelyard.conic._jit import jit
+from steelyard.model._loops import LANES, advance
 
 
 @jit
@@ -277,6 +278,7 @@ def fill_gradient(  # type: ignore[no-untyped-def]
                 poses[i],
                 moving,
                 kin,
+                0,
             )
             kins[i] = kin
         back[:] = 0.0

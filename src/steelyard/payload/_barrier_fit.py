@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.model._loops import jit
+from steelyard.conic._jit import jit
 
 N = 10
 LESS = 0.2

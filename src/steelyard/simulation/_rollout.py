@@ -29,7 +29,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.model._loops import fill_torque, jit
+from steelyard.conic._jit import jit
+from steelyard.model._loops import fill_torque
 
 COMPUTED_TORQUE, PD, FREE = 0, 1, 2
 DONE, NOT_FINITE, LEFT_REFERENCE, NOT_POSITIVE, NOT_SOLVED = 0, 1, 2, 3, 4

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from steelyard.conic._jit import jit
 from steelyard.estimators.manifold._bodies import add_point, eigen, parameters, put
 from steelyard.estimators.manifold._linear import dot, factorise, squares, substitute
-from steelyard.model._loops import jit
 
 CALLED = "25918916bc90"
 """Digest of the compiled files that this one calls, so that Numba's cache follows them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.model._loops import jit
+from steelyard.conic._jit import jit
 
 
 @jit

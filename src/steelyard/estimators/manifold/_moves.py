@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from steelyard.conic._jit import jit
 from steelyard.estimators.manifold._bodies import (
     PAIRS,
     dual,
@@ -19,7 +20,6 @@ from steelyard.estimators.manifold._bodies import (
     turn_repeated,
 )
 from steelyard.estimators.manifold._linear import squares
-from steelyard.model._loops import jit
 
 CALLED = "25918916bc90"
 """Digest of the compiled files that this one calls, so that Numba's cache follows them."""

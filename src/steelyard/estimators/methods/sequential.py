@@ -1,0 +1,109 @@
+"""Weighted least squares with physical constraints, link by link (paper 002, made sound)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from steelyard.estimators.estimator import EstimationTask, Estimator
+
+if TYPE_CHECKING:
+    from steelyard.estimators.constrained import ConstrainedFit
+    from steelyard.estimators.estimate import Estimate
+    from steelyard.estimators.sequential.fit import SequentialFit
+
+
+def _sequential(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
+    from steelyard.estimators.sequential.fit import fit_sequential
+    from steelyard.model.typical_sizes import known_parameters
+
+    found = fit_sequential(
+        task.model,
+        task.regression,
+        task.constraints,
+        towards=known_parameters(task.model),
+        sweeps=task.options.sweeps,
+        progress=task.progress_of("sweeps"),
+    )
+    return _estimate(task, found)
+
+
+def _with_prior(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
+    from steelyard.estimators._pull_report import with_pull
+    from steelyard.estimators.parallel.workers import Workers
+    from steelyard.estimators.sequential.fit import fit_sequential_with_prior
+
+    with Workers(task.threads) as workers:
+        found = fit_sequential_with_prior(
+            task.model,
+            task.regression,
+            task.given_prior,
+            task.constraints,
+            gamma=task.options.gamma,
+            sweeps=task.options.sweeps,
+            workers=workers,
+            progress=task.progress_of("weight of the prior"),
+        )
+    estimate, fit = _estimate(task, found)
+    return (estimate if fit.pull is None else with_pull(estimate, fit.pull)), fit
+
+
+def _paper(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
+    from steelyard.estimators.sequential.fit import fit_sequential_paper
+
+    return _estimate(task, fit_sequential_paper(task.model, task.regression, task.constraints))
+
+
+def _estimate(task: EstimationTask, found: SequentialFit) -> tuple[Estimate, ConstrainedFit]:
+    """The estimate with its intervals and what is known about the fit."""
+    from steelyard.estimators.intervals import with_intervals
+    from steelyard.estimators.measurements import with_advice
+
+    estimate = with_intervals(
+        task.regression,
+        found.fit,
+        n_resamples=task.options.n_resamples,
+        ranges=task.options.ranges,
+        threads=task.threads,
+        progress=task.progress_of("intervals"),
+    )
+    if task.options.ranges:
+        estimate = with_advice(
+            estimate,
+            task.model,
+            found.fit,
+            threads=task.threads,
+            progress=task.progress_of("measurements"),
+        )
+    return replace(estimate, findings=(*estimate.findings, *found.findings)), found.fit
+
+
+ESTIMATORS = (
+    Estimator(
+        "sequential",
+        "like feasible, link by link from the leaves inward in linear time, then refined by sweeps "
+        "until it is proven to be near the optimum",
+        _sequential,
+        options=frozenset({"n_resamples", "ranges", "constraints", "sweeps"}),
+        gives_standard=True,
+        physical=True,
+    ),
+    Estimator(
+        "sequential-entropic",
+        "like entropic, link by link and refined as sequential",
+        _with_prior,
+        prior="bodies",
+        options=frozenset({"gamma", "n_resamples", "ranges", "constraints", "sweeps"}),
+        gives_standard=True,
+        physical=True,
+    ),
+    Estimator(
+        "sequential-paper",
+        "link by link as published, from each joint's own torque with the outer links fixed; for "
+        "comparison",
+        _paper,
+        options=frozenset({"n_resamples", "ranges", "constraints"}),
+        gives_standard=True,
+        physical=True,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Identification link by link, from the leaves inward, and its refinement to the optimum."""

@@ -1,0 +1,115 @@
+"""The compiled interior-point method against the one in NumPy, closed forms and Clarabel."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from interior_problems import random_problem
+from seeds import every
+
+from steelyard.conic.blocks import Block
+from steelyard.conic.interior_compiled import BallCondition, prepared
+from steelyard.conic.interior_conditions import MatrixCondition
+from steelyard.conic.interior_stacked import minimise_stacked
+from steelyard.conic.problem import conic_problem
+from steelyard.conic.solver import solve
+from steelyard.errors import EstimationError
+
+
+def unit_ball(n, centre, radius):
+    """|x - centre| <= radius."""
+    A = np.vstack([np.zeros(n), -np.eye(n)])
+    return BallCondition(A, np.concatenate([[radius], centre]))
+
+
+@pytest.mark.parametrize("floors", [False, True])
+@every("seed", range(1, 41))
+def test_answers_are_those_of_the_stacked_method(seed, floors):
+    """x, duals and steps are the same, up to rounding."""
+    F, g, c, conditions, start = random_problem(seed, floors)
+    one = minimise_stacked(F, g, c, conditions, start)
+    other = prepared(conditions, len(start)).minimise(F, g, c, start)
+    assert (other.iterations, other.converged) == (one.iterations, one.converged)
+    np.testing.assert_allclose(other.x, one.x, rtol=1e-9, atol=1e-9 * np.max(np.abs(one.x)))
+    for here, there in zip(other.duals, one.duals, strict=True):
+        assert np.max(np.abs(here - there)) <= 1e-6 * (1.0 + np.max(np.abs(there)))
+
+
+def test_prepared_conditions_serve_many_problems():
+    """Other floors and a Gram matrix that is given change nothing but what they say."""
+    F, g, c, conditions, start = random_problem(7, True)
+    ready = prepared(conditions, len(start))
+    floors = 2.0 * ready.floors
+    doubled = [MatrixCondition(k.columns, k.A, k.b, 2.0 * k.floor) for k in conditions]
+    found = ready.minimise(F, g, c, start, gram=F.T @ F, floors=floors)
+    np.testing.assert_array_equal(found.x, prepared(doubled, len(start)).minimise(F, g, c, start).x)
+
+
+def test_threads_do_not_change_a_digit():
+    """Problems that are solved at once have the same answers as one after the other."""
+    problems = [random_problem(seed, True) for seed in range(1, 17)]
+
+    def solved(problem):
+        F, g, c, conditions, start = problem
+        return prepared(conditions, len(start)).minimise(F, g, c, start).x
+
+    with ThreadPoolExecutor(4) as pool:
+        at_once = list(pool.map(solved, problems))
+    for problem, x in zip(problems, at_once, strict=True):
+        np.testing.assert_array_equal(x, solved(problem))
+
+
+@every("seed", range(20))
+def test_the_lowest_point_of_a_ball(seed):
+    """c·x over |x - centre| <= r is smallest at centre - r c / |c|."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 9))
+    c, centre, radius = rng.normal(size=n), rng.normal(size=n), 10.0 ** rng.uniform(-2, 2)
+    ready = prepared([], n, unit_ball(n, centre, radius))
+    found = ready.minimise(np.zeros((0, n)), np.zeros(0), c, 3.0 * rng.normal(size=n))
+    assert found.converged
+    wanted = centre - radius * c / np.linalg.norm(c)
+    # on a curved boundary x has the square root of the value's digits
+    np.testing.assert_allclose(found.x, wanted, atol=1e-4 * (1.0 + radius))
+    assert abs(c @ found.x - c @ wanted) <= 1e-9 * (1.0 + radius)
+
+
+@every("seed", range(25))
+def test_balls_and_matrices_together_are_clarabels(seed):
+    """The lowest value of c·x within random conditions and a ball is the one Clarabel finds."""
+    rng = np.random.default_rng([seed, 8])
+    _, _, c, conditions, _ = random_problem(seed, False)
+    n = len(c)
+    inside = np.linalg.lstsq(np.eye(n), rng.normal(size=n), rcond=None)[0]
+    conditions = [MatrixCondition(k.columns, k.A, k.b + 3.0 * np.eye(len(k.b))) for k in conditions]
+    rows = np.vstack([0.1 * rng.normal(size=n), rng.normal(size=(n + 2, n))])
+    ball = BallCondition(rows, np.concatenate([[20.0], -rows[1:] @ inside]))
+    ready = prepared(conditions, n, ball)
+    ours = ready.minimise(np.zeros((0, n)), np.zeros(0), c, np.zeros(n))
+    blocks = [Block("second_order", tuple(range(n)), ball.A, ball.b)]
+    for k in conditions:
+        upper = [(i, j) for j in range(len(k.b)) for i in range(j + 1)]
+        A = np.array([[Ak[i, j] for Ak in k.A] for i, j in upper])
+        b = np.array([k.b[i, j] for i, j in upper])
+        kind = "psd" if len(k.b) > 1 else "nonnegative"
+        blocks.append(Block(kind, k.columns, A, b))
+    theirs = solve(conic_problem(n, blocks, np.ones(n), c=c), accuracy=1e-10)
+    assert theirs.status == "solved"
+    assert abs(c @ ours.x - theirs.value) <= 1e-7 * (1.0 + abs(theirs.value))
+
+
+def test_a_ball_apart_from_its_conditions_is_an_error():
+    """x >= 3 and |x| <= 1 contradict each other."""
+    above = MatrixCondition((0,), np.ones((1, 1, 1)), np.array([[-3.0]]))
+    ready = prepared([above], 1, unit_ball(1, np.zeros(1), 1.0))
+    with pytest.raises(EstimationError, match="did not converge"):
+        ready.minimise(np.zeros((0, 1)), np.zeros(0), np.ones(1), np.zeros(1))
+
+
+def test_numbers_that_are_not_finite_are_an_error():
+    """NaN among the conditions is named, not returned."""
+    broken = MatrixCondition((0,), np.ones((1, 2, 2)), np.full((2, 2), np.nan))
+    with pytest.raises(EstimationError, match="not finite"):
+        prepared([broken], 1).minimise(np.eye(1), np.ones(1), np.zeros(1), np.zeros(1))
