@@ -10,6 +10,8 @@ import base64
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from steelyard._files.access import write_text
 from steelyard.errors import ResultError
 from steelyard.estimators.estimate import ChannelFit
@@ -122,14 +124,16 @@ def fits_of_errors(report: Report) -> list[tuple[ChannelFit, str]]:
     """
     estimate = report.estimate
     if estimate.equation.of_joints:
-        return list(zip(estimate.channels, report.model.channel_units, strict=True))
+        pairs = zip(estimate.channels, report.model.channel_units, strict=True)
+        fits = {row_words(fit.name): (fit, unit) for fit, unit in pairs}
+        return [fits[error.name] for error in report.errors]
     if report.error_column == "joint":
         return []
     return [(fit, estimate.equation.kind.unit) for fit in estimate.channels]
 
 
 def torque_figures(report: Report) -> list[tuple[str, str]]:
-    """(channel, data URI) of each torque channel of the run that is shown."""
+    """(channel, data URI) of each torque channel that was measured in the run that is shown."""
     if report.run is None:
         return []
     run = report.run
@@ -142,6 +146,7 @@ def torque_figures(report: Report) -> list[tuple[str, str]]:
             run.predicted.T,
             strict=True,
         )
+        if np.isfinite(measured).any()
     ]
 
 
