@@ -78,15 +78,13 @@ def exponent(by_size: dict[int, dict[str, float]], name: str) -> float | None:
 
 def one_size(n_links: int, *, chain: bool) -> dict[str, float]:
     """Times and gaps of one robot."""
-    import numpy as np
+    from linkwise_fits import simultaneous, timed
     from linkwise_problems import random_tree
 
-    from steelyard.conic.interior_point import minimise
     from steelyard.conic.solver import solve
     from steelyard.estimators.sequential.inward import fit_inward
-    from steelyard.estimators.sequential.links import layout_of, links_of, moved
+    from steelyard.estimators.sequential.links import layout_of, links_of
     from steelyard.estimators.sequential.refined import refine
-    from steelyard.estimators.sequential.sweeps import whole_fit
     from steelyard.model.typical_sizes import typical_parameters
 
     say(f"{'a chain' if chain else 'a tree'} of {n_links} links")
@@ -103,23 +101,12 @@ def one_size(n_links: int, *, chain: bool) -> dict[str, float]:
     def refined():
         return refine(tree.R, tree.z, tree.K, links_of(layout, typical, given, weak))
 
-    def simultaneous():
-        links = links_of(layout, typical, given, weak)
-        whole = whole_fit(tree.R, tree.z, tree.K, links)
-        rows = np.zeros((sum(len(link.wish) for link in links), whole.G.shape[1]))
-        conditions, at = [], 0
-        for link, place in zip(links, whole.places, strict=True):
-            rows[at : at + len(link.wish), place] = link.pull
-            at += len(link.wish)
-            conditions.extend(moved(link.conditions, place.start))
-        start = np.concatenate([link.start for link in links])
-        wish = np.concatenate([whole.z, *(link.wish for link in links)])
-        found = minimise(np.vstack([whole.G, rows]), wish, np.zeros(len(start)), conditions, start)
-        return whole.value([found.x[place] for place in whole.places])
+    def together():
+        return simultaneous(tree.R, tree.z, tree.K, links_of(layout, typical, given, weak))
 
     out["sequential_s"], pass_fit = timed(sequential, repeats)
     out["refined_s"], best = timed(refined, repeats)
-    out["simultaneous_s"], optimum = timed(simultaneous, 1 if n_links > 50 else repeats)
+    out["simultaneous_s"], (optimum, _) = timed(together, 1 if n_links > 50 else repeats)
     if n_links <= CLARABEL_UP_TO:
         out["clarabel_s"], solution = timed(
             lambda: solve(tree.problem), 1 if n_links > 50 else repeats
@@ -135,13 +122,3 @@ def one_size(n_links: int, *, chain: bool) -> dict[str, float]:
     out["largest_step"] = float(max(n for _, n in pass_fit.step_sizes))
     say(", ".join(f"{name} {value:.3g}" for name, value in out.items()))
     return out
-
-
-def timed(call, repeats: int):
-    """Shortest processor time (s) of some calls, and the last answer."""
-    taken = []
-    for _ in range(repeats):
-        begun = time.process_time()
-        answer = call()
-        taken.append(time.process_time() - begun)
-    return min(taken), answer
