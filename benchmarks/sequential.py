@@ -89,7 +89,8 @@ def fitted(arm) -> tuple[dict[str, float], dict]:
     thetas["simultaneous"] = best.theta
     optimum = best.problem.objective(best.theta)
     for name, theta in thetas.items():
-        figures[f"{name}_gap"] = best.problem.objective(theta) / optimum - 1.0
+        above = best.problem.objective(theta) - optimum
+        figures[f"{name}_gap"] = above / max(optimum, 1.0)
         for where, motion, tau in (
             ("error", arm.motion, arm.clean),
             ("held_out_error", arm.held_out, arm.held_out_tau),
