@@ -124,6 +124,7 @@ if TYPE_CHECKING:
     from steelyard.model.terms import coupled_terms as coupled_terms
     from steelyard.model.terms import default_terms as default_terms
     from steelyard.model.terms import joint_terms as joint_terms
+    from steelyard.model.visibility import visibility as visibility
     from steelyard.payload.known_payload import known_payload as known_payload
     from steelyard.payload.on_sensor import weigh_on_sensor as weigh_on_sensor
     from steelyard.payload.payload_estimate import PayloadEstimate as PayloadEstimate
@@ -175,10 +176,17 @@ if TYPE_CHECKING:
     from steelyard.signals.prepared_frame import PreparedFrame as PreparedFrame
     from steelyard.signals.prepared_frame import prepare_frame as prepare_frame
     from steelyard.signals.processing import Processing as Processing
+    from steelyard.signals.sensing import BaseMotion as BaseMotion
+    from steelyard.signals.sensing import MeasuredWrench as MeasuredWrench
+    from steelyard.signals.sensing import Sensing as Sensing
     from steelyard.signals.wrench import wrench_from_log as wrench_from_log
+    from steelyard.simulation.floating_log import BaseSensors as BaseSensors
+    from steelyard.simulation.floating_log import floating_log as floating_log
     from steelyard.simulation.sensors import Sensors as Sensors
     from steelyard.simulation.simulate import Controller as Controller
     from steelyard.simulation.simulate import simulate as simulate
+    from steelyard.simulation.whole_body_motion import base_sines as base_sines
+    from steelyard.simulation.whole_body_motion import whole_body_motion as whole_body_motion
     from steelyard.simulation.wrench_sensor import WrenchSensor as WrenchSensor
     from steelyard.simulation.wrench_sensor import add_wrench as add_wrench
     from steelyard.validation.held_out import HeldOut as HeldOut
@@ -191,6 +199,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "BaseMap": "model.base_map",
+    "BaseMotion": "signals.sensing",
+    "BaseSensors": "simulation.floating_log",
     "Box": "knowledge.regions",
     "Certificate": "certificates.certificate",
     "Constraints": "knowledge.constraints",
@@ -216,6 +226,7 @@ _HOME = {
     "Log": "logs.log",
     "ManifoldFit": "estimators.manifold.fit",
     "MassSum": "knowledge.constraints",
+    "MeasuredWrench": "signals.sensing",
     "Measurements": "signals.motion",
     "Mimic": "robot.parts",
     "Mirrored": "knowledge.constraints",
@@ -245,6 +256,7 @@ _HOME = {
     "RobotDifferences": "robot.differences",
     "RobotWrenches": "payload.stream_sources",
     "RowMixing": "regression.row_mixing",
+    "Sensing": "signals.sensing",
     "Sensors": "simulation.sensors",
     "SteelyardError": "errors",
     "SteelyardWarning": "errors",
@@ -258,6 +270,7 @@ _HOME = {
     "apply_overlay": "knowledge.overlay.apply",
     "base_feasibility": "certificates.base_feasibility",
     "base_map": "model.base_map",
+    "base_sines": "simulation.whole_body_motion",
     "bias_torque": "model.kernels",
     "body_differences": "model.body_differences",
     "body_estimates": "estimators.bodies",
@@ -276,6 +289,7 @@ _HOME = {
     "energy_regressor": "model.energy",
     "equivalent_box": "robot.principal_body",
     "fit_on_manifold": "estimators.manifold.fit",
+    "floating_log": "simulation.floating_log",
     "frame_motion_from_joints": "signals.frame_kinematics",
     "given_noise": "excitation.torque_noise",
     "identified_mjcf": "export.mjcf",
@@ -341,9 +355,11 @@ _HOME = {
     "validate_logs": "validation.held_out",
     "validate_result": "validation.saved_results",
     "verify": "certificates.verify",
+    "visibility": "model.visibility",
     "weigh_on_sensor": "payload.on_sensor",
     "weigh_payload_ft": "identification.payload",
     "weigh_payload_joints": "identification.payload",
+    "whole_body_motion": "simulation.whole_body_motion",
     "with_certificate": "identification.identify",
     "with_validation": "identification.identify",
     "wls": "estimators.least_squares",

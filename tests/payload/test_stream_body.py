@@ -19,6 +19,7 @@ from steelyard.payload._stream_body import (
     free_fit,
     physical_fit,
 )
+from steelyard.payload._stream_loops import set_gate
 from steelyard.robot.inertia import from_com, margin
 from steelyard.testing.random_robots import random_body
 
@@ -91,6 +92,19 @@ def test_threshold_follows_the_statistic():
         test.watch(np.array([value]), thresholds, block_s)
     assert 0 < alarms < 1e-3 * len(values)
     assert 6.0 < test.inflation(1.0) < 10.0
+
+
+def test_gate_is_the_least_squares_solution_with_its_information():
+    """Solution and triangular factor of samples and weak priors are those of NumPy's QR."""
+    rng = np.random.default_rng(5)
+    S, weak = random_factor(rng), rng.uniform(1e-3, 1.0, size=13)
+    gate, largest = np.zeros((14, 14)), 50.0
+    set_gate(S, weak, largest, gate, np.zeros((14, 14)), np.zeros(14))
+    A = np.concatenate([S[:, :13], np.diag(weak)])
+    x = np.linalg.lstsq(A, np.concatenate([S[:, 13], np.zeros(13)]))[0]
+    assert np.allclose(gate[13] * largest, np.append(x, -1.0), rtol=0, atol=1e-12)
+    assert np.allclose(gate[:13, :13].T @ gate[:13, :13], A.T @ A, rtol=0, atol=1e-12)
+    assert not np.tril(gate[:13, :13], -1).any()
 
 
 @every("start", (np.nan, 0.0, 1e200))

@@ -28,15 +28,14 @@ from steelyard.testing.random_robots import random_body, random_robot
 
 def residual(source, phi, bias, *signals) -> float:
     """Largest residual over samples, each in a factor of its own, of a body and a bias."""
-    absorb, worst = source.absorber(), 0.0
+    absorber, worst = source.absorber(), 0.0
+    pool = absorber.pool
+    S, clock, counts = (pool.views[name] for name in ("block", "clock", "counts"))
     arrays = [np.ascontiguousarray(signal, dtype=float) for signal in signals]
     for s in range(len(arrays[0])):
-        n = 11 + len(source.channels)
-        S, clock, counts = np.zeros((n, n)), np.array([-np.inf, np.inf]), np.zeros(4, np.int64)
-        gate = np.zeros((n, n))
-        taken, failed = absorb(
-            np.zeros(1), [array[s : s + 1] for array in arrays], 0, clock, counts, gate, S
-        )
+        S[:], clock[:], counts[:] = 0.0, (-np.inf, np.inf), 0
+        given = [array[s : s + 1] for array in arrays]
+        taken, failed = absorber.many(np.zeros(1), *given, 0, pool.floats, pool.integers)
         assert (taken, failed, counts[0]) == (1, 0, 1)
         assert np.abs(S[: len(source.channels)]).max() > 0.1
         rest = S @ np.concatenate([phi, bias, [-1.0]])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from seeds import every
@@ -157,7 +159,7 @@ def test_statistic_is_chi_square_with_white_noise():
     stream = wrench_stream(arm)
     for move in arm.moves(40.0, held(ONE_KILO), rest_s=(0.0, 0.01)):
         stream.update_many(move.time, *wrench_signals(move))
-    mean, square = stream._test.mean, stream._test.square
+    mean, square = np.array(stream._test.mean), np.array(stream._test.square)
     assert np.all(np.abs(mean - 10.0) < 1.5)
     assert np.all(np.abs(square - mean**2 - 20.0) < 10.0)
 
@@ -210,6 +212,7 @@ def test_memory_does_not_grow():
         stream.update_many(move.time, *torque_signals(move))
         holders = (stream, stream._memory, stream._test)
         arrays = [value for one in holders for value in vars(one).values()]
+        arrays += stream._pool
         sizes.append(sum(a.nbytes for a in arrays if isinstance(a, np.ndarray)))
     assert len(set(sizes)) == 1
     assert sizes[0] > DELAY_BLOCKS * 17 * 17 * 8
@@ -312,6 +315,36 @@ def test_lists_and_integers_are_taken_as_arrays():
         stream.update(1, *map(kind, sample))
         found.append(stream.estimate().phi)
     assert all(np.array_equal(one, found[0]) for one in found)
+
+
+def test_layout_of_an_array_does_not_matter():
+    """Columns of a table, read-only and unaligned arrays are taken as they are, one by one."""
+    rng = np.random.default_rng(3)
+    table = rng.normal(size=(15, 200)) + np.repeat([0.0, 0.0, 10.0, 0.0, 0.0], 3)[:, None]
+    bytes_ = np.zeros(8 * 3 + 1, dtype=np.uint8)
+    unaligned = bytes_[1:].view(float)
+    assert not unaligned.flags.aligned
+    streams = [PayloadStream(FrameWrenches()) for _ in range(3)]
+    for k in range(table.shape[1]):
+        column = table[:, k].reshape(5, 3)
+        read_only = np.array(column)
+        read_only.flags.writeable = False
+        unaligned[:] = column[4]
+        streams[0].update(0.01 * k, *map(np.array, column))
+        streams[1].update(0.01 * k, *(table[3 * i : 3 * i + 3, k] for i in range(5)))
+        streams[2].update(0.01 * k, *read_only[:4], unaligned)
+    first, *others = (stream.estimate().phi for stream in streams)
+    assert all(np.array_equal(first, other) for other in others)
+
+
+@every("time", (Fraction(1, 3), np.float32(0.25), np.int64(1), 1))
+def test_time_may_be_any_real_number(time):
+    """Fractions, integers and short floats are seconds, too; truth values are not."""
+    stream = PayloadStream(FrameWrenches())
+    stream.update(time, *5 * [np.zeros(3)])
+    assert stream.time == float(time)
+    with pytest.raises(SignalError, match="a number of seconds is needed"):
+        stream.update(True, *5 * [np.zeros(3)])
 
 
 @every("wrong", (["a", "b", "c"], "abc", None, [None] * 3, [1j, 0, 0], np.zeros(3, complex)))

@@ -94,6 +94,32 @@ def test_wrench_in_the_axes_of_the_sensor_is_named_where_base_is_stated(kind, bi
         assert "axes='sensor'" in words
 
 
+@pytest.mark.parametrize("kind", MOTIONS)
+@pytest.mark.parametrize("turn", [(180.0, "z"), (90.0, "z"), (-90.0, "z"), (180.0, "x")])
+def test_another_base_than_stated_is_named(kind, turn):
+    """Base axes of Universal Robots, half a turn from base_link, and others: angle and axis."""
+    degrees, axis = turn
+    Q = Rotation.from_euler(axis, degrees, degrees=True).as_matrix()
+    for seed in range(4):
+        motion, wrench = recording(kind, seed)
+        R = motion.R_world_frame
+        # recorded in axes that are turned by Q, and taken for the base's
+        wrong = turned(wrench, np.swapaxes(R, 1, 2) @ Q.T @ R)
+        with pytest.raises(WeighingError, match="against the base that was stated") as caught:
+            weigh_on_sensor([(motion, wrong)], axes="base")
+        assert caught.value.code == "wrench-in-other-base-axes"
+        sign = "-" if degrees < 0.0 else ""
+        assert f"turned by {abs(degrees):.0f} degrees about {sign}{axis}" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", MOTIONS)
+def test_the_right_base_is_not_doubted(kind):
+    """Also with bodies whose force hardly tells one base from another."""
+    for seed in range(10):
+        given = recording(kind, seed)
+        assert check_frame([given], bias=True, rotation=False, axes="base") == ()
+
+
 def test_slow_point_mass_at_the_origin_in_base_axes_is_named():
     """A constant force without torque, which a bias explains fully, is still recognised."""
     motion = still_poses(np.random.default_rng(0).normal(size=(12, 3)) * 1.5, 40)

@@ -126,7 +126,7 @@ def seen(arguments: argparse.Namespace) -> int:
     for name, one in found.items():
         output.line(f"{name}: {one.rank} of {one.whole_rank} combinations")
         for part in (*one.links, *one.joints):
-            output.line(f"  {part.name}: {part.words or 'nothing'}")
+            output.indented(f"{part.name}: {part.words or 'nothing'}")
     output.document({"robot": robot.name, "choices": {k: asdict(one) for k, one in found.items()}})
     return 0
 

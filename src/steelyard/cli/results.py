@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.cli.output import Output
 from steelyard.errors import quoted_list
+from steelyard.model.mechanism import row_words
 from steelyard.report.measurements import measurement_rows
 from steelyard.report.numbers import percent, significant, with_half_width
 from steelyard.report.processing import covered
@@ -92,7 +93,7 @@ def show_estimate(output: Output, found: Identification) -> None:
         (what, kind.values, "residual rms", f"{kind.quantity} rms", "relative error"),
         [
             (
-                fit.name,
+                row_words(fit.name),
                 str(fit.n_rows),
                 significant(fit.rms, 3),
                 significant(fit.torque_rms, 3),
@@ -172,7 +173,7 @@ def show_validation(output: Output, held_out: HeldOut) -> None:
         ("joint", "rms", "relative error", "fit", BASELINE, "zero model"),
         [
             (
-                own.name,
+                row_words(own.name),
                 significant(own.rms, 3),
                 percent(own.relative_error),
                 f"{own.fit_percent:.1f} %",

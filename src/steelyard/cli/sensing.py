@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from steelyard.errors import SignalError, shown
 
 if TYPE_CHECKING:
-    from typing import Literal
-
-    from steelyard.signals.sensing import BaseMotion, MeasuredWrench, Sensing
+    from steelyard.signals.sensing import BaseForces, BaseMotion, MeasuredWrench, Sensing
 
 
 def add_sensing_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,9 +43,9 @@ def add_sensing_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--base-wrench",
-        metavar="LINK[=COLUMNS]|nothing",
+        metavar="LINK[=COLUMNS]|nothing|unmeasured",
         help="the wrench that holds the base, measured at this link; nothing: only the contacts "
-        "touch the robot",
+        "touch the robot; unmeasured: joint torques alone are used",
     )
     add(
         "--contact",
@@ -79,7 +77,7 @@ def sensing_from(arguments: argparse.Namespace) -> Sensing | None:
 
     What they leave open for a floating base follows from the columns' names.
     """
-    from steelyard.signals.sensing import Sensing
+    from steelyard.signals.sensing import BASE_FORCES, Sensing
 
     base, held = _base(arguments), arguments.base_wrench
     contacts = tuple(_wrench("--contact", text, arguments) for text in arguments.contact or ())
@@ -89,11 +87,10 @@ def sensing_from(arguments: argparse.Namespace) -> Sensing | None:
                 name = f"--{option.replace('_', '-')}"
                 raise SignalError(f"{name} is given, but neither --contact nor --base-wrench")
         return None
-    wrench: MeasuredWrench | Literal["nothing"] | None = None
-    if held is not None:
-        wrench = "nothing" if held == "nothing" else _wrench("--base-wrench", held, arguments)
-    floats = base is not None or wrench is not None
-    return Sensing(base, wrench, contacts, arguments.torques or ("recorded" if floats else "all"))
+    wrench: MeasuredWrench | BaseForces | None = held
+    if held is not None and held not in BASE_FORCES:
+        wrench = _wrench("--base-wrench", held, arguments)
+    return Sensing(base, wrench, contacts, arguments.torques)
 
 
 def _base(arguments: argparse.Namespace) -> BaseMotion | None:

@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard._files.access import refuse_overwriting
 from steelyard.cli.carried import add_payload_arguments, payload_from
+from steelyard.cli.floating import (
+    add_floating_arguments,
+    refuse_floating_options,
+    simulated_floating,
+)
 from steelyard.cli.logs import add_column_arguments, columns_from
 from steelyard.cli.output import Output, progress
 from steelyard.cli.robot import add_robot_arguments, robot_from
@@ -15,8 +20,11 @@ from steelyard.errors import LogError, ModelError
 if TYPE_CHECKING:
     from steelyard.excitation.trajectory import Trajectory
     from steelyard.findings import Finding
+    from steelyard.knowledge.payload import Payload
     from steelyard.logs.log import Log
     from steelyard.model.model import Model
+    from steelyard.simulation.sensors import Sensors
+    from steelyard.simulation.simulate import Array
 
 NAME = "simulate"
 HELP = "simulate a robot that follows a motion, and write its log"
@@ -36,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--rate-hz", type=float, default=1000.0, metavar="F", help="rate of the log (default: 1000)"
     )
-    add("--controller", choices=("computed_torque", "pd", "ideal"), default="computed_torque",
+    add("--controller", choices=("computed_torque", "pd", "ideal"),
         help="ideal: the robot follows exactly (default: computed_torque)")  # fmt: skip
     add("--seed", type=int, default=0, metavar="N", help="random seed of motion and noise")
     robot = parser.add_argument_group("the robot's joints")
@@ -58,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sensors.add_argument("--record-velocity", action="store_true", help="log velocities too")
     add_payload_arguments(parser)
     add_column_arguments(parser)
+    add_floating_arguments(parser)
     sines = parser.add_argument_group("the sum of sines")
     sines.add_argument(
         "--period-s", type=float, default=10.0, metavar="S", help="period (default: 10)"
@@ -77,10 +86,9 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.logs.reading import read_log
     from steelyard.logs.writer_csv import write_csv
     from steelyard.robot.file_changes import change_findings
-    from steelyard.simulation.carried_payload import theta_with_payload, with_wrench
-    from steelyard.simulation.sensors import record
-    from steelyard.simulation.simulate import Controller, Sensors, check_seed, followed
-    from steelyard.simulation.wrench_sensor import WrenchSensor
+    from steelyard.simulation.carried_payload import theta_with_payload
+    from steelyard.simulation.sensors import Sensors
+    from steelyard.simulation.simulate import check_seed
 
     if not arguments.out.lower().endswith((".csv", ".csv.gz")):
         raise LogError(f"'{arguments.out}': a log is written as .csv or .csv.gz")
@@ -105,26 +113,19 @@ def run(arguments: argparse.Namespace) -> int:
     with progress() as shown:
         shown.step(f"simulating {robot.name}")
         trajectory, duration_s, findings = motion_of(model, motion, arguments)
-        true, tau = followed(
-            model,
-            loaded,
-            trajectory,
-            duration_s=duration_s,
-            rate_hz=arguments.rate_hz,
-            controller=Controller(kind=arguments.controller),
-        )
-        log = record(robot, true.time, true.q, true.v, tau, sensors, arguments.seed, "virtual")
-        if arguments.sensor is not None:
-            force_noise, torque_noise = arguments.sensor_noise
-            below = WrenchSensor(force_noise, torque_noise, bias=arguments.sensor_bias)
-            log = with_wrench(
-                log, model, true, payload, arguments.sensor, below, seed=arguments.seed
-            )
+        if robot.floating_base:
+            log = simulated_floating(model, loaded, trajectory, duration_s, sensors, arguments)
+        else:
+            refuse_floating_options(arguments)
+            log = on_fixed_base(model, loaded, trajectory, duration_s, sensors, payload, arguments)
         shown.step(f"writing {arguments.out}")
         write_csv(log, arguments.out)
     output = Output(arguments.json)
     show_findings(output, findings)
-    also = f", and the wrench at {arguments.sensor}" if log.frames else ""
+    frames = ", ".join(log.frames)
+    also = f", and of {frames}" if log.frames else ""
+    if arguments.sensor is not None:
+        also = f", and the wrench at {arguments.sensor}"
     output.line(
         f"wrote {arguments.out}: {len(log)} samples, {log.duration_s:g} s of {len(log.joints)} "
         f"joints{also}"
@@ -153,6 +154,37 @@ def run(arguments: argparse.Namespace) -> int:
         }
     )
     return 0
+
+
+def on_fixed_base(
+    model: Model,
+    theta: Array,
+    trajectory: Trajectory,
+    duration_s: float,
+    sensors: Sensors,
+    payload: Payload | None,
+    arguments: argparse.Namespace,
+) -> Log:
+    """The log of a robot on a fixed base that follows the trajectory."""
+    from steelyard.simulation.carried_payload import with_wrench
+    from steelyard.simulation.sensors import record
+    from steelyard.simulation.simulate import Controller, followed
+    from steelyard.simulation.wrench_sensor import WrenchSensor
+
+    true, tau = followed(
+        model,
+        theta,
+        trajectory,
+        duration_s=duration_s,
+        rate_hz=arguments.rate_hz,
+        controller=Controller(kind=arguments.controller or "computed_torque"),
+    )
+    log = record(model.robot, true.time, true.q, true.v, tau, sensors, arguments.seed, "virtual")
+    if arguments.sensor is not None:
+        force_noise, torque_noise = arguments.sensor_noise
+        below = WrenchSensor(force_noise, torque_noise, bias=arguments.sensor_bias)
+        log = with_wrench(log, model, true, payload, arguments.sensor, below, seed=arguments.seed)
+    return log
 
 
 def motion_of(

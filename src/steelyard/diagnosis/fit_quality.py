@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from steelyard.estimators.estimate import Estimate
 from steelyard.findings import Finding
+from steelyard.model.mechanism import BASE_WRENCH, row_words
 from steelyard.validation.held_out import HeldOut
 
 POOR_FIT = 0.5
@@ -24,9 +25,8 @@ def poor_fit_findings(estimate: Estimate) -> tuple[Finding, ...]:
         Finding(
             "warning",
             "poor-fit-of-a-joint",
-            f"the torque of '{fit.name}' is explained worse than by no torque at all: the residual "
-            f"is {100 * fit.relative_error:.3g} % of it; check the sign and the unit of this "
-            "joint's position and torque, and that its columns are not another joint's",
+            f"the {_what(fit.name)} is explained worse than by no torque at all: the residual is "
+            f"{100 * fit.relative_error:.3g} % of it; {_to_check(fit.name)}",
         )
         for fit in (worse if of_joints else ())
     )
@@ -42,6 +42,23 @@ def poor_fit_findings(estimate: Estimate) -> tuple[Finding, ...]:
             "fitted to unexplained: check units, signs and the order of joints, the masses of the "
             "robot file if they are the prior, and the log for outliers",
         ),
+    )
+
+
+def _what(channel: str) -> str:
+    return row_words(channel) if channel in BASE_WRENCH else f"torque of '{channel}'"
+
+
+def _to_check(channel: str) -> str:
+    """What may be wrong with the columns of a torque row."""
+    if channel in BASE_WRENCH:
+        return (
+            "check sign, unit and axes of the wrenches (--wrench-sign, --wrench-axes), that no "
+            "contact is missing, and the orientation of the base"
+        )
+    return (
+        "check the sign and the unit of this joint's position and torque, and that its columns "
+        "are not another joint's"
     )
 
 

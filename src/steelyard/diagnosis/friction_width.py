@@ -19,7 +19,8 @@ SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)
 
 
 def shares_by_term(ways: Ways, way: Way) -> dict[str, float]:
-    """A share for each term, by owner; the one of ``way`` for all unless several predict better.
+    """A share for each term, by owner; the one of ``way`` for all unless several predict better,
+    and for joints that are not compared.
 
     A channel's factors depend only on the widths of the terms that act on it, so those of
     different shares can be combined channel by channel. Rows of energy or power are not of single
@@ -33,9 +34,13 @@ def shares_by_term(ways: Ways, way: Way) -> dict[str, float]:
         ways.parts(replace(one, torque_filter="none", dead_band=False)) for one in all_ways
     ]
     counts, shared = predicted[0].counts, SHARES.index(way.share)
-    best = np.full(len(ways.model.channels), shared)
+    place = {row: k for k, row in enumerate(ways.compared.rows)}
+    best = np.full(len(place), shared)
     own = dict.fromkeys(ways.speeds, way.share)
-    for owners, channels in terms_that_share_channels(ways.model):
+    for owners, rows in terms_that_share_channels(ways.model):
+        channels = [place[row] for row in rows if row in place]
+        if len(channels) < len(rows):
+            continue
         choice = best_of([scores(one, counts, channels) for one in squares], shared)
         best[channels] = choice
         own.update(dict.fromkeys(owners, SHARES[choice]))

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from steelyard.diagnosis.friction_width import SHARES, shares_by_term
 from steelyard.diagnosis.left_out import best_of, scores
 from steelyard.diagnosis.signal_ways import TorqueFilter, Way, Ways
-from steelyard.errors import EstimationError
+from steelyard.errors import EstimationError, listed
 from steelyard.estimators.prior_weight import SAME
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
@@ -82,6 +82,7 @@ class SignalChoice:
         speed; None where widths were given.
     chosen : the trial that was chosen, before each term got a share of its own; None where nothing
         was compared. trials : all that were compared. reason : why nothing was.
+    channels : those on whose torques they were compared; empty for all.
     """
 
     asked: Processing
@@ -91,6 +92,7 @@ class SignalChoice:
     chosen: SignalTrial | None = None
     trials: tuple[SignalTrial, ...] = ()
     reason: str = ""
+    channels: tuple[str, ...] = ()
 
     @property
     def cutoff_is_automatic(self) -> bool:
@@ -110,6 +112,7 @@ class SignalChoice:
             "chosen": None if self.chosen is None else self.chosen.as_json(),
             "trials": [trial.as_json() for trial in self.trials],
             "reason": self.reason,
+            **({"channels": list(self.channels)} if self.channels else {}),
         }
 
 
@@ -132,7 +135,7 @@ def choose_signals(
     friction keeps its sign.
     """
     log, _ = name_numbered_joints(log, model.robot)
-    record, v = _proposed(model, log, processing)
+    record, v, measured = _proposed(model, log, processing)
     owners = [term.owner for term in model.jumping_terms]
     speeds = dict(zip(owners, rms_speeds(term_speeds(model, v)).tolist(), strict=True))
     with_band = any(record.dead_band.speeds.values())
@@ -154,7 +157,7 @@ def choose_signals(
     if lowest == highest and len(filters) == 1 and not open_widths and not open_band:
         return SignalChoice(processing, usual, fixed)
     given = None if open_widths else fixed
-    ways = Ways(model, log, processing, lowest, speeds, given, threads, equation)
+    ways = Ways(model, log, processing, lowest, speeds, given, threads, equation, measured)
     try:
         search = _Search(ways, processing, usual, progress)
         return search.run(lowest, highest, filters)
@@ -162,10 +165,20 @@ def choose_signals(
         return SignalChoice(processing, usual, fixed, reason=str(failure))
 
 
-def _proposed(model: Model, log: Log, processing: Processing) -> tuple[RunRecord, Array]:
-    """How the log is prepared by its spectrum alone, and its joint speeds."""
+def _proposed(
+    model: Model, log: Log, processing: Processing
+) -> tuple[RunRecord, Array, tuple[str, ...]]:
+    """How the log is prepared by its spectrum alone, its joint speeds, and the channels with
+    torques.
+    """
     prepared = prepare(log, model, replace(processing, torque_filter="none"))
-    return prepared.record, prepared.motion.v
+    given = prepared.measurements
+    names = tuple(
+        name
+        for name, tau in zip(given.channels, given.tau.T, strict=True)
+        if np.isfinite(tau).any()
+    )
+    return prepared.record, prepared.motion.v, names
 
 
 def _limits(record: RunRecord, log: Log) -> tuple[float | None, float | None]:
@@ -246,6 +259,7 @@ class _Search:
             shares,
             SignalTrial(way, float(self.tried[way].mean())),
             trials,
+            channels=() if ways.compared.mixing is None else ways.compared.mixing.names,
         )
 
     def _best_share(self, way: Way) -> Way:
@@ -339,7 +353,8 @@ def signal_findings(choice: SignalChoice) -> tuple[Finding, ...]:
             "signals-chosen",
             f"{_in_words(choice, chosen.way)}: of {len(choice.trials)} ways to prepare the first "
             "log this predicts parts of it that were left out best, or as well as the best (with "
-            f"the worst way the error there is {times:.3g} times as large)",
+            f"the worst way the error there is {times:.3g} times as large)"
+            + _compared_words(choice),
         )
     ]
     measured = [t.score for t in choice.trials if t.way.velocity != chosen.way.velocity]
@@ -354,6 +369,15 @@ def signal_findings(choice: SignalChoice) -> tuple[Finding, ...]:
             )
         )
     return tuple(findings)
+
+
+def _compared_words(choice: SignalChoice) -> str:
+    if not choice.channels:
+        return ""
+    return (
+        f"; compared on the torques of {len(choice.channels)} joints that carry the fewest links "
+        f"({listed(choice.channels)}), since the robot has many parameters"
+    )
 
 
 def _in_words(choice: SignalChoice, way: Way) -> str:

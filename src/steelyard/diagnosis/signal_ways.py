@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.diagnosis.compared_rows import ComparedRows, compared_rows
 from steelyard.diagnosis.left_out import (
     Parts,
     left_out_squares,
@@ -21,11 +22,11 @@ from steelyard.estimators.least_squares import joint_noise
 from steelyard.logs.log import Log
 from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
-from steelyard.regression.compress import block_length, compress
+from steelyard.regression.compress import MAX_BLOCKS, block_length, compress
 from steelyard.regression.equation import TORQUE, Equation
 from steelyard.regression.regression import Regression
 from steelyard.signals.filters import settling_time_s
-from steelyard.signals.prepare import prepare
+from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.processing import Processing, Source
 
 Array = NDArray[np.float64]
@@ -33,6 +34,8 @@ TorqueFilter = Literal["same", "none"]
 
 MOST_SAMPLES = 20_000
 """A log with more samples is thinned out for the comparison."""
+FEWER_BLOCKS = 16
+"""Time blocks, at most, where only some channels are compared; they are put into eight parts."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ class Ways:
 
     lowest_hz : the lowest cutoff of any way. speeds : rms speed (rad/s or m/s) of each Coulomb
     term, by owner. fixed : widths (rad/s or m/s) by owner where they are given; shares then have
-    no effect. equation : what is fitted and predicted.
+    no effect. equation : what is fitted and predicted. measured : names of the channels with
+    torques; None for all. compared : the channels on which ways are compared.
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class Ways:
         fixed: Mapping[str, float] | None = None,
         threads: int = 1,
         equation: Equation = TORQUE,
+        measured: Collection[str] | None = None,
     ) -> None:
         self.model, self.log, self.speeds, self.fixed = model, log, speeds, fixed
         self.threads, self.equation = threads, equation
@@ -78,13 +83,20 @@ class Ways:
         trim = (settling, settling) if processing.trim_s == "auto" else processing.trim_s
         self.processing = replace(processing, trim_s=trim)
         correlation_s = 0.0 if lowest_hz is None else 1.5 / lowest_hz
-        self.block_s = block_length(log.duration_s, max(correlation_s, equation.correlation_s))
         self.thinning = max(1, len(log) // MOST_SAMPLES)
-        self.base = base_map(model)
-        self.pull = pull_rows(model, self.base.K)
+        base = base_map(model)
+        self.compared = ComparedRows(tuple(range(len(model.channels))), base)
+        if equation.of_joints:
+            names = model.channels if measured is None else measured
+            self.compared = compared_rows(model, base, names)
+        self.pull = pull_rows(model, self.compared.base.K)
+        most = MAX_BLOCKS if self.compared.mixing is None else FEWER_BLOCKS
+        correlation_s = max(correlation_s, equation.correlation_s)
+        self.block_s = block_length(log.duration_s, correlation_s, most)
         self.sigma: Array | None = None
         self.edges: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.parts = cache(self._parts)
+        self.prepared = lru_cache(maxsize=1)(self._prepared)
 
     def with_share(self, share: float) -> Model:
         """The model with widths of this share of the speeds, or the given widths."""
@@ -98,6 +110,9 @@ class Ways:
         """
         predicted = self.parts(replace(way, torque_filter="none", dead_band=outside_band))
         return left_out_squares(self.parts(way), predicted, self.pull), predicted.counts
+
+    def _prepared(self, processing: Processing) -> Prepared:
+        return prepare(self.log, self.model, processing)
 
     def _parts(self, way: Way) -> Parts:
         regression = self._compressed(way)
@@ -118,13 +133,19 @@ class Ways:
             velocity=way.velocity,
             dead_band="tenth" if way.dead_band else self.processing.dead_band,
         )
-        prepared = prepare(self.log, model, processing)
+        # the widths of friction affect signals only where friction is filtered
+        prepared = (
+            self.prepared(processing)
+            if way.torque_filter == "none"
+            else prepare(self.log, model, processing)
+        )
         return compress(
             model,
             prepared.motion,
             prepared.measurements,
-            base=replace(self.base, model_hash=model.hash),
+            base=replace(self.compared.base, model_hash=model.hash),
             block_s=self.block_s,
             threads=self.threads,
+            mixing=self.compared.mixing,
             equation=self.equation,
         )

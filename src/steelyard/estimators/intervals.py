@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from steelyard.estimators._ranges import Ranges, feasible_ranges, open_quantities
+from steelyard.estimators._ranges import Quantities, Ranges, feasible_ranges, open_quantities
 from steelyard.estimators._resampling import resample
+from steelyard.estimators.affordable_intervals import affordable
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.estimate import Estimate, Spread, Standard
 from steelyard.estimators.least_squares import channel_fits, excitation_findings, relative_error
 from steelyard.estimators.parallel.workers import Workers
+from steelyard.estimators.size_rules import has_many
 from steelyard.findings import Finding
 from steelyard.knowledge.statements import DefaultBound, Limit
 from steelyard.regression.regression import Regression
@@ -30,6 +32,7 @@ def with_intervals(
     n_resamples : how often the time blocks are resampled for the confidence intervals; 0 for
         none. ranges : whether to compute, for each standard parameter that the data do not
         determine individually, the smallest and largest value that constraints and fit allow.
+        Both are limited for robots with many parameters, see `steelyard.estimators.size_rules`.
     threads : how many conic problems are solved at once; the result does not depend on it.
     progress : called with how many of how many conic problems are done.
     """
@@ -37,7 +40,13 @@ def with_intervals(
     freedom = max(regression.n_rows - fit.free.rank, 1)
     classical = fit.sigma**2 * fit.free.inverse @ fit.free.inverse.T
     spreads.append(Spread("classical", classical, freedom))
+    n_columns = len(fit.theta)
     wanted = open_quantities(regression.base, fit.free.determined)
+    wanted = wanted if ranges else Quantities((), ())
+    computed = affordable(n_columns, n_resamples, wanted, with_prior=fit.pull is not None)
+    n_resamples, wanted = computed.n_resamples, computed.ranges
+    findings += computed.findings
+    ranges = ranges and (wanted.n_problems > 0 or not has_many(n_columns))
     total = n_resamples + (wanted.n_problems if ranges else 0)
 
     def done(count: int) -> None:
@@ -86,7 +95,7 @@ def with_intervals(
             fit.active(),
             fit.settled.moved,
             None if limits is None else limits.parameters,
-            com_ranges=None if limits is None else limits.com,
+            com_ranges=None if limits is None or not len(limits.com) else limits.com,
         ),
     )
 

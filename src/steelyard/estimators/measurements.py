@@ -29,6 +29,7 @@ from steelyard.estimators.measurement_advice import (
 )
 from steelyard.estimators.parallel._packing import packed_blocks, unpacked_blocks
 from steelyard.estimators.parallel.workers import Shared, Solver, Workers
+from steelyard.estimators.size_rules import has_many
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints, Range
 from steelyard.knowledge.overlay.constraints import collision_boxes
@@ -79,9 +80,11 @@ def measurement_advice(
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> MeasurementAdvice | None:
-    """Measurements by how much they would close; None if no mass is open or nothing helps."""
+    """Measurements by how much they would close; None if no mass is open or nothing helps, or for
+    a robot with many parameters.
+    """
     now = open_masses(model, estimate)
-    if not now:
+    if not now or has_many(len(model.columns)):
         return None
     candidates = _affordable(_candidates(model, fit, now))
     column = {

@@ -40,15 +40,16 @@ from steelyard.estimators.prior_influence import ALLOWED, influence
 from steelyard.estimators.prior_weight import (
     GAMMA_RULES,
     GRID,
-    GROUPS,
-    N_PAIRS,
     Believable,
     GammaChoice,
     GammaRule,
     l_curve,
     leave_blocks_out,
+    parts_of,
+    search_for,
 )
 from steelyard.estimators.pull import Pull
+from steelyard.estimators.size_rules import FEWER_PARTS, has_many
 from steelyard.knowledge.conflicts import check_constraints
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
@@ -220,6 +221,10 @@ def _choose(
         ]
         return l_curve(misfits, [float(np.nansum(one.divergence)) for one in found])
     own = workers or Workers(1)
+    search = search_for(len(problem.origin))
+    counts = regression.counts.sum(axis=1).astype(float)
+    if has_many(len(problem.origin)):
+        shared, counts = in_parts(shared, counts)
 
     before = 0
 
@@ -229,7 +234,7 @@ def _choose(
 
         def done(count: int) -> None:
             if progress is not None:
-                progress(min(earlier + count, N_PAIRS * GROUPS), N_PAIRS * GROUPS)
+                progress(min(earlier + count, search.n_fits), search.n_fits)
 
         before += len(tasks)
         return own.run(drawn_prior_solver, shared, tasks, done)
@@ -241,9 +246,8 @@ def _choose(
         found = influence(problem, system, K, theta, value, terms, metric, dependent)
         return Believable(found.believable, found.believable_terms)
 
-    counts = regression.counts.sum(axis=1).astype(float)
     small = np.asarray(shared["small"], dtype=float)
-    return leave_blocks_out(small, counts, system.sigma, solve_all, believable)
+    return leave_blocks_out(small, counts, system.sigma, solve_all, believable, search)
 
 
 def _depends_on_prior(K: Array, first: tuple[int, ...], trust: Array) -> NDArray[np.bool_]:
@@ -286,6 +290,19 @@ def _sizes(model: Model, regression: Regression, prior: Prior) -> Array:
     least = np.zeros(len(sizes))
     least[known] = LEAST_SHOWN * relative[known] * np.sqrt(torque[known] / shown[known])
     return np.maximum(sizes, least)
+
+
+def in_parts(shared: Shared, counts: Array) -> tuple[Shared, Array]:
+    """The same with one factor for each part that is left out, instead of one for each block.
+
+    counts : (n_blocks,) torque values in each. For robots with many parameters, of which a fit to
+    what is left takes less time than the QR of all its blocks.
+    """
+    parts = parts_of(counts, most=FEWER_PARTS)
+    small = np.asarray(shared["small"], dtype=float)
+    n = small.shape[2]
+    joined = np.array([triangle(small[part].reshape(-1, n)) for part in parts])
+    return {**shared, "small": joined}, np.array([counts[part].sum() for part in parts])
 
 
 def shared_arrays(

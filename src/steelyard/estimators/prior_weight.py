@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError
 from steelyard.estimators.entropic import usual_term_weight
+from steelyard.estimators.size_rules import FEWER_PARTS, PARTS, has_many
 
 Array = NDArray[np.float64]
 GammaRule = Literal["leave-blocks-out", "l-curve"]
@@ -33,11 +34,9 @@ COARSE = GRID[::2]
 """Values of gamma for which the weight of the terms is chosen."""
 TERM_GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 """Weights of the terms that are tried: of squares in typical sizes."""
-N_PAIRS = len(COARSE) + len(TERM_GRID) + len(GRID)
-"""Pairs of gamma and the weight of terms that are tried."""
 TIE = 0.05
 """Increase of the squared error that is accepted for a larger weight of the terms."""
-GROUPS = 8
+GROUPS = PARTS
 """Groups of neighbouring blocks that are left out in turn."""
 MIN_GROUPS = 3
 NO_CORNER = 0.1
@@ -47,6 +46,35 @@ INDIFFERENT = 0.1
 one motion resemble each other more than other motions, which favours a small gamma."""
 SAME = 0.02
 """Increase of the squared error that counts as none: of a set of terms, or along an l-curve."""
+
+
+@dataclass(frozen=True)
+class GammaSearch:
+    """Which weights are tried, and on how many groups of blocks.
+
+    coarse : values of gamma for which the weight of the terms is chosen. terms : weights of the
+    terms. fine : values of gamma among which one is chosen. n_groups : that are left out in turn.
+    """
+
+    coarse: tuple[float, ...]
+    terms: tuple[float, ...]
+    fine: tuple[float, ...]
+    n_groups: int
+
+    @property
+    def n_fits(self) -> int:
+        """Number of fits to parts of the data."""
+        return (len(self.coarse) + len(self.terms) + len(self.fine)) * self.n_groups
+
+
+USUAL_SEARCH = GammaSearch(COARSE, TERM_GRID, GRID, GROUPS)
+QUICK_SEARCH = GammaSearch(GRID[::4], TERM_GRID[::2], COARSE, FEWER_PARTS)
+"""For robots with many parameters: 64 fits instead of 232, on a grid twice as wide."""
+
+
+def search_for(n_columns: int) -> GammaSearch:
+    """The search for a model with so many parameters."""
+    return QUICK_SEARCH if has_many(n_columns) else USUAL_SEARCH
 
 
 @dataclass(frozen=True)
@@ -97,7 +125,9 @@ class GammaChoice:
         return "largest" if self.gamma == self.trials[-1].gamma else None
 
 
-def parts_of(n_values: Array, advice: str = "record for longer") -> list[NDArray[np.int64]]:
+def parts_of(
+    n_values: Array, advice: str = "record for longer", most: int = GROUPS
+) -> list[NDArray[np.int64]]:
     """Indices of neighbouring blocks that are left out together; refuses too few blocks.
 
     n_values : (n_blocks,) torque values in each block. The parts have about as many each, and
@@ -105,7 +135,7 @@ def parts_of(n_values: Array, advice: str = "record for longer") -> list[NDArray
     """
     counts = np.asarray(n_values, dtype=float)
     used = int(np.count_nonzero(counts))
-    n = min(GROUPS, used)
+    n = min(most, used)
     if n < MIN_GROUPS:
         raise EstimationError(
             f"{used} time blocks with torque values are too few to leave some out: {advice}"
@@ -123,6 +153,7 @@ def leave_blocks_out(
     sigma: float,
     solve_all: Callable[[Array], Array],
     believable: Callable[[float, float], Believable],
+    search: GammaSearch = USUAL_SEARCH,
 ) -> GammaChoice:
     """The largest weights whose fits predict left-out blocks as well as the best ones.
 
@@ -133,7 +164,8 @@ def leave_blocks_out(
     holds for no weight, the one with the best prediction is chosen.
     """
     n_blocks = len(rows)
-    groups = parts_of(n_values, "record for longer, or give gamma (100 is a usual weight)")
+    advice = "record for longer, or give gamma (100 is a usual weight)"
+    groups = parts_of(n_values, advice, search.n_groups)
 
     def scores(pairs: Sequence[tuple[float, float]]) -> Array:
         """Scores (n_pairs, n_groups) of pairs of gamma and the weight of terms."""
@@ -144,24 +176,24 @@ def leave_blocks_out(
         betas = solve_all(tasks).reshape(len(pairs), len(groups), -1)
         return np.array([left_out_scores(rows, n_values, sigma, groups, one) for one in betas])
 
-    first = scores([(gamma, usual_term_weight(gamma)) for gamma in COARSE])
+    first = scores([(gamma, usual_term_weight(gamma)) for gamma in search.coarse])
     good, _ = as_good_as_the_best(first, INDIFFERENT)
-    centre = COARSE[int(np.flatnonzero(good).max())]
-    of_terms = scores([(centre, terms) for terms in TERM_GRID])
+    centre = search.coarse[int(np.flatnonzero(good).max())]
+    of_terms = scores([(centre, terms) for terms in search.terms])
     _, errors = as_good_as_the_best(of_terms, TIE)
     means = of_terms.mean(axis=1)
     near = means <= (1.0 + TIE) * np.nanmin(means)
-    fine = [k for k in np.flatnonzero(near) if believable(centre, TERM_GRID[k]).terms]
-    terms = TERM_GRID[int(max(fine, default=np.nanargmin(means)))]
+    fine = [k for k in np.flatnonzero(near) if believable(centre, search.terms[k]).terms]
+    terms = search.terms[int(max(fine, default=np.nanargmin(means)))]
     term_trials = tuple(
         Trial(centre, float(mean), float(error), bool(tied), weight)
-        for weight, mean, error, tied in zip(TERM_GRID, means, errors, near, strict=True)
+        for weight, mean, error, tied in zip(search.terms, means, errors, near, strict=True)
     )
-    found = scores([(gamma, terms) for gamma in GRID])
+    found = scores([(gamma, terms) for gamma in search.fine])
     good, errors = as_good_as_the_best(found, INDIFFERENT)
     trials = tuple(
         Trial(gamma, float(np.mean(score)), float(error), bool(fine), terms)
-        for gamma, score, error, fine in zip(GRID, found, errors, good, strict=True)
+        for gamma, score, error, fine in zip(search.fine, found, errors, good, strict=True)
     )
     chosen = min((t for t in trials if t.as_good), key=lambda t: t.score)
     for trial in reversed(trials):

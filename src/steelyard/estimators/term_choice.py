@@ -26,14 +26,15 @@ from steelyard.conic.blocks import Block, linear_block
 from steelyard.estimators.constrained import dependence, weighted_system
 from steelyard.estimators.entropic import Metric, drawn_prior_solver, usual_term_weight
 from steelyard.estimators.estimate_record import TermComparison, TermTrial
-from steelyard.estimators.parallel.workers import Workers
-from steelyard.estimators.prior_fit import problem_arrays, shared_arrays
+from steelyard.estimators.parallel.workers import Shared, Workers
+from steelyard.estimators.prior_fit import in_parts, problem_arrays, shared_arrays
 from steelyard.estimators.prior_weight import (
     SAME,
     as_good_as_the_best,
     left_out_scores,
     parts_of,
 )
+from steelyard.estimators.size_rules import has_many, n_parts
 from steelyard.findings import Finding
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
@@ -67,26 +68,29 @@ def compare_terms(
     columns = {c.name: (i, c.kind) for i, c in enumerate(wide.columns) if c.kind != "rigid_body"}
     names = set(columns) if stated is None else set(stated)
     candidates = _candidates(columns, names)
-    groups = parts_of(regression.counts.sum(axis=1))
-    draws = np.ones((len(groups) + 1, 2 + len(regression.keys)))
+    counts = regression.counts.sum(axis=1).astype(float)
+    shared: Shared = shared_arrays(regression, system, {}, metric)
+    if has_many(len(wide.columns)):
+        shared, counts = in_parts(shared, counts)
+    groups = parts_of(counts, most=n_parts(len(wide.columns)))
+    draws = np.ones((len(groups) + 1, 2 + len(counts)))
     draws[:, 0] = gamma
     draws[:, 1] = usual_term_weight(gamma) if term_weight is None else term_weight
     for row, group in zip(draws, groups, strict=False):
         row[2 + group] = 0.0
     own, total = workers or Workers(1), len(candidates) * len(draws)
-    counts = regression.counts.sum(axis=1).astype(float)
+    small = np.asarray(shared["small"], dtype=float)
     scores, squares = [], []
     for k, kept in enumerate(candidates):
         dropped = [i for name, (i, _) in columns.items() if name not in kept]
         arrays = problem_arrays(wide, regression, (*given, *_left_out(dropped)), prior)
-        shared = shared_arrays(regression, system, arrays, metric)
 
         def done(count: int, before: int = k * len(draws)) -> None:
             if progress is not None:
                 progress(before + count, total)
 
-        betas = own.run(drawn_prior_solver, shared, draws, done)
-        scores.append(left_out_scores(shared["small"], counts, system.sigma, groups, betas[:-1]))
+        betas = own.run(drawn_prior_solver, {**shared, **arrays}, draws, done)
+        scores.append(left_out_scores(small, counts, system.sigma, groups, betas[:-1]))
         squares.append(float(np.sum((system.factor @ np.append(betas[-1], -1.0)) ** 2)))
     good, errors = as_good_as_the_best(np.array(scores), SAME)
     effective = max(regression.n_rows / dependence(regression, system), 2.0)

@@ -18,6 +18,7 @@ from steelyard.export.formats import AttachedChoice
 from steelyard.export.tables import parameters_csv, standard_csv
 from steelyard.identification._found_fields import Found, FoundFields, with_findings
 from steelyard.identification.robot_file import IDENTIFIED, RobotFiles, robot_files
+from steelyard.model.mechanism import row_words
 from steelyard.report.content import JointError, Reference, Report, TorqueRun
 from steelyard.report.page import render_report
 from steelyard.report.processing import covered
@@ -145,7 +146,7 @@ def joint_errors(found: FoundFields) -> tuple[JointError, ...]:
         return training_errors(found)
     overall = found.validation.overall
     return tuple(
-        JointError(own.name, own.relative_error, prior.relative_error)
+        JointError(row_words(own.name), own.relative_error, prior.relative_error)
         for own, prior in zip(overall.prediction.channels, overall.prior.channels, strict=True)
     )
 
@@ -155,7 +156,7 @@ def training_errors(found: FoundFields) -> tuple[JointError, ...]:
     prior_beta = found.estimate.base.K @ found.model.prior_theta()
     priors = channel_fits(found.regression, prior_beta, np.ones(len(found.regression.groups)))
     return tuple(
-        JointError(own.name, own.relative_error, prior.relative_error)
+        JointError(row_words(own.name), own.relative_error, prior.relative_error)
         for own, prior in zip(found.estimate.channels, priors, strict=True)
     )
 

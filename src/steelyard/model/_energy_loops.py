@@ -67,6 +67,7 @@ def fill_energy(  # type: ignore[no-untyped-def]
                 pose,
                 moving,
                 kin,
+                0,
             )
             lift(i, parent, kind, gravity, q, begin, n, pose, moving, height)
             first = first_column[i]
@@ -166,6 +167,7 @@ def fill_energy_gradient(  # type: ignore[no-untyped-def]
                 poses[i],
                 moving,
                 kin,
+                0,
             )
             lift(i, parent, kind, gravity, q, begin, n, poses[i], moving, height)
         back[:] = 0.0

@@ -278,6 +278,7 @@ def fill_gradient(  # type: ignore[no-untyped-def]
                 poses[i],
                 moving,
                 kin,
+                0,
             )
             kins[i] = kin
         back[:] = 0.0

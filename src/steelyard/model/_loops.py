@@ -178,9 +178,12 @@ def add_base(v, a, begin, n, moving):  # type: ignore[no-untyped-def]
 @jit
 def advance(  # type: ignore[no-untyped-def]
     i, parent, kind, coordinate, scale, rest_R, rest_p, screw, centre, path_length, gravity,
-    q, v, a, begin, n, pose, moving, kin,
+    q, v, a, begin, n, pose, moving, kin, skipped,
 ):
-    """Fill ``moving[i]`` and ``kin`` for samples begin to begin + n."""
+    """Fill ``moving[i]`` and ``kin`` for samples begin to begin + n.
+
+    skipped : number of joints at the start of the body's path whose screws are not needed.
+    """
     above = parent[i]
     velocity, acceleration = moving[i, 0], moving[i, 1]
     if kind[i] == FLOATING:
@@ -199,7 +202,9 @@ def advance(  # type: ignore[no-untyped-def]
             start_from_ground(pose, gravity, n, velocity, acceleration)
         else:
             n_carried = path_length[above]
-            for k in range(2 + n_carried):
+            carry(pose, moving[above, 0], moving[i, 0], n)
+            carry(pose, moving[above, 1], moving[i, 1], n)
+            for k in range(2 + skipped, 2 + n_carried):
                 carry(pose, moving[above, k], moving[i, k], n)
         add_joint(
             screw[i], scale[i], row, v, a, begin, n, velocity, acceleration,
@@ -274,6 +279,23 @@ def add(value, weight, n, out, at, step):  # type: ignore[no-untyped-def]
 
 
 @jit
+def unused_joints(path, path_length, slot):  # type: ignore[no-untyped-def]
+    """Number of joints at the start of each body's path of whose rows no entry is wanted."""
+    n_bodies = path.shape[0]
+    wanted = np.zeros(slot.shape[0], dtype=np.bool_)
+    for row in range(slot.shape[0]):
+        for column in range(slot.shape[1]):
+            if slot[row, column] >= 0:
+                wanted[row] = True
+                break
+    skipped = np.zeros(n_bodies, dtype=np.int64)
+    for i in range(n_bodies):
+        while skipped[i] < path_length[i] and not wanted[path[i, skipped[i]]]:
+            skipped[i] += 1
+    return skipped
+
+
+@jit
 def fill_regressor(  # type: ignore[no-untyped-def]
     parent, kind, coordinate, scale, rest_R, rest_p, screw, centre, path, path_length, gravity,
     first_column, term_column, term_value, term_start, term_row, term_weight,
@@ -290,15 +312,16 @@ def fill_regressor(  # type: ignore[no-untyped-def]
     kin = np.empty((10, LANES))
     value = np.empty(LANES)
     moving = np.empty((n_bodies, 2 + path.shape[1], 6, LANES))
+    skipped = unused_joints(path, path_length, slot)
     for begin in range(0, q.shape[0], LANES):
         n = min(LANES, q.shape[0] - begin)
         at = begin * sample_stride
         for i in range(n_bodies):
             advance(
                 i, parent, kind, coordinate, scale, rest_R, rest_p, screw, centre, path_length,
-                gravity, q, v, a, begin, n, pose, moving, kin,
+                gravity, q, v, a, begin, n, pose, moving, kin, skipped[i],
             )
-            for k in range(path_length[i]):
+            for k in range(skipped[i], path_length[i]):
                 joint = moving[i, 2 + k]
                 for c in range(10):
                     where = slot[path[i, k], first_column[i] + c]
@@ -336,7 +359,7 @@ def fill_torque(  # type: ignore[no-untyped-def]
         for i in range(n_bodies):
             advance(
                 i, parent, kind, coordinate, scale, rest_R, rest_p, screw, centre, path_length,
-                gravity, q, v, a, begin, n, pose, moving, kin,
+                gravity, q, v, a, begin, n, pose, moving, kin, 0,
             )
             m, h0, h1, h2 = phi[i, 0], phi[i, 1], phi[i, 2], phi[i, 3]
             xx, xy, yy = phi[i, 4], phi[i, 5], phi[i, 6]

@@ -88,6 +88,15 @@ class Mechanism:
 
 
 BASE_WRENCH = ("base.fx", "base.fy", "base.fz", "base.nx", "base.ny", "base.nz")
+BASE_WORDS = {
+    name: f"base {'force' if k < 3 else 'torque'} {'xyz'[k % 3]}"
+    for k, name in enumerate(BASE_WRENCH)
+}
+
+
+def row_words(channel: str) -> str:
+    """A torque row as people call it: "base force x", or the name of the joint."""
+    return BASE_WORDS.get(channel, channel)
 
 
 def mechanism_of(robot: Robot) -> Mechanism:

@@ -20,7 +20,7 @@ from steelyard.model.base_map import (
     sampled_regressor,
     unit_columns,
 )
-from steelyard.model.mechanism import BASE_WRENCH
+from steelyard.model.mechanism import BASE_WRENCH, row_words
 from steelyard.model.model import Model
 
 Array = NDArray[np.float64]
@@ -142,10 +142,17 @@ def unmeasured_words(model: Model, channels: Collection[str]) -> str | None:
             lost.setdefault(few.words, []).append(few.name)
     parts = "; ".join(f"of {listed(names)}: {words}" for words, names in lost.items())
     return (
-        f"the measured rows ({listed(part.channels)}) determine {part.rank} of "
+        f"the measured rows ({listed(rows_in_words(part.channels))}) determine {part.rank} of "
         f"{whole.rank} combinations of parameters that all rows of the robot would; seen is, "
         f"{parts or 'of every link, fewer sums'}"
     )
+
+
+def rows_in_words(channels: Collection[str]) -> list[str]:
+    """Names of torque rows, the six of a base together as "base wrench"."""
+    whole = set(BASE_WRENCH) <= set(channels)
+    names = [row_words(name) for name in channels if not (whole and name in BASE_WRENCH)]
+    return ["base wrench", *names] if whole else names
 
 
 def sensing_choices(model: Model) -> dict[str, tuple[str, ...]]:

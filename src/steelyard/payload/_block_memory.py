@@ -6,7 +6,7 @@ Recent samples are blocks in a ring; what is older is the reference, one factor.
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ class BlockMemory:
     which a change is looked for. time_constant_s, bias_time_constant_s : of forgetting.
 
     reference : (n, n). reference_blocks : how many blocks of the present payload it holds.
-    statistics : of change, one for each window; see `_stream_loops.change_statistics`.
     """
 
     def __init__(
@@ -41,7 +40,7 @@ class BlockMemory:
         self.reference = np.zeros((n, n))
         self.reference_samples = 0.0
         self.reference_blocks = 0
-        self.statistics = np.zeros(len(windows))
+        self._statistics = np.zeros(len(windows))
         self._reference_time = np.nan
         # reference and ring together, kept so that nobody has to fold the ring
         self._all = np.zeros((n, n))
@@ -98,7 +97,7 @@ class BlockMemory:
         """
         from steelyard.payload._stream_loops import fold, forget
 
-        passed = max(end_s - time_s, 0.0) if np.isfinite(time_s) else 0.0
+        passed = max(end_s - time_s, 0.0) if isfinite(time_s) else 0.0
         keep = exp(-0.5 * passed / self.time_constant_s)
         forget(S, keep, exp(-0.5 * passed / self.bias_time_constant_s))
         self._copy[:] = block
@@ -123,14 +122,24 @@ class BlockMemory:
             )  # fmt: skip
             self._all_time = self._ends[k]
 
-    def compare(self) -> None:
-        """Compare the newest blocks with the reference: `statistics`."""
+    def compare(self) -> list[float]:
+        """Compare the newest blocks with the reference: a statistic of change for each window.
+
+        See `_stream_loops.change_statistics`.
+        """
         from steelyard.payload._stream_loops import change_statistics
 
         change_statistics(
             self.reference, self._ring, self._newest, self._windows, self._window, self._together,
-            self._copy, self._work, self.statistics,
+            self._copy, self._work, self._statistics,
         )  # fmt: skip
+        return self._statistics.tolist()
+
+    def set_gate(self, S: Array, weak: Array, largest: float, gate: Array) -> None:
+        """See `_stream_loops.set_gate`."""
+        from steelyard.payload._stream_loops import set_gate
+
+        set_gate(S, weak, largest, gate, self._copy, self._work)
 
     def divide(self) -> tuple[Array, Array, float]:
         """Factors before and after the most likely time of a change, and that time (s).

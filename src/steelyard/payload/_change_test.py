@@ -8,13 +8,10 @@ distribution is taken as a multiple of a chi-square with these two moments (Satt
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp, sqrt
 from statistics import NormalDist
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
 FULL_FREEDOM = 10.0
 MEMORY_S = 300.0
 """Time constant (s) with which the moments of the statistic are forgotten."""
@@ -28,30 +25,32 @@ CAUTION = 2.0
 class ChangeTest:
     """Running moments of a statistic for several windows, and its thresholds.
 
-    windows_s : (n,) length of each window. block_s : time between two looks.
-    threshold : (n,) at present, in units of the statistic with noise of the scale one.
+    windows_s : length of each window. block_s : time between two looks.
     """
 
-    def __init__(self, windows_s: Array, block_s: float, false_alarms_per_hour: float) -> None:
-        self.windows_s = windows_s
+    def __init__(
+        self, windows_s: Sequence[float], block_s: float, false_alarms_per_hour: float
+    ) -> None:
+        self.windows_s = tuple(windows_s)
         looks_per_hour = len(windows_s) * 3600.0 / block_s
         # by the lower tail: one minus a small probability would be one
         tail = min(0.5, max(false_alarms_per_hour / looks_per_hour, SMALLEST))
         self.quantile = -NormalDist().inv_cdf(tail)
         self.watched_s = 0.0
-        self.mean = np.zeros(len(windows_s))
-        self.square = np.zeros(len(windows_s))
+        # of two or three windows: floats, on which NumPy would take longer
+        self.mean = [0.0] * len(windows_s)
+        self.square = [0.0] * len(windows_s)
 
     def inflation(self, variance: float) -> float:
         """Variance of a mean over the longest window, as a multiple of that for white noise."""
         if not self.watched_s > 0.0 or not variance > 0.0:
             return 1.0
-        return max(1.0, float(self.mean[-1]) / (FULL_FREEDOM * variance))
+        return max(1.0, self.mean[-1] / (FULL_FREEDOM * variance))
 
-    def thresholds(self, variance: float) -> Array:
-        """(n,) for noise of this variance, in units of the weights' noise."""
+    def thresholds(self, variance: float) -> list[float]:
+        """For each window, for noise of this variance, in units of the weights' noise."""
         white = variance * chi_square_quantile(FULL_FREEDOM, self.quantile)
-        out = np.full(len(self.windows_s), white)
+        out = [white] * len(self.windows_s)
         for k, window_s in enumerate(self.windows_s):
             mean = self.mean[k]
             spread = self.square[k] - mean * mean
@@ -63,13 +62,19 @@ class ChangeTest:
             out[k] = max(white, raised / freedom * chi_square_quantile(freedom, self.quantile))
         return out
 
-    def watch(self, statistic: Array, thresholds: Array, passed_s: float) -> None:
-        """Learn from statistics (n,) while nothing changed; outliers count as the threshold."""
+    def watch(
+        self, statistics: Sequence[float], thresholds: Sequence[float], passed_s: float
+    ) -> None:
+        """Learn from the statistic of each window while nothing changed.
+
+        Outliers count as the threshold.
+        """
         self.watched_s += passed_s
         share = max(passed_s / self.watched_s, 1.0 - exp(-passed_s / MEMORY_S))
-        usual = np.clip(statistic, 0.0, thresholds)
-        self.mean += share * (usual - self.mean)
-        self.square += share * (usual * usual - self.square)
+        for k, (statistic, threshold) in enumerate(zip(statistics, thresholds, strict=True)):
+            usual = min(max(statistic, 0.0), threshold)
+            self.mean[k] += share * (usual - self.mean[k])
+            self.square[k] += share * (usual * usual - self.square[k])
 
 
 def chi_square_quantile(freedom: float, quantile: float) -> float:
@@ -78,4 +83,4 @@ def chi_square_quantile(freedom: float, quantile: float) -> float:
     For few degrees of freedom and far tails it is a little too large.
     """
     spread = 2.0 / (9.0 * freedom)
-    return freedom * float(max(1.0 - spread + quantile * sqrt(spread), 0.0)) ** 3
+    return freedom * max(1.0 - spread + quantile * sqrt(spread), 0.0) ** 3

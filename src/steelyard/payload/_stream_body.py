@@ -80,19 +80,9 @@ def free_fit(S: Array, sigma: Array) -> FreeFit:
     )
 
 
-def gate_of(S: Array, sigma: Array, largest: float) -> Array:
-    """What a next sample may be (n, n), as `_stream_loops.is_glitch` takes it.
-
-    largest : innovation of a channel beyond which a sample is a glitch, in units of its noise, if
-    body and bias are known exactly. sigma as in `free_fit`.
-    """
-    n = len(S)
-    prior = np.zeros((n - 1, n))
-    np.fill_diagonal(prior, 1.0 / np.concatenate([LARGE, LARGE_BIAS * sigma]))
-    gate = _triangle(np.concatenate([S, prior]))
-    x = np.linalg.solve(gate[:-1, :-1], gate[:-1, -1])
-    gate[-1] = np.append(x, -1.0) / largest
-    return gate
+def weak_prior(sigma: Array) -> Array:
+    """Inverse standard deviations (10 + n_channels,) of the weak priors of body and bias."""
+    return 1.0 / np.concatenate([LARGE, LARGE_BIAS * sigma])
 
 
 def physical_fit(fit: FreeFit) -> PrincipalBody:

@@ -181,6 +181,30 @@ def is_glitch(rows, gate, counts, work):  # type: ignore[no-untyped-def]
 
 
 @jit
+def set_gate(S, weak, largest, gate, copy, work):  # type: ignore[no-untyped-def]
+    """What a next sample may be, from what S says: gate (n, n), see `is_glitch`.
+
+    weak : (n - 1,) inverse standard deviations of a prior around zero, body and bias. largest :
+    innovation of a channel beyond which a sample is a glitch, in units of its noise, if body and
+    bias are known exactly. copy : (n, n) scratch.
+    """
+    n = S.shape[0]
+    gate[:] = S
+    copy[:] = 0.0
+    for c in range(n - 1):
+        copy[c, c] = weak[c]
+    fold(gate, copy, n, True, work)
+    for r in range(n - 2, -1, -1):
+        rest = gate[r, n - 1]
+        for c in range(r + 1, n - 1):
+            rest -= gate[r, c] * work[c]
+        work[r] = rest / gate[r, r]
+    for c in range(n - 1):
+        gate[n - 1, c] = work[c] / largest
+    gate[n - 1, n - 1] = -1.0 / largest
+
+
+@jit
 def absorb_frame_samples(  # type: ignore[no-untyped-def]
     time, motion, wrench, begin, clock, counts, gate, weight, S, rows, work, kin
 ):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,13 +22,10 @@ from steelyard.errors import ModelError, ResultError, did_you_mean, listed, show
 from steelyard.estimators.result_file import Result, read_result
 from steelyard.model.kernels import body_parameters, parameter_array
 from steelyard.model.model import Model
+from steelyard.payload._stream_pool import Pool
 from steelyard.robot.robot import Robot
 
 Array = NDArray[np.float64]
-AbsorbSamples = Callable[[Array, Sequence[Array], int, Array, NDArray[np.int64], Array, Array], Any]
-"""Takes time (n_samples,), the arrays of the signals, the index of the first sample, clock (2,),
-counts (4,), the gate and the factor; see `steelyard.payload._stream_loops.absorb_torque_samples`.
-"""
 WRENCH_CHANNELS = ("fx", "fy", "fz", "tx", "ty", "tz")
 WRENCH_UNITS = ("N", "N", "N", "N m", "N m", "N m")
 SMALLEST_NOISE, LARGEST_NOISE = 1e-12, 1e12
@@ -54,6 +51,25 @@ class Signal:
     def width(self) -> int:
         """Number of its values."""
         return self.stop - self.start
+
+
+@dataclass(frozen=True, eq=False)
+class Absorber:
+    """Compiled functions that take samples into a triangular factor, and their arrays.
+
+    many : takes time (n_samples,), the arrays of the signals, the index of the first sample and
+        the two blocks of the pool, until a sample starts a new block of time. Returns the index of
+        the first sample that was not taken, and whether its time is too old.
+    one : takes time, the signals (width,) and the two blocks; returns whether it was taken.
+    pool : has among others time (1,), clock (2,), counts (4,), gate (n, n) and block (n, n), the
+        factor; see `steelyard.payload._stream_loops.absorb_torque_samples`.
+    inputs : names of the pool's arrays (1, width) that hold the signals of one sample.
+    """
+
+    many: Callable[..., tuple[int, int]]
+    one: Callable[..., bool]
+    pool: Pool
+    inputs: tuple[str, ...]
 
 
 class StreamSource(Protocol):
@@ -82,8 +98,8 @@ class StreamSource(Protocol):
         Its scale is estimated, except from few samples and from readings that repeat.
         """
 
-    def absorber(self) -> AbsorbSamples:
-        """The compiled function, with scratch arrays of its own."""
+    def absorber(self) -> Absorber:
+        """The compiled functions, with arrays of their own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,27 +147,13 @@ class FrameWrenches:
         """Noise (6,) of one sample."""
         return _wrench_sigma(self.force_sigma, self.torque_sigma)
 
-    def absorber(self) -> AbsorbSamples:
+    def absorber(self) -> Absorber:
         """See `StreamSource`."""
-        from steelyard.payload._stream_loops import absorb_frame_samples
+        from steelyard.payload._stream_calls import frame_sample, frame_samples, sample_call
 
-        weight = 1.0 / self.sigma
-        rows, work, kin = np.zeros((6, 17)), np.zeros(17), np.zeros(9)
-
-        def absorb(
-            time: Array,
-            signals: Sequence[Array],
-            begin: int,
-            clock: Array,
-            counts: NDArray[np.int64],
-            gate: Array,
-            S: Array,
-        ) -> Any:
-            return absorb_frame_samples(
-                time, signals[0], signals[1], begin, clock, counts, gate, weight, S, rows, work, kin
-            )
-
-        return absorb
+        arrays = {**_arrays(self), "motion": np.zeros((1, 9))}
+        one = sample_call(frame_sample, len(self.signals))
+        return Absorber(frame_samples, one, Pool.of(arrays), ("motion", "measured"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,34 +194,14 @@ class RobotWrenches:
         """Noise (6,) of one sample."""
         return _wrench_sigma(self.force_sigma, self.torque_sigma)
 
-    def absorber(self) -> AbsorbSamples:
+    def absorber(self) -> Absorber:
         """See `StreamSource`."""
-        from steelyard.payload._stream_kinematics import N_STATE, packed
-        from steelyard.payload._stream_loops import absorb_sensor_samples
+        from steelyard.payload._stream_calls import sample_call, sensor_sample, sensor_samples
 
-        weight = 1.0 / self.sigma
-        rows, work = np.zeros((6, 17)), np.zeros(17)
-        body, T_body_frame = _place(self.model, self.frame)
-        n_bodies = len(self.model.mechanism.bodies)
-        tree, numbers = packed(self.model, np.zeros((n_bodies, 10)))
-        gravity = self.model.mechanism.gravity
-        state, kin, own = np.zeros((n_bodies, N_STATE)), np.zeros(9), np.zeros(9)
-
-        def absorb(
-            time: Array,
-            signals: Sequence[Array],
-            begin: int,
-            clock: Array,
-            counts: NDArray[np.int64],
-            gate: Array,
-            S: Array,
-        ) -> Any:
-            return absorb_sensor_samples(
-                time, *signals, begin, clock, counts, gate, weight, S, rows, work,
-                tree, numbers, gravity, body, T_body_frame, state, kin, own,
-            )  # fmt: skip
-
-        return absorb
+        phi = np.zeros((len(self.model.mechanism.bodies), 10))
+        arrays = {**_arrays(self), **_arm_arrays(self.model, self.frame, phi)}
+        one = sample_call(sensor_sample, len(self.signals))
+        return Absorber(sensor_samples, one, Pool.of(arrays), ("q", "v", "a", "measured"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,37 +281,59 @@ class JointTorques:
         """Noise (nv,) of one sample."""
         return self.torque_sigma
 
-    def absorber(self) -> AbsorbSamples:
+    def absorber(self) -> Absorber:
         """See `StreamSource`."""
-        from steelyard.payload._stream_kinematics import N_STATE, packed
-        from steelyard.payload._stream_loops import absorb_torque_samples
+        from steelyard.payload._stream_calls import sample_call, torque_sample, torque_samples
 
-        n = 11 + self.model.nv
-        weight = 1.0 / self.sigma
-        rows, work = np.zeros((self.model.nv, n)), np.zeros(n)
-        body, T_body_frame = _place(self.model, self.frame)
-        tree, numbers = packed(self.model, body_parameters(self.model, self.theta))
-        gravity = self.model.mechanism.gravity
-        state, kin, own = np.zeros((len(tree), N_STATE)), np.zeros(9), np.zeros(9)
-        wrench, rest, dead_band = np.zeros((6, 10)), np.zeros(self.model.nv), self.dead_band
-        terms = _term_arguments(self.model, self.theta)
+        phi = body_parameters(self.model, self.theta)
+        arrays = {
+            **_arrays(self),
+            **_arm_arrays(self.model, self.frame, phi),
+            **_term_arrays(self.model, self.theta),
+            "wrench": np.zeros((6, 10)),
+            "rest": np.zeros(self.model.nv),
+            "dead_band": self.dead_band,
+        }
+        one = sample_call(torque_sample, len(self.signals))
+        return Absorber(torque_samples, one, Pool.of(arrays), ("q", "v", "a", "measured"))
 
-        def absorb(
-            time: Array,
-            signals: Sequence[Array],
-            begin: int,
-            clock: Array,
-            counts: NDArray[np.int64],
-            gate: Array,
-            S: Array,
-        ) -> Any:
-            return absorb_torque_samples(
-                time, *signals, begin, clock, counts, gate, weight, S, rows, work,
-                tree, numbers, gravity, body, T_body_frame, state, kin, own, wrench, rest,
-                dead_band, *terms,
-            )  # fmt: skip
 
-        return absorb
+def _arrays(source: StreamSource) -> dict[str, ArrayLike]:
+    """What every absorber needs, by the names of the pool: ten columns, bias, right-hand side."""
+    n_channels = len(source.channels)
+    n = 11 + n_channels
+    return {
+        "time": np.zeros(1),
+        "clock": np.array([-np.inf, -np.inf]),
+        "counts": np.zeros(4, dtype=np.int64),
+        "gate": np.zeros((n, n)),
+        "weight": 1.0 / source.sigma,
+        "block": np.zeros((n, n)),
+        "rows": np.zeros((n_channels, n)),
+        "work": np.zeros(n),
+        "kin": np.zeros(9),
+        "measured": np.zeros((1, n_channels)),
+    }
+
+
+def _arm_arrays(model: Model, frame: str, phi: Array) -> dict[str, ArrayLike]:
+    """The kinematics of an arm whose bodies have parameters phi (n_bodies, 10)."""
+    from steelyard.payload._stream_kinematics import N_STATE, packed
+
+    body, T_body_frame = _place(model, frame)
+    tree, numbers = packed(model, phi)
+    return {
+        "q": np.zeros((1, model.nq)),
+        "v": np.zeros((1, model.nv)),
+        "a": np.zeros((1, model.nv)),
+        "tree": tree,
+        "numbers": numbers,
+        "gravity": model.mechanism.gravity,
+        "body": [body],
+        "T_body_frame": T_body_frame,
+        "state": np.zeros((len(tree), N_STATE)),
+        "own": np.zeros(9),
+    }
 
 
 def _wrench_sigma(force: float, torque: float) -> Array:
@@ -372,7 +376,7 @@ def _place(model: Model, frame: str) -> tuple[int, Array]:
     )
 
 
-def _term_arguments(model: Model, theta: Array) -> tuple[Any, ...]:
+def _term_arrays(model: Model, theta: Array) -> dict[str, ArrayLike]:
     """The terms with their parameters, as `_stream_loops.subtract_terms` takes them."""
     arrays = model.term_arrays
     n_knots = 2 * len(KNOTS) + 5
@@ -392,8 +396,13 @@ def _term_arguments(model: Model, theta: Array) -> tuple[Any, ...]:
             which = ("inertia", "linear", "constant").index(kind.response)
             numbers[k, which] = theta[column]
     terms = np.repeat(np.arange(len(model.terms)), np.diff(arrays.start))
-    entries = np.ascontiguousarray(np.column_stack([terms, arrays.row]), dtype=np.int64)
-    return entries, arrays.weight, numbers, knots, values
+    return {
+        "term_entries": np.column_stack([terms, arrays.row]),
+        "term_weight": arrays.weight,
+        "term_numbers": numbers,
+        "knots": knots,
+        "values": values,
+    }
 
 
 def _noise_of(result: Result, model: Model) -> Array:

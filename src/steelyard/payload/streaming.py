@@ -23,8 +23,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from numbers import Real
+from operator import gt
+from typing import Any
 
 import numpy as np
+from numpy import ndarray
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import EstimationError, SignalError, listed
@@ -32,12 +35,11 @@ from steelyard.findings import Finding
 from steelyard.payload._block_memory import BlockMemory, noise_variance
 from steelyard.payload._change_test import ChangeTest
 from steelyard.payload._stream_body import (
-    N_BODY,
     com_sigma,
     compile_fit,
     free_fit,
-    gate_of,
     physical_fit,
+    weak_prior,
 )
 from steelyard.payload.stream_results import PayloadChange, PayloadSnapshot
 from steelyard.payload.stream_sources import Signal, StreamSource
@@ -105,19 +107,18 @@ class PayloadStream:
     def __init__(self, source: StreamSource, settings: StreamSettings | None = None) -> None:
         self.source = source
         self.settings = settings or StreamSettings()
-        self._absorb = source.absorber()
         self._signals = source.signals
-        self._one = self._arrays(1)
-        self._one_time = np.zeros(1)
-        self._slots = tuple(
-            (self._one[signal.array][0, signal.start : signal.stop], (signal.width,))
-            for signal in self._signals
-        )
-        n = N_BODY + len(source.channels) + 1
-        self._clock = np.array([-np.inf, -np.inf])
-        self._counts = np.zeros(4, dtype=np.int64)
-        self._gate = np.zeros((n, n))
-        self._block = np.zeros((n, n))
+        self._shapes = tuple((signal.width,) for signal in self._signals)
+        absorber = source.absorber()
+        pool = absorber.pool
+        self._take_one, self._take_many = absorber.one, absorber.many
+        self._pool = pool.floats, pool.integers
+        self._one_time = pool.views["time"]
+        self._one = tuple(pool.views[name] for name in absorber.inputs)
+        self._clock, self._counts = pool.views["clock"], pool.views["counts"]
+        self._gate, self._block = pool.views["gate"], pool.views["block"]
+        self._weak = weak_prior(source.sigma)
+        n = len(self._block)
         chosen = self.settings
         self._memory = BlockMemory(
             n,
@@ -126,7 +127,7 @@ class PayloadStream:
             chosen.time_constant_s,
             chosen.bias_time_constant_s,
         )
-        windows_s = np.array([chosen.block_s * k for k in WINDOW_BLOCKS])
+        windows_s = [chosen.block_s * k for k in WINDOW_BLOCKS]
         self._test = ChangeTest(windows_s, chosen.block_s, chosen.false_alarms_per_hour)
         self._blocks_since_sign = 0
         self._blocks_to_gate = 0
@@ -170,25 +171,13 @@ class PayloadStream:
         shows (1e9 in SI units), is left out and counted, and so is a glitch: a single sample that
         is more than `GLITCH` standard deviations from what those before it say.
         """
-        slots = self._slots
-        if len(signals) != len(slots):
-            raise SignalError(f"a sample has {len(signals)} signals; {self._needed()}")
-        for (slot, shape), signal in zip(slots, signals):
-            # arrays of floats, the usual case in a control loop, need no conversion
-            if type(signal) is not np.ndarray or signal.dtype is not FLOAT:
-                signal = self._numbers(signal, "a signal of a sample")
-            if signal.shape != shape:
-                raise SignalError(
-                    f"a signal of the sample at {time} s has shape {signal.shape}; {self._needed()}"
-                )
-            slot[:] = signal
-        if type(time) not in FLOATS and (not isinstance(time, Real) or isinstance(time, bool)):
-            raise SignalError(f"the time of a sample is {time!r}; a number of seconds is needed")
-        self._one_time[0] = time
-        taken, _ = self._absorb(
-            self._one_time, self._one, 0, self._clock, self._counts, self._gate, self._block
-        )
-        if taken:
+        # floats and arrays of floats, the usual case in a control loop, need no conversion
+        usual = type(time) in FLOATS and len(signals) == len(self._shapes)
+        for signal, shape in zip(signals, self._shapes):
+            if type(signal) is not ndarray or signal.dtype is not FLOAT or signal.shape != shape:
+                usual = False
+        sample = (time, *signals) if usual else self._sample(time, signals)
+        if self._take_one(*sample, *self._pool):
             return None
         changes = self._take(self._one_time, self._one)
         return changes[0] if changes else None
@@ -247,19 +236,17 @@ class PayloadStream:
 
     def _compile(self) -> None:
         """Have the loops compiled here: it takes seconds, which no control loop has."""
-        nothing = np.zeros(0), self._arrays(0)
-        self._absorb(*nothing, 0, self._clock, self._counts, self._gate, self._block)
+        self._take_many(np.zeros(0), *self._arrays(0), 0, *self._pool)
         self._memory.add(self._block, np.nan, 0.0, self._block, 0.0, 0.0)
         self._memory.compare()
+        self._memory.set_gate(self._block, self._weak, GLITCH, np.zeros_like(self._gate))
         compile_fit()
 
     def _take(self, time: Array, arrays: Sequence[Array]) -> list[PayloadChange]:
         changes: list[PayloadChange] = []
         begin = 0
         while True:
-            begin, failed = self._absorb(
-                time, arrays, begin, self._clock, self._counts, self._gate, self._block
-            )
+            begin, failed = self._take_many(time, *arrays, begin, *self._pool)
             if failed or (begin < len(time) and not np.isfinite(time[begin])):
                 raise SignalError(
                     f"the sample at {time[begin]} s does not come after the last one, at "
@@ -301,33 +288,34 @@ class PayloadStream:
         self._blocks_to_gate = GATE_BLOCKS
         S, samples = self._memory.whole(self._block, self.time, 0)
         variance = noise_variance(S, samples, len(self.source.channels))
-        self._gate[:] = gate_of(S, self.source.sigma, GLITCH * max(variance, 1.0) ** 0.5)
+        self._memory.set_gate(S, self._weak, GLITCH * max(variance, 1.0) ** 0.5, self._gate)
 
     def _look(self) -> PayloadChange | None:
         """Compare the newest blocks with the reference, and decide."""
         memory = self._memory
-        memory.compare()
+        statistics = memory.compare()
         variance = noise_variance(
             memory.reference, memory.reference_samples, len(self.source.channels)
         )
         thresholds = self._test.thresholds(variance)
-        above = bool((memory.statistics > thresholds).any())
+        above = any(map(gt, statistics, thresholds))
         if self._blocks_since_sign:
             self._blocks_since_sign += 1
             if self._blocks_since_sign <= CONFIRM_BLOCKS:
                 return None
             self._blocks_since_sign = 0
-            return self._changed(thresholds, variance) if above else None
+            return self._changed(statistics, thresholds, variance) if above else None
         if above and self.watching:
             self._blocks_since_sign = 1
             return None
-        self._test.watch(memory.statistics, thresholds, self.settings.block_s)
+        self._test.watch(statistics, thresholds, self.settings.block_s)
         return None
 
-    def _changed(self, thresholds: Array, variance: float) -> PayloadChange:
+    def _changed(
+        self, statistics: list[float], thresholds: list[float], variance: float
+    ) -> PayloadChange:
         """Find the time of the change, and forget the body from before it."""
-        statistics = self._memory.statistics
-        largest = int(np.argmax(statistics / thresholds))
+        statistic, threshold = max(zip(statistics, thresholds), key=lambda pair: pair[0] / pair[1])
         before, after, time = self._memory.divide()
         scale = self._scale(variance)
         old, new = (free_fit(S / scale, self.source.sigma) for S in (before, after))
@@ -337,8 +325,8 @@ class PayloadStream:
             mass_before=float(old.phi[0]),
             mass_after=float(new.phi[0]),
             sigma=float(np.sqrt(old.covariance[0, 0] + new.covariance[0, 0])),
-            statistic=float(statistics[largest]),
-            threshold=float(thresholds[largest]),
+            statistic=statistic,
+            threshold=threshold,
         )
         return self._last_change
 
@@ -349,6 +337,22 @@ class PayloadStream:
         uncertain as the priors, whatever the noise.
         """
         return float(np.sqrt(variance * self._test.inflation(variance)))
+
+    def _sample(self, time: float, signals: Sequence[ArrayLike]) -> tuple[Any, ...]:
+        """Time and signals of a sample as a float and arrays of floats (width,), checked."""
+        if len(signals) != len(self._shapes):
+            raise SignalError(f"a sample has {len(signals)} signals; {self._needed()}")
+        if not isinstance(time, Real) or isinstance(time, bool):
+            raise SignalError(f"the time of a sample is {time!r}; a number of seconds is needed")
+        arrays = []
+        for signal, shape in zip(signals, self._shapes, strict=True):
+            array = self._numbers(signal, "a signal of a sample")
+            if array.shape != shape:
+                raise SignalError(
+                    f"a signal of the sample at {time} s has shape {array.shape}; {self._needed()}"
+                )
+            arrays.append(array)
+        return float(time), *arrays
 
     def _arrays(self, n_samples: int) -> tuple[Array, ...]:
         widths: dict[int, int] = {}

@@ -51,6 +51,16 @@ UNEXPLAINED = 0.3
 G = 9.81
 DOWN = np.vstack([np.eye(3), -np.eye(3)])
 """Gravity (m/s²), and the directions in the base that are tried for it."""
+OTHER_BASES = np.array(
+    [
+        np.diag([-1.0, -1.0, 1.0]),
+        np.diag([1.0, -1.0, -1.0]),
+        np.diag([-1.0, 1.0, -1.0]),
+        [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
+        [[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
+    ]
+)
+"""Rotations by which controllers turn their base against the root of a robot file."""
 CERTAIN = 3.0
 """Standard deviations from which on a negative mass is certain."""
 
@@ -86,22 +96,21 @@ def check_frame(
     """
     motions, wrench = _sampled(recordings)
     stated = _fitted(wrench_regressor(motions), wrench, bias)
+    where = f"the wrench at frame '{motions.frame}'"
+    findings: tuple[Finding, ...] = ()
+    if axes == "base" and motions.R_world_frame is not None:
+        findings = _check_base(where, motions, wrench, bias, stated)
     if stated.share < FITS and not stated.negative:
-        return ()
+        return findings
     fits: dict[Assumption, _Fit] = {"stated": stated}
     turn, down = np.zeros(3), np.zeros(3)
     R = motions.R_world_frame
     if R is not None:
-        in_frame = np.concatenate(
-            [np.einsum("nji,nj->ni", R, part) for part in (wrench[:, :3], wrench[:, 3:])], axis=1
-        )
         if axes != "base":
+            in_frame = _turned(wrench, np.swapaxes(R, 1, 2))
             fits["base"] = _fitted(wrench_regressor(motions), in_frame, bias)
-        turned_back = np.concatenate(
-            [np.einsum("nij,nj->ni", R, part) for part in (wrench[:, :3], wrench[:, 3:])], axis=1
-        )
         if axes != "sensor":
-            fits["sensor"] = _fitted(wrench_regressor(motions), turned_back, bias)
+            fits["sensor"] = _fitted(wrench_regressor(motions), _turned(wrench, R), bias)
         in_world = np.einsum("nij,nj->ni", R, motions.proper_acceleration)
         for name, other in _reread(R):
             fits[name] = _fitted(_still_rows(motions, other, in_world), wrench, bias)
@@ -116,8 +125,7 @@ def check_frame(
         fits["biased"] = _fitted(wrench_regressor(motions), wrench, True)
     for start in _turns(motions, wrench):
         Q = _refined(start, motions, wrench[:, :3], bias)
-        turned = np.concatenate([wrench[:, :3] @ Q.T, wrench[:, 3:] @ Q.T], axis=1)
-        fit = _fitted(wrench_regressor(motions), turned, bias)
+        fit = _fitted(wrench_regressor(motions), _turned(wrench, Q), bias)
         if "turned" not in fits or fit.logs < fits["turned"].logs:
             fits["turned"], turn = fit, rotation_vector(Q)
     angle = float(np.linalg.norm(turn))
@@ -132,11 +140,10 @@ def check_frame(
         and _weight_taken_for_bias(stated, fits["base"])
     ):
         best, gain = "base", BETTER + 1e-9
-    where = f"the wrench at frame '{motions.frame}'"
     if best == "turned" and angle < LARGE_TURN:
         best = "stated"
         if gain > SLIGHTLY_BETTER and angle > SMALLEST_TURN and not rotation and not flipped:
-            return (_askew(where, angle),)
+            return (*findings, _askew(where, angle))
     if best != "stated" and gain > BETTER:
         code, words = _explanation(best, turn, down)
         also = "; its sign is that of the wrench by the body on the sensor, too" if flipped else ""
@@ -160,7 +167,34 @@ def check_frame(
             "body on the sensor; state its sign (--sign by-body; the wrench must act on the body: "
             "a body at rest shows a force upwards), or check the direction of gravity",
         )
-    return ()
+    return findings
+
+
+def _check_base(
+    where: str, motion: FrameMotion, wrench: Array, bias: bool, stated: _Fit
+) -> tuple[Finding, ...]:
+    """Refuse or doubt a wrench that was turned from the axes of another base than stated."""
+    R = np.asarray(motion.R_world_frame)
+    R_frame_world, in_base = np.swapaxes(R, 1, 2), _turned(wrench, R)
+    rows = wrench_regressor(motion)
+    fits = [_fitted(rows, _turned(in_base, R_frame_world @ Q), bias) for Q in OTHER_BASES]
+    best = min(range(len(fits)), key=lambda k: fits[k].logs)
+    gain = stated.logs - fits[best].logs
+    if gain <= SLIGHTLY_BETTER or fits[best].negative:
+        return ()
+    turn = rotation_vector(OTHER_BASES[best])
+    angle = float(np.linalg.norm(turn))
+    words = (
+        f"it appears to be in axes that are turned by {np.degrees(angle):.0f} degrees about "
+        f"{_axis_words(*turn / angle)} against the base that was stated, where the mass is "
+        f"{fits[best].mass:.3g} kg instead of {stated.mass:.3g} kg; name the fixed link that has "
+        "them (axes, --axes LINK; controllers of Universal Robots use 'base', which is turned by "
+        "half a turn against 'base_link')"
+    )
+    code = "wrench-in-other-base-axes"
+    if gain > BETTER:
+        raise WeighingError(code, f"{where} does not turn with gravity as the motion says: {words}")
+    return (Finding("warning", code, f"the axes of {where} are doubtful: {words}"),)
 
 
 def _weight_taken_for_bias(stated: _Fit, base: _Fit) -> bool:
@@ -232,6 +266,14 @@ def _axis_words(x: float, y: float, z: float) -> str:
         if abs(size) > 0.995:
             return name if size > 0 else f"-{name}"
     return f"({x:.2f}, {y:.2f}, {z:.2f})"
+
+
+def _turned(wrench: Array, R: Array) -> Array:
+    """Force and torque (n_samples, 6), both turned by R, (3, 3) or (n_samples, 3, 3)."""
+    R = np.broadcast_to(R, (len(wrench), 3, 3))
+    return np.concatenate(
+        [np.einsum("nij,nj->ni", R, part) for part in (wrench[:, :3], wrench[:, 3:])], axis=1
+    )
 
 
 def _sampled(recordings: Sequence[tuple[FrameMotion, Wrench]]) -> tuple[FrameMotion, Array]:

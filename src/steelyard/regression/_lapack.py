@@ -39,20 +39,24 @@ def _dtpqrt() -> Callable[..., Any]:
     return signature(address)
 
 
-def absorb_rows(R: Array, rows_address: int, n_rows: int, leading: int, work: Array) -> None:
+def absorb_rows(
+    R: Array, rows_address: int, n_rows: int, leading: int, work: Array, *, trapezoid: int = 0
+) -> None:
     """R becomes the triangular factor of [R; B]; B is overwritten.
 
-    R : (n, n) in Fortran order, upper triangular.
+    R : (n, n) in Fortran order, upper triangular; it may be the last rows and columns of a larger
+        matrix.
     rows_address : where B (n_rows, n) starts, column by column, ``leading`` doubles apart.
     work : at least 2 * PANEL * n doubles.
+    trapezoid : number of rows at the end of B that are upper trapezoidal, at most n.
     """
     n = R.shape[0]
     panel = min(PANEL, n)
     info = ctypes.c_int(0)
     c = ctypes.c_int
     _dtpqrt()(
-        c(n_rows), c(n), c(0), c(panel),
-        R.ctypes.data, c(n), rows_address, c(leading),
+        c(n_rows), c(n), c(trapezoid), c(panel),
+        R.ctypes.data, c(R.strides[1] // 8), rows_address, c(leading),
         work.ctypes.data, c(panel), work.ctypes.data + 8 * panel * n, info,
     )  # fmt: skip
     if info.value != 0:  # only an illegal argument can do this: a defect, not bad data

@@ -8,7 +8,7 @@ with the length of the log. What a row is, is up to a `RowMaker`: rows of joint 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -47,6 +47,9 @@ SHORTEST_BLOCK_S = 2.0**-6
 # Samples absorbed at a time, counted from the start of a block. Not a power of two: columns
 # would then compete for the same cache lines.
 PIECE = 1000
+# Robots with so many joints that the rows of a piece would take more memory have shorter ones.
+MAX_PIECE_BYTES = 48 * 2**20
+LEAST_PIECE = 100
 
 
 def compress(
@@ -66,7 +69,8 @@ def compress(
     """Compress one run.
 
     block_s : length of the time blocks in s; by default the power of two (of seconds) that
-        gives 32 to 64 blocks. Runs to be merged may differ by powers of two.
+        gives 32 to 64 blocks, or fewer where their factors would take more than 512 MB (see
+        `most_blocks`). Runs to be merged may differ by powers of two.
     correlation_s : time (s) over which residuals are correlated, such as 1.5 periods of a
         low-pass filter's cutoff: shorter blocks would not be independent, and are not made.
     threads : number of threads; blocks are independent, and the loops release the interpreter
@@ -78,13 +82,16 @@ def compress(
     equation : what the rows state: torques, or energy or power over intervals, for which the
         motion needs no accelerations.
     """
+    basis = base_map(model) if base is None else base
     if block_s is None and len(motion) > 1:
         correlation_s = max(correlation_s, equation.correlation_s)
-        block_s = block_length(float(motion.time[-1] - motion.time[0]), correlation_s)
+        groups = row_maker(model, basis, equation, extra, mixing).groups
+        most = most_blocks(groups, 0 if extra is None else len(extra.names))
+        block_s = block_length(float(motion.time[-1] - motion.time[0]), correlation_s, most)
     return compress_stream(
         model,
         [(motion, measurements)],
-        base=base,
+        base=basis,
         block_s=block_s,
         threads=threads,
         runs=() if record is None else (record,),
@@ -123,11 +130,21 @@ def compress_stream(
         return accumulator.finish(tuple(runs))
 
 
-def block_length(duration_s: float, correlation_s: float = 0.0) -> float:
-    """The power of two (s) that splits this duration into 32 to 64 blocks, or into fewer that
-    are no shorter than ``correlation_s``.
+def most_blocks(groups: Sequence[RowGroup], n_extra: int = 0) -> int:
+    """How many time blocks a run may have: 64, or as many as `MAX_FACTOR_BYTES` can hold.
+
+    The factors of a chain of n joints have of the order of n³ entries: 64 blocks fit for up to
+    about 38 joints, 15 for 60 joints.
     """
-    shortest = max(duration_s / MAX_BLOCKS, correlation_s)
+    factor_bytes = 8 * sum((len(group.columns) + n_extra + 1) ** 2 for group in groups)
+    return max(2, min(MAX_BLOCKS, MAX_FACTOR_BYTES // factor_bytes))
+
+
+def block_length(duration_s: float, correlation_s: float = 0.0, most: int = MAX_BLOCKS) -> float:
+    """The power of two (s) that splits this duration into ``most`` to half as many blocks, or into
+    fewer that are no shorter than ``correlation_s``.
+    """
+    shortest = max(duration_s / most, correlation_s)
     return float(2.0 ** np.ceil(np.log2(shortest))) if shortest > 0.0 else 1.0
 
 
@@ -176,8 +193,9 @@ class Accumulator:
         self.filtered: tuple[str, ...] | None = None  # terms whose friction comes filtered
         self.blocks: dict[tuple[str, int], _Block] = {}
         self.last_time: dict[str, float] = {}
-        factor_bytes = 8 * sum(self._width(group) ** 2 for group in rows.groups)
-        self.max_blocks = max(2, min(MAX_BLOCKS, MAX_FACTOR_BYTES // factor_bytes))
+        self.max_blocks = most_blocks(rows.groups, len(rows.extra))
+        n_entries = sum(self._width(group) for group in rows.groups)
+        self.piece = min(PIECE, max(LEAST_PIECE, MAX_PIECE_BYTES // (8 * n_entries)))
 
     def add(self, motion: Motion, measurements: Measurements, pool: ThreadPoolExecutor) -> None:
         """Absorb a chunk, block by block."""
@@ -213,10 +231,7 @@ class Accumulator:
                 "choose a longer block_s, or none"
             )
         keys, groups = tuple(sorted(self.blocks)), self.rows.groups
-        factors = tuple(
-            np.array([np.triu(self.blocks[key].factors[g]) for key in keys])
-            for g in range(len(groups))
-        )
+        factors = tuple(self._taken(keys, g) for g in range(len(groups)))
         counts = np.array([self.blocks[key].counts for key in keys])
         check_rows(groups, counts)
         check_finite(groups, factors)
@@ -231,6 +246,15 @@ class Accumulator:
             self.rows.extra,
             self.rows.equation,
         )
+
+    def _taken(self, keys: tuple[tuple[str, int], ...], g: int) -> Array:
+        """The factors of group g (n_blocks, n, n), no longer kept here: memory holds them once."""
+        n = self._width(self.rows.groups[g])
+        out = np.empty((len(keys), n, n))
+        for place, key in zip(out, keys, strict=True):
+            place[:] = np.triu(self.blocks[key].factors[g])
+            self.blocks[key].factors[g] = np.empty((0, 0))
+        return out
 
     def coarsen(self) -> None:
         """Join neighbouring blocks on a grid twice as long."""
@@ -277,9 +301,9 @@ class Accumulator:
         if len(block.waiting) > 1:
             waiting = tuple(np.concatenate(parts) for parts in zip(*block.waiting, strict=True))
         n = len(waiting[0])
-        stop = n if everything else n - n % PIECE
-        for begin in range(0, stop, PIECE):
-            piece = slice(begin, min(begin + PIECE, stop))
+        stop = n if everything else n - n % self.piece
+        for begin in range(0, stop, self.piece):
+            piece = slice(begin, min(begin + self.piece, stop))
             self._absorb(block, tuple(array[piece] for array in waiting))
         # copies, so that a chunk's arrays are not kept alive by its last few samples
         left = tuple(array[stop:].copy() for array in waiting)

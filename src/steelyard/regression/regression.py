@@ -22,11 +22,16 @@ from numpy.typing import NDArray
 
 from steelyard.errors import RegressionError, listed
 from steelyard.model.base_map import BaseMap
+from steelyard.regression._staircase import staircase_triangle
 from steelyard.regression.equation import TORQUE, Equation
 from steelyard.signals.run_record import RunRecord
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+STAIRCASE_FROM = 200
+"""Base parameters from which the factors of all groups are joined group by group: with fewer, one
+QR of all their rows takes less time."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,7 @@ class Regression:
 
     def block_rows(self, block: int, weights: Array) -> Array:
         """Rows (n_rows, n_base + 1) equivalent to the samples of one block, groups weighted."""
-        return self._spread([factors[block] for factors in self.factors], weights)
+        return self._rows([factors[block] for factors in self.factors], weights)
 
     def system(self, weights: Array | None = None) -> Array:
         """Triangular factor (n_base + 1, n_base + 1) of all of [W tau], groups weighted.
@@ -101,7 +106,21 @@ class Regression:
         which only their own estimator can use.
         """
         weights = np.ones(len(self.groups)) if weights is None else weights
-        return triangle(self._spread(self.group_factors, weights))
+        rows = self._rows(self.group_factors, weights)
+        return rows if self._in_steps else triangle(rows)
+
+    @property
+    def _in_steps(self) -> bool:
+        return self.base.rank >= STAIRCASE_FROM and not self.extra
+
+    def _rows(self, factors: Sequence[Array], weights: Array) -> Array:
+        """Rows equivalent to those of all groups, weighted; few columns: the groups' own rows, many
+        columns: a triangular factor of them.
+        """
+        if not self._in_steps:
+            return self._spread(factors, weights)
+        columns = [group.columns for group in self.groups]
+        return staircase_triangle(factors, columns, weights, self.base.rank)
 
     def _spread(self, factors: Iterable[Array], weights: Array) -> Array:
         if self.extra:
@@ -183,6 +202,8 @@ def merge(regressions: Iterable[Regression]) -> Regression:
         raise RegressionError("there is nothing to merge")
     check_alike(given)
     first = given[0]
+    if len(given) == 1:  # nothing to join: a copy would double the memory
+        return first
     longest = max(regression.block_s for regression in given)
     gathered: dict[tuple[str, int], list[tuple[Regression, int]]] = {}
     for regression in given:

@@ -64,9 +64,14 @@ class TorqueRows:
         # each with its columns, then the extra ones, then its torque
         self.slot = np.full((model.nv, len(model.columns)), -1, dtype=np.int64)
         self.start: list[int] = []
+        self.used = np.ones(model.nv, dtype=bool)
+        if mixing is not None:
+            self.used = np.any(mixing.weights != 0.0, axis=0)
         n = 0
         for row, channel in enumerate(self.channels):
             self.start.append(n)
+            if not self.used[row]:
+                continue
             for place, column in enumerate(channel.columns):
                 self.slot[row, base.independent[column]] = n + place
             n += self._width(channel)
@@ -99,6 +104,9 @@ class TorqueRows:
         columns = table.reshape(self.n_slots, n)
         of_channel = []
         for row, channel in enumerate(self.channels):
+            if not self.used[row]:
+                of_channel.append(columns[:0])
+                continue
             first, width = self.start[row], self._width(channel)
             mine = columns[first : first + width]
             mine[len(channel.columns) : -1] = extra[:, row].T

@@ -14,6 +14,7 @@ from steelyard._files.access import write_text
 from steelyard.errors import ResultError
 from steelyard.estimators.estimate import ChannelFit
 from steelyard.estimators.estimate_record import PriorRecord
+from steelyard.model.mechanism import row_words
 from steelyard.report import _figures, _standard
 from steelyard.report._environment import template_environment
 from steelyard.report.content import (
@@ -135,7 +136,7 @@ def torque_figures(report: Report) -> list[tuple[str, str]]:
     return [
         (name, data_uri(_figures.torque_figure(name, unit, run.time, measured, predicted)))
         for name, unit, measured, predicted in zip(
-            report.model.channels,
+            map(row_words, report.model.channels),
             report.model.channel_units,
             run.measured.T,
             run.predicted.T,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from steelyard.model.mechanism import row_words
 from steelyard.report import _figures
 from steelyard.report._figures import (
     HOLLOW_KIND,
@@ -71,7 +72,13 @@ def _draw_torques(part: Any, report: Report, run: TorqueRun, across: int) -> Non
     kind = "held out" if run.held_out else "used for the estimate"
     robot, log = _figures.label_of(model.robot.name), _figures.label_of(run.name)
     part.suptitle(f"Torques of {robot}: {log} ({kind})", fontsize=10, parse_math=False)
-    channels = zip(model.channels, model.channel_units, run.measured.T, run.predicted.T)
+    channels = zip(
+        map(row_words, model.channels),
+        model.channel_units,
+        run.measured.T,
+        run.predicted.T,
+        strict=True,
+    )
     down = -(-len(model.channels) // across)
     for k, (name, unit, measured, predicted) in enumerate(channels):
         axes = part.add_subplot(down, across, k + 1)

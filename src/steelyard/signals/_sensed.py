@@ -16,10 +16,10 @@ from steelyard.signals._base_recording import BaseRecording, base_recording, pos
 from steelyard.signals._frame_sources import Key
 from steelyard.signals._pieces import Piece
 from steelyard.signals._timebase import missing_on_grid
-from steelyard.signals._wrench_torques import WrenchRecording, wrench_recording
-from steelyard.signals.found_sensing import found_base_motion, found_sensing
+from steelyard.signals.found_sensing import completed
 from steelyard.signals.processing import Processing
-from steelyard.signals.sensing import MeasuredWrench, Sensing
+from steelyard.signals.sensing import MeasuredWrench, Sensing, Torques
+from steelyard.signals.wrench_torques import WrenchRecording, wrench_recording
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -41,6 +41,11 @@ class Sensed:
     def n_base(self) -> int:
         """Rows of the base: six if it floats."""
         return 6 if self.robot.floating_base else 0
+
+    @property
+    def torques_needed(self) -> Torques:
+        """Whether every joint must have a torque."""
+        return self.sensing.torques or "all"
 
     @property
     def needed(self) -> dict[Key, Array]:
@@ -91,7 +96,7 @@ class Sensed:
         """Which of `torques` (n_samples, nv) lack something that was not measured."""
         gone = np.zeros((len(piece), self.n_base + len(joints)), dtype=bool)
         gone[piece.base.in_hole] = True
-        if self.sensing.base_wrench is None:
+        if self.sensing.base_wrench == "unmeasured":
             gone[:, : self.n_base] = True
         for k, joint in enumerate(joints):
             if (joint, "torque") not in piece.missing:
@@ -111,14 +116,9 @@ def sensed(
     log: Log, robot: Robot, processing: Processing
 ) -> tuple[Sensed, Processing, tuple[Finding, ...]]:
     """What the log has besides joints, the processing with that sensing, and notes for the user."""
-    sensing = processing.sensing
-    notes: tuple[Finding, ...] = ()
-    if sensing is None and not robot.floating_base:
-        return Sensed(robot, Sensing()), processing, ()
-    if sensing is None:
-        sensing, notes = found_sensing(log, robot)
-    elif robot.floating_base and sensing.base is None:
-        sensing = replace(sensing, base=found_base_motion(log, robot))
+    sensing, notes = completed(processing.sensing, log, robot)
+    if processing.sensing is None and not robot.floating_base:
+        return Sensed(robot, sensing), processing, ()
     if sensing.base is not None and not robot.floating_base:
         raise SignalError(
             f"a motion of the base is stated, but the base of robot '{robot.name}' is fixed; give "
@@ -155,7 +155,8 @@ def _refuse_unknown_axes(
 def _refuse_nothing_measured(found: Sensed, log: Log) -> None:
     """Refuse a log without any row: no torque, and no wrench of the base."""
     joints = found.robot.joint_names
-    if found.sensing.base_wrench is None and not any((j, "torque") in log.signals for j in joints):
+    rows_of_base = found.n_base and found.sensing.base_wrench != "unmeasured"
+    if not rows_of_base and not any((j, "torque") in log.signals for j in joints):
         base = f" and no wrench of the base '{found.robot.root}'" if found.n_base else ""
         raise LogError(
             f"log '{log.name}' has no torque of any joint of robot '{found.robot.name}'{base}: "
@@ -176,10 +177,10 @@ def _without_torque(found: Sensed, log: Log) -> tuple[Finding, ...]:
             "show them"
         )
         notes.append(Finding("warning", "torque-not-recorded", words))
-    if found.n_base and found.sensing.base_wrench is None:
+    if found.n_base and found.sensing.base_wrench == "unmeasured":
         words = (
-            f"log '{log.name}' has no wrench at the base '{found.robot.root}': the mass and most "
-            "parameters of the base itself cannot be identified from joint torques"
+            f"log '{log.name}': the wrench that holds the base '{found.robot.root}' was not "
+            "measured: no parameter of the base itself can be identified from joint torques"
         )
         notes.append(Finding("warning", "base-wrench-not-recorded", words))
     return tuple(notes)

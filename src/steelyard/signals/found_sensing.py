@@ -7,15 +7,21 @@ have is refused, since a force that is left out falsifies every mass.
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import replace
 
-from steelyard.errors import LogError, listed
+from steelyard.errors import LogError, SignalError, listed
 from steelyard.findings import Finding
 from steelyard.logs.frame_columns import ORIENTATIONS
 from steelyard.logs.log import Log
 from steelyard.robot.robot import Robot
 from steelyard.signals._base_recording import base_links
-from steelyard.signals.sensing import BaseMotion, BaseSource, MeasuredWrench, Sensing
+from steelyard.signals.sensing import (
+    BaseForces,
+    BaseMotion,
+    BaseSource,
+    MeasuredWrench,
+    Sensing,
+)
 
 NEEDS: dict[BaseSource, str] = {
     "pose": "position and orientation",
@@ -24,16 +30,51 @@ NEEDS: dict[BaseSource, str] = {
 }
 
 
-def found_sensing(log: Log, robot: Robot) -> tuple[Sensing, tuple[Finding, ...]]:
-    """The sensing of a floating robot by the columns of its log, and what was taken, in words.
+def completed(
+    sensing: Sensing | None, log: Log, robot: Robot
+) -> tuple[Sensing, tuple[Finding, ...]]:
+    """The sensing with what it leaves open, and notes for the user.
 
-    Of several recordings of the base's motion, poses go before velocities and those before an IMU;
-    velocities go first where their derivatives are recorded too. Without a wrench at the base, but
-    with contacts, nothing else is taken to touch the robot.
+    A fixed base has no motion, and contacts only where they are stated; every joint then needs a
+    torque. For a floating base, what is not stated follows from the columns of the log:
+
+    - its motion: poses go before velocities and those before an IMU; velocities go first where
+      their derivatives are recorded too;
+    - wrenches, where none is stated: a force at a link that is fixed to the base holds the base,
+      forces at other links are contacts;
+    - with contacts and no wrench at the base, nothing else touches the robot; without either, the
+      wrench that holds the base was not measured.
     """
-    held = base_links(robot)
-    motion = found_base_motion(log, robot)
+    given = sensing or Sensing()
+    if not robot.floating_base:
+        return replace(given, torques=given.torques or "all"), ()
+    motion = given.base or found_base_motion(log, robot)
+    held_by, contacts = given.base_wrench, given.contacts
+    notes: tuple[Finding, ...] = ()
     forces = [frame for frame, quantity in log.frame_signals if quantity == "force"]
+    at_base = [frame for frame in base_links(robot) if frame in forces]
+    if held_by is None and not contacts:
+        _refuse_strangers(log, robot, forces)
+        contacts = tuple(MeasuredWrench(frame) for frame in forces if frame not in at_base)
+        contacts += tuple(MeasuredWrench(frame) for frame in at_base[1:])
+    else:
+        notes = _unused_forces(log, forces, held_by, contacts, at_base)
+    if held_by is None:
+        held_by = "nothing" if contacts else "unmeasured"
+        held_by = MeasuredWrench(at_base[0]) if at_base else held_by
+    found = Sensing(motion, held_by, contacts, given.torques or "recorded")
+    if found.base_wrench == "nothing" and not found.contacts:
+        raise SignalError(
+            f"nothing touches robot '{robot.name}': its base is said to be held by nothing, and no "
+            "contact is stated. State the links that carry it (--contact LINK); of a robot in free "
+            "fall, use the joint torques alone (--base-wrench unmeasured)"
+        )
+    words = f"log '{log.name}': {in_words(found, robot)}"
+    return found, (Finding("info", "sensing", words), *notes)
+
+
+def _refuse_strangers(log: Log, robot: Robot, forces: list[str]) -> None:
+    """Refuse forces at frames that the robot does not have."""
     links = {link.name for link in robot.links}
     strangers = [frame or "(without a name)" for frame in forces if frame not in links]
     if strangers:
@@ -43,14 +84,29 @@ def found_sensing(log: Log, robot: Robot) -> tuple[Sensing, tuple[Finding, ...]]
             "Name its link with --contact LINK=COLUMNS or --base-wrench LINK=COLUMNS; with either "
             "option, forces that are not named are not used"
         )
-    at_base = [frame for frame in held if frame in forces]
-    contacts = tuple(MeasuredWrench(frame) for frame in forces if frame not in at_base)
-    held_by: MeasuredWrench | Literal["nothing"] | None = "nothing" if contacts else None
-    if at_base:
-        held_by = MeasuredWrench(at_base[0])
-    contacts += tuple(MeasuredWrench(frame) for frame in at_base[1:])
-    sensing = Sensing(motion, held_by, contacts, "recorded")
-    return sensing, (Finding("info", "sensing", f"log '{log.name}': {in_words(sensing, robot)}"),)
+
+
+def _unused_forces(
+    log: Log,
+    forces: list[str],
+    held_by: MeasuredWrench | BaseForces | None,
+    contacts: tuple[MeasuredWrench, ...],
+    at_base: list[str],
+) -> tuple[Finding, ...]:
+    """A warning about forces in the log that the user's options do not name."""
+    named = list(contacts)
+    named += [held_by] if isinstance(held_by, MeasuredWrench) else []
+    used = {one.frame if one.columns is None else one.columns for one in named}
+    used |= set(at_base[:1]) if held_by is None else set()
+    left = [frame or "(without a name)" for frame in forces if frame not in used]
+    if not left:
+        return ()
+    words = (
+        f"log '{log.name}' has forces of {listed(left)}, which are not used: other wrenches are "
+        "stated, and these are not; a force that acts on the robot and is left out falsifies "
+        "every mass"
+    )
+    return (Finding("warning", "force-not-used", words),)
 
 
 def found_base_motion(log: Log, robot: Robot) -> BaseMotion:

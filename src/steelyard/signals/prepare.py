@@ -31,6 +31,7 @@ from steelyard.signals.motion import Measurements, Motion
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord, TimeBaseRecord
+from steelyard.signals.wrench_readings import reading_findings
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -101,10 +102,10 @@ def prepare(
             "on a fixed base only: use the torque equation"
         )
     found, processing, sensing_notes = sensed(log, robot, processing)
-    joints, extra = match_joints(log, robot, found.sensing.torques)
+    joints, extra = match_joints(log, robot, found.torques_needed)
     if not isinstance(model, Model):
         model = Model(robot)
-    needed = needed_signals(log, robot, processing, found.sensing.torques)
+    needed = needed_signals(log, robot, processing, found.torques_needed)
     turning = {joint.name for joint in robot.free_joints if joint.kind != "prismatic"}
     jumps = {}
     for (joint, quantity), values in needed.items():
@@ -182,6 +183,7 @@ def prepare(
         *doubts,
         *limits,
         *stuck,
+        *reading_findings(found, longest, joints, cutoff, processing, log.name),
         *moving_locked_joints(log, robot),
         *_hole_findings(log, pieces, used),
     )

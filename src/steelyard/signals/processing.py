@@ -61,8 +61,8 @@ class Processing:
         suits logs that serve for prediction only.
     sensing : what the log has besides positions and torques of the joints: the motion of a
         floating base, wrenches, and whether joints may lack a torque. None for a fixed base
-        without contacts; for a floating base it is then read from the names of the columns, see
-        :func:`steelyard.signals.found_sensing.found_sensing`.
+        without contacts; for a floating base it then follows from the names of the columns, see
+        :func:`steelyard.signals.found_sensing.completed`.
     """
 
     sample_rate_hz: float | None = None

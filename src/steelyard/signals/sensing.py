@@ -27,6 +27,8 @@ WrenchAxes = Literal["frame", "world"]
 WRENCH_AXES: tuple[WrenchAxes, ...] = get_args(WrenchAxes)
 WrenchSign = Literal["on-robot", "by-robot"]
 WRENCH_SIGNS: tuple[WrenchSign, ...] = get_args(WrenchSign)
+BaseForces = Literal["nothing", "unmeasured"]
+BASE_FORCES: tuple[BaseForces, ...] = get_args(BaseForces)
 Torques = Literal["all", "recorded"]
 TORQUES: tuple[Torques, ...] = get_args(Torques)
 
@@ -85,22 +87,27 @@ class Sensing:
 
     base : how the log tells the motion of the base; None for a fixed base.
     base_wrench : what holds the base; "nothing" if only the contacts touch the robot, so that the
-        wrench is zero; None if it was not measured: the six rows of the base are then not used.
+        wrench is zero; "unmeasured" if something does that was not measured: the six rows of the
+        base are then not used.
     contacts : wrenches at other links (or at the base), all that there are.
     torques : "all" if every joint must have a torque; "recorded" uses the joints that have one.
+
+    What is None follows from the robot and from the names of the log's columns, see
+    :func:`steelyard.signals.found_sensing.completed`; so do the contacts where no wrench is stated.
     """
 
     base: BaseMotion | None = None
-    base_wrench: MeasuredWrench | Literal["nothing"] | None = None
+    base_wrench: MeasuredWrench | BaseForces | None = None
     contacts: tuple[MeasuredWrench, ...] = ()
-    torques: Torques = "all"
+    torques: Torques | None = None
 
     def __post_init__(self) -> None:
-        _check("torques", self.torques, TORQUES)
-        if isinstance(self.base_wrench, str) and self.base_wrench != "nothing":
+        if self.torques is not None:
+            _check("torques", self.torques, TORQUES)
+        if isinstance(self.base_wrench, str) and self.base_wrench not in BASE_FORCES:
             raise SignalError(
-                f"base_wrench is {self.base_wrench!r}; it must be a MeasuredWrench, 'nothing' or "
-                "None"
+                f"base_wrench is {self.base_wrench!r}; it must be a MeasuredWrench, 'nothing', "
+                "'unmeasured' or None"
             )
         frames = [one.frame for one in self.contacts]
         double = next((name for name in frames if frames.count(name) > 1), None)
@@ -126,7 +133,7 @@ class Sensing:
             if held is None or isinstance(held, str)
             else _read(MeasuredWrench, held, "base_wrench"),  # type: ignore[arg-type]
             contacts=tuple(_read(MeasuredWrench, one, "contacts") for one in contacts),
-            torques=record.get("torques", "all"),
+            torques=record.get("torques"),
         )
 
 

@@ -141,6 +141,11 @@ def followed(
     """
     if not isinstance(model, Model):
         raise SimulationError(f"a model is needed, not a {type(model).__name__}; try Model(robot)")
+    if model.robot.floating_base:
+        raise SimulationError(
+            f"robot '{model.robot.name}' has a floating base, which no controller here can "
+            "balance: prescribe its motion with floating_log"
+        )
     controller = controller or Controller()
     theta = parameter_array(model, theta)
     check_simulable(model, theta, controller.kind)
@@ -280,12 +285,7 @@ def joint_work(model: Model, theta: Array) -> tuple[Any, ...]:
 
 
 def check_simulable(model: Model, theta: Array, kind: ControllerKind) -> None:
-    """Refuse a floating base, numbers that are not finite, and negative friction."""
-    if model.robot.floating_base:
-        raise SimulationError(
-            f"robot '{model.robot.name}' has a floating base, which cannot be simulated: use a "
-            "fixed base"
-        )
+    """Refuse numbers that are not finite, and negative friction where it decides the motion."""
     for column, value in zip(model.columns, theta, strict=True):
         if not np.isfinite(value):
             raise SimulationError(f"{column.name} is {value}; it must be a finite number")

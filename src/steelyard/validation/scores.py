@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.errors import ResultError, SignalError
 from steelyard.model.base_map import BaseMap
 from steelyard.model.kernels import torque
+from steelyard.model.mechanism import row_words
 from steelyard.model.model import Model, check_joint_names
 from steelyard.signals.motion import Measurements, Motion
 
@@ -111,7 +112,11 @@ class Validation:
         errors = f"relative error {self.prediction.words}, against {self.prior.words}"
         if not self.beats_prior:
             return f"does not beat the baseline ({BASELINE}): {errors}"
-        exceptions = f", except in {', '.join(self.worse_channels)}" if self.worse_channels else ""
+        exceptions = (
+            f", except in {', '.join(map(row_words, self.worse_channels))}"
+            if self.worse_channels
+            else ""
+        )
         return f"beats the baseline ({BASELINE}): {errors}{exceptions}"
 
     def to_dict(self) -> dict[str, Any]:

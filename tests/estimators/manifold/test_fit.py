@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from manifold_problems import robot_bodies, settles_physical, single_body
+from manifold_problems import robot_bodies, settles_physical, single_body, wrench_rows
 from seeds import every
 
 from steelyard.errors import EstimationError, ModelError
 from steelyard.estimators.manifold import _added_mass, _bodies, _linear, _moves
-from steelyard.estimators.manifold.fit import compile_manifold_fit, fit_on_manifold
-from steelyard.robot.inertia import from_com
+from steelyard.estimators.manifold import fit as fit_module
+from steelyard.estimators.manifold.fit import (
+    PART_ROWS,
+    compile_manifold_fit,
+    factor_until,
+    fit_on_manifold,
+)
+from steelyard.robot.inertia import from_com, violations
 
 
 def fitted(problem, **options):
@@ -80,6 +86,39 @@ def test_a_budget_that_is_over_returns_the_start():
     fit = fitted(problem, budget_s=1e-9)
     assert (fit.stopped, fit.iterations) == ("budget", 0)
     assert settles_physical(problem, fit.theta)
+
+
+@every("parts", (1, 3))
+def test_a_budget_that_ends_in_the_factorisation_returns_the_start_of_the_rows_so_far(parts):
+    """By a clock of one second a look: some parts of a tall F, and the objective of all rows."""
+    rng = np.random.default_rng(parts)
+    n_rows = 5 * PART_ROWS
+    rows = wrench_rows(*rng.normal(size=(3, n_rows // 6 + 1, 3)))[:n_rows]
+    right = rows @ from_com(1.0, [0.1, 0.0, 0.2], 0.01 * np.eye(3)) + rng.normal(size=n_rows)
+    clock = iter(range(100))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fit_module, "perf_counter", lambda: float(next(clock)))
+        stopped = fit_on_manifold(rows, right, (0,), budget_s=parts + 0.5 - 1e-9)
+    assert (stopped.stopped, stopped.iterations, stopped.converged) == ("budget", 0, False)
+    some = slice(0, (parts + 1) * PART_ROWS)
+    start = fit_on_manifold(rows[some], right[some], (0,), max_iterations=0)
+    assert stopped.theta == pytest.approx(start.theta, rel=1e-9, abs=1e-12)
+    assert stopped.objective == pytest.approx(np.sum((right - rows @ stopped.theta) ** 2))
+    assert not violations(stopped.theta, "body")
+
+
+def test_factor_in_parts_is_the_factor_of_all_rows():
+    """With time enough, the parts give the factor of one QR; with fewer rows than columns too."""
+    rng = np.random.default_rng(2)
+    for n_rows in (3, PART_ROWS + 7, 3 * PART_ROWS):
+        F, g = rng.normal(size=(n_rows, 10)), rng.normal(size=n_rows)
+        at_once, in_parts = factor_until(F, g, np.inf), factor_until(F, g, 1e300)
+        assert at_once[1]
+        assert in_parts[1]
+        A = np.column_stack([F, g])
+        for R, _ in (at_once, in_parts):
+            assert R.shape == (11, 11)
+            assert np.allclose(R.T @ R, A.T @ A, rtol=0, atol=1e-9 * n_rows)
 
 
 def test_no_mass_is_found_again_from_a_massless_start():

@@ -10,6 +10,7 @@ from experiments import chain_experiment
 from random_problems import random_problem
 from seeds import every
 
+from steelyard.certificates.certificate import prove
 from steelyard.conic.settle import failing
 from steelyard.errors import EstimationError
 from steelyard.estimators.estimator import EstimationOptions
@@ -89,6 +90,19 @@ def test_a_fit_that_its_budget_ends_is_physical_and_says_so():
     said = [one for one in estimate.findings if one.code == "manifold-not-optimal"]
     assert [one.level for one in said] == ["warning"]
     assert "budget of 1e-09 s" in said[0].words
+
+
+def test_a_stopped_fit_and_its_certificate_measure_the_same():
+    """Both state the objective value, and the warning's gap is within the proven one."""
+    model, regression = noisy(2, noise=30.0)
+    found = fit_robot_on_manifold(model, regression, budget_s=1e-9)
+    certificate, _ = prove(model, regression, found.fit)
+    assert certificate is not None
+    assert found.value == pytest.approx(certificate.value, rel=1e-12)
+    assert 0.01 * found.value < found.above <= certificate.gap * (1.0 + 1e-9)
+    shared = f"objective value of {certificate.value:.6g} is"
+    assert shared in found.finding.words
+    assert shared in certificate.words
 
 
 def test_a_stopped_fit_keeps_to_the_default_bound():

@@ -35,6 +35,8 @@ GAP = 1e-9
 """Relative gap to the optimum at which a fit stops."""
 ROUNDING_GAP = 1e-15
 """Gap, as a share of |g|², that is rounding."""
+PART_ROWS = 4096
+"""Rows of F that are factored between two looks at the clock."""
 SHORTEST, LONGEST = 0.03, 3.0
 """Limits (m) of the unit of length."""
 START_FLOOR = 1e-3
@@ -84,8 +86,9 @@ def fit_on_manifold(
     start : (n,) parameters to start from, bodies physical; by default the unconstrained fit,
         with every body moved inside the physical set.
     budget_s : wall-clock time (s) from the call on, after which the current iterate is returned.
-        The factorisation of F and plain least squares, which give the start, are not interrupted;
-        nor is compilation at the first fit of a process, see :func:`compile_manifold_fit`.
+        It covers the factorisation of F: if it ends there, the start from the rows so far is
+        returned. Compilation at the first fit of a process is not interrupted, see
+        :func:`compile_manifold_fit`.
     on_iterate : called with the parameters (n,) of the start and of every iterate.
     """
     from steelyard.estimators.manifold._iteration import Iterations, State
@@ -94,9 +97,10 @@ def fit_on_manifold(
     given = checked_input(F, g, first_of_body, lower, start, max_iterations, budget_s)
     matrix, values, first, bounds = given.F, given.g, given.first, given.lower
     n = matrix.shape[1]
-    total, constant = float(values @ values), 0.0
+    total, constant, whole = float(values @ values), 0.0, True
     if len(values) > n + 1:
-        R = np.asarray(np.linalg.qr(np.column_stack([matrix, values]), mode="r"))
+        deadline = np.inf if budget_s is None else begun + budget_s
+        R, whole = factor_until(matrix, values, deadline)
         matrix, values = R[:n, :n], R[:n, n]
         constant = float(R[n, n] ** 2)
     scale = column_scale(matrix, values, first)
@@ -135,12 +139,15 @@ def fit_on_manifold(
     work = Iterations(scaled_F, scaled_g, first, free, scaled_lower, state, GAP, rounding)
     squared = given.size_g**2
     objectives = [(state.value + constant) * squared]
+    if not whole:  # of all rows, also of those that are not in the factor
+        residual = given.g - given.F @ (theta * scale)
+        objectives = [float(residual @ residual) * squared]
     stopped: Stopped = "iterations"
     iterations = 0
     if on_iterate is not None:
         on_iterate(theta * units)
     while True:
-        if budget_s is not None and perf_counter() - begun >= budget_s:
+        if not whole or (budget_s is not None and perf_counter() - begun >= budget_s):
             stopped = "budget"
             break
         if iterations >= max_iterations:
@@ -174,6 +181,28 @@ def fit_on_manifold(
         seconds=perf_counter() - begun,
         gap=work.gap * squared,
     )
+
+
+def factor_until(F: Array, g: Array, deadline: float) -> tuple[Array, bool]:
+    """Triangular factor R (n + 1, n + 1) of [F, g], and whether it has all rows.
+
+    The rows are taken in parts; those that are left at the deadline (of the clock `perf_counter`)
+    are not. The first part always is.
+    """
+    n_rows, n = F.shape
+    step = n_rows if deadline == np.inf else max(PART_ROWS, 4 * n)
+    R = np.zeros((0, n + 1))
+    for begin in range(0, n_rows, step):
+        if begin and perf_counter() >= deadline:
+            return _square(R), False
+        rows = np.column_stack([F[begin : begin + step], g[begin : begin + step]])
+        R = np.asarray(np.linalg.qr(np.concatenate([R, rows]), mode="r"))
+    return _square(R), True
+
+
+def _square(R: Array) -> Array:
+    """A factor of fewer rows than columns, with rows of zeros."""
+    return np.concatenate([R, np.zeros((R.shape[1] - len(R), R.shape[1]))])
 
 
 def compile_manifold_fit() -> None:

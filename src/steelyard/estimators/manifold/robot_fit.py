@@ -53,6 +53,8 @@ class RobotFit:
     fit : with parameters that meet every condition exactly. on_manifold : the iterations.
     solution : of the semidefinite program. excess : objective of the fit above that of the
         solution, as a share of it; negative if the fit is the better one. budget_s : as given.
+    rest : squared residuals, in units of the noise, that no parameters explain. They are not part
+        of the objective; messages have them, as the certificate has.
     """
 
     fit: ConstrainedFit
@@ -60,6 +62,17 @@ class RobotFit:
     solution: ConicSolution
     excess: float
     budget_s: float | None
+    rest: float
+
+    @property
+    def value(self) -> float:
+        """Half the sum of squared residuals, in units of the noise, as a certificate states it."""
+        return 0.5 * (self.fit.squares + self.rest)
+
+    @property
+    def above(self) -> float:
+        """By how much the value is above that of the semidefinite program."""
+        return self.value - 0.5 * (squares(self.fit.problem, self.solution.theta) + self.rest)
 
     @property
     def same_optimum(self) -> bool:
@@ -77,14 +90,15 @@ class RobotFit:
                 "info",
                 "manifold-optimum",
                 f"the fit on the manifold reached the optimum of the semidefinite program {steps}"
-                f"{early}: its objective differs by {self.excess:.1e}",
+                f"{early}: its objective value of {self.value:.6g} differs by {self.above:.1g}",
             )
         return Finding(
             "warning",
             "manifold-not-optimal",
             f"the fit on the manifold was stopped {steps} ({_reason(self)}): the parameters are "
-            f"physical, but their objective is {100.0 * self.excess:.2g} % above that of the "
-            "semidefinite program; give it more time, or use the method 'feasible'",
+            f"physical, but their objective value of {self.value:.6g} is {self.above:.2g} "
+            f"({100.0 * self.above / self.value:.1g} %) above that of the semidefinite program; "
+            "give it more time, or use the method 'feasible'",
         )
 
 
@@ -146,7 +160,8 @@ def fit_robot_on_manifold(
         squares=squares(problem, settled.theta),
         solution=solution,
     )
-    return RobotFit(fit, ran, solution, (value - best) / max(best, 1.0), budget_s)
+    rest = float(system.factor[-1, -1] ** 2) / system.sigma**2
+    return RobotFit(fit, ran, solution, (value - best) / max(best, 1.0), budget_s, rest)
 
 
 def moved_inside(theta: Array, first: Sequence[int]) -> Array:

@@ -43,33 +43,8 @@ class WrenchRecording:
         orientation of the root, for wrenches in the axes of the world; None where the root is the
         world.
         """
-        n_base = 6 if self.robot.floating_base else 0
-        out = np.zeros((len(q), n_base + len(self.robot.joint_names)))
-        f, n = self._in_frame(even, q, R_world_root)
-        R, p = np.broadcast_to(np.eye(3), (len(q), 3, 3)), np.zeros((len(q), 3))
-        column = {name: k for k, name in enumerate(self.robot.joint_names)}
-        for joint in reversed(joints_to(self.robot, self.stated.frame)):
-            R, p = _placed(joint.child_offset, R, p)
-            if joint.moves:
-                leader = joint.name if joint.mimic is None else joint.mimic.joint
-                scale = 1.0 if joint.mimic is None else joint.mimic.multiplier
-                offset = 0.0 if joint.mimic is None else joint.mimic.offset
-                k, s = column[leader], joint.axis
-                force = np.einsum("nij,nj->ni", R, f)
-                if joint.kind == "prismatic":
-                    out[:, n_base + k] += scale * (force @ s)
-                    p = p + (scale * q[:, k] + offset)[:, None] * s
-                else:
-                    torque = np.einsum("nij,nj->ni", R, n) + np.cross(p, force)
-                    out[:, n_base + k] += scale * (torque @ s)
-                    turned = turns(s, scale * q[:, k] + offset)
-                    R, p = turned @ R, np.einsum("nij,nj->ni", turned, p)
-            R, p = _placed(joint.placement, R, p)
-        if n_base:
-            force = np.einsum("nij,nj->ni", R, f)
-            out[:, :3] = force
-            out[:, 3:6] = np.einsum("nij,nj->ni", R, n) + np.cross(p, force)
-        return out
+        force, torque = self._in_frame(even, q, R_world_root)
+        return wrench_torques(self.robot, self.stated.frame, q, force, torque)
 
     def _in_frame(self, even: Even, q: Array, R_world_root: Array | None) -> tuple[Array, Array]:
         """Force and torque (n_samples, 3) that act on the robot, in the axes of the frame."""
@@ -84,6 +59,40 @@ class WrenchRecording:
         R = frame_orientations(self.robot, q, name)
         R = R if R_world_root is None else R_world_root @ R
         return np.einsum("nij,ni->nj", R, f), np.einsum("nij,ni->nj", R, n)
+
+
+def wrench_torques(robot: Robot, frame: str, q: Array, force: Array, torque: Array) -> Array:
+    """Generalised forces Jᵀ wrench (n_samples, nv) of a wrench on the robot at a link's origin.
+
+    q : (n_samples, n_joints) positions of the joints. force, torque : (n_samples, 3) N and N m, in
+    the axes of the link ``frame``. The six rows of a floating base come first.
+    """
+    n_base = 6 if robot.floating_base else 0
+    out = np.zeros((len(q), n_base + len(robot.joint_names)))
+    R, p = np.broadcast_to(np.eye(3), (len(q), 3, 3)), np.zeros((len(q), 3))
+    column = {name: k for k, name in enumerate(robot.joint_names)}
+    for joint in reversed(joints_to(robot, frame)):
+        R, p = _placed(joint.child_offset, R, p)
+        if joint.moves:
+            leader = joint.name if joint.mimic is None else joint.mimic.joint
+            scale = 1.0 if joint.mimic is None else joint.mimic.multiplier
+            offset = 0.0 if joint.mimic is None else joint.mimic.offset
+            k, s = column[leader], joint.axis
+            f = np.einsum("nij,nj->ni", R, force)
+            if joint.kind == "prismatic":
+                out[:, n_base + k] += scale * (f @ s)
+                p = p + (scale * q[:, k] + offset)[:, None] * s
+            else:
+                n = np.einsum("nij,nj->ni", R, torque) + np.cross(p, f)
+                out[:, n_base + k] += scale * (n @ s)
+                turned = turns(s, scale * q[:, k] + offset)
+                R, p = turned @ R, np.einsum("nij,nj->ni", turned, p)
+        R, p = _placed(joint.placement, R, p)
+    if n_base:
+        f = np.einsum("nij,nj->ni", R, force)
+        out[:, :3] = f
+        out[:, 3:6] = np.einsum("nij,nj->ni", R, torque) + np.cross(p, f)
+    return out
 
 
 def wrench_recording(log: Log, robot: Robot, stated: MeasuredWrench) -> WrenchRecording:

@@ -1,0 +1,101 @@
+"""Whether measured forces on a floating robot are read in the right axes and with the right sign.
+
+The forces on the robot accelerate all of it, weight included: their sum is near m a, with the
+robot's mass m and the base's acceleration minus gravity, a. Weight is most of it. So the reading
+of the forces (axes of the frame or of the world, on the robot or by it) that leaves most of them
+unexplained by any one mass is probably not the right one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.findings import Finding
+from steelyard.signals._base_recording import gravity_in
+from steelyard.signals._pieces import Piece
+from steelyard.signals._sensed import Sensed
+from steelyard.signals.orientation import rotations_of
+from steelyard.signals.processing import Processing
+from steelyard.signals.sensing import WrenchAxes
+
+Array = NDArray[np.float64]
+DOUBTFUL = 0.25
+"""A share of the forces that one mass leaves unexplained, above which axes are doubted."""
+BETTER = 0.5
+"""Other axes are named if they leave at most this share of what the stated ones leave."""
+
+
+@dataclass(frozen=True)
+class MassFit:
+    """Forces explained by one mass (kg): what is left of them, as a share."""
+
+    mass: float
+    left: float
+
+
+def reading_findings(
+    found: Sensed,
+    piece: Piece,
+    joints: tuple[str, ...],
+    cutoff: float | None,
+    processing: Processing,
+    log: str,
+) -> tuple[Finding, ...]:
+    """A warning where the forces fit the motion of the base much better in another reading."""
+    if found.base is None or not found.wrenches or found.sensing.base_wrench == "unmeasured":
+        return ()
+    q, _, a = found.base.columns(piece.base, piece.even, cutoff, processing, log)
+    gravity = gravity_in(rotations_of(q[:, 3:7]), found.base.gravity)
+    a = a[:, :3] - gravity
+    q_joints = piece.columns(joints, "position") if joints else np.zeros((len(a), 0))
+    lost = np.asarray(found.missing(piece, joints)[:, :3].any(axis=1))
+    stated = _fit(found.torques(piece, joints, q_joints)[:, :3], a, lost)
+    if stated is None:
+        return ()
+    wrenches = tuple(one.stated for one in found.wrenches)
+    if len({one.axes for one in wrenches}) == 1 and stated.left > DOUBTFUL:
+        other: WrenchAxes = "world" if wrenches[0].axes == "frame" else "frame"
+        if other == "frame" or found.base.orientation(piece.base, piece.even) is not None:
+            turned = replace(
+                found,
+                wrenches=tuple(
+                    replace(one, stated=replace(one.stated, axes=other)) for one in found.wrenches
+                ),
+            )
+            better = _fit(turned.torques(piece, joints, q_joints)[:, :3], a, lost)
+            if better is not None and better.left < BETTER * stated.left:
+                return (_axes_finding(log, wrenches[0].axes, other, stated, better),)
+    if stated.mass < 0.0:
+        words = (
+            f"log '{log}': the measured forces pull the robot down, as if its mass were "
+            f"{stated.mass:.3g} kg; are they those that the robot exerts (--wrench-sign by-robot)?"
+        )
+        return (Finding("warning", "wrench-sign", words),)
+    return ()
+
+
+def _axes_finding(
+    log: str, axes: WrenchAxes, other: WrenchAxes, stated: MassFit, better: MassFit
+) -> Finding:
+    names = {"frame": "the axes of their links", "world": "the axes of the world"}
+    return Finding(
+        "warning",
+        "wrench-axes",
+        f"log '{log}': read in {names[axes]}, {stated.left:.0%} of the measured forces do not fit "
+        f"the weight and the acceleration of one mass; in {names[other]} {better.left:.0%} do not. "
+        f"Is --wrench-axes {other} meant?",
+    )
+
+
+def _fit(force: Array, a: Array, lost: NDArray[np.bool_]) -> MassFit | None:
+    """The mass that explains forces (n_samples, 3) N best; None where nothing was measured."""
+    known = np.isfinite(a).all(axis=1) & np.isfinite(force).all(axis=1) & ~lost
+    force, a = force[known], a[known]
+    size, square = float(np.linalg.norm(force)), float(np.sum(a * a))
+    if not (size > 0.0 and square > 0.0):
+        return None
+    mass = float(np.sum(force * a)) / square
+    return MassFit(mass, float(np.linalg.norm(force - mass * a)) / size)
