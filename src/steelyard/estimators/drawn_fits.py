@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError
+from steelyard.estimators.constrained import System
 from steelyard.estimators.entropic import Metric, PriorProblem, Residuals
 from steelyard.regression.regression import Regression, triangle
 
@@ -90,8 +91,10 @@ class DrawnFits:
     sigma: float
     K: Array
     metric: Metric
-    _kept: OrderedDict[bytes, Residuals] = field(default_factory=OrderedDict, repr=False)
-    _lock: Lock = field(default_factory=Lock, repr=False)
+    _kept: OrderedDict[bytes, Residuals] = field(
+        default_factory=OrderedDict, init=False, repr=False
+    )
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def base_parameters(self, task: Array) -> Array:
         """Base parameters (n_base,) of gamma, the weight of terms and counts of drawn blocks
@@ -119,9 +122,10 @@ class DrawnFits:
         return found
 
 
-def drawn_factors(regression: Regression, weights: Array) -> DrawnFactors:
-    """The factors of a regression's blocks, groups weighted (n_groups,)."""
-    small = np.array(
-        [triangle(regression.block_rows(block, weights)) for block in range(len(regression.keys))]
-    )
-    return DrawnFactors(small, triangle(small.reshape(-1, small.shape[2])))
+def drawn_factors(regression: Regression, system: System) -> DrawnFactors:
+    """The factors of a regression's blocks, groups weighted as in the system of all of them."""
+    small = [
+        triangle(regression.block_rows(block, system.weights))
+        for block in range(len(regression.keys))
+    ]
+    return DrawnFactors(np.array(small), system.factor)

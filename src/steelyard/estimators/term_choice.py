@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Block, linear_block
-from steelyard.estimators.constrained import dependence, weighted_system
+from steelyard.estimators.constrained import System, dependence, weighted_system
 from steelyard.estimators.drawn_fits import DrawnFits, drawn_factors
 from steelyard.estimators.entropic import Metric, usual_term_weight
 from steelyard.estimators.estimate_record import TermComparison, TermTrial
@@ -46,6 +46,10 @@ from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
 
+MOST_SETS = 6
+"""Sets of terms that are compared for a robot with many parameters: its own, all, and all without
+one kind each."""
+
 
 def compare_terms(
     wide: Model,
@@ -57,20 +61,24 @@ def compare_terms(
     term_weight: float | None = None,
     metric: Metric = "entropic",
     stated: Collection[str] | None = None,
+    system: System | None = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> TermComparison:
     """Compare sets of terms on the factors of ``wide``, the model with every term.
 
     prior : for that model. stated : names of the term columns of the model in use; all if None.
+    system : the weighted data, if they are at hand.
     """
-    system = weighted_system(wide, regression)
+    system = weighted_system(wide, regression) if system is None else system
     given = blocks(wide, constraints or Constraints())
     columns = {c.name: (i, c.kind) for i, c in enumerate(wide.columns) if c.kind != "rigid_body"}
     names = set(columns) if stated is None else set(stated)
     candidates = _candidates(columns, names)
+    if has_many(len(wide.columns)):
+        candidates = candidates[:MOST_SETS]
     counts = regression.counts.sum(axis=1).astype(float)
-    factors = drawn_factors(regression, system.weights)
+    factors = drawn_factors(regression, system)
     if has_many(len(wide.columns)):
         parts = parts_of(counts, most=FEWER_PARTS)
         factors = factors.joined(parts)

@@ -43,6 +43,7 @@ def with_term_comparison(
         term_weight=fit.pull.choice.terms,
         metric=fit.pull.metric,
         stated=[term.name for term in model.terms],
+        system=fit.system if wide.hash == model.hash else None,
         threads=threads,
         progress=None if progress is None else partial(progress, "terms"),
     )
