@@ -150,7 +150,7 @@ def _drawn_fits(regression: Regression, fit: ConstrainedFit) -> DrawnFeasible:
     origin, turn = problem.scale * y, problem.scale[:, None] * N
     root = np.sqrt(problem.pull)
     return DrawnFeasible(
-        factors=drawn_factors(regression, fit.system),
+        factors=drawn_factors(regression, fit.weights, fit.system.factor),
         problem=problem,
         sigma=fit.sigma,
         K=regression.base.K,

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError
-from steelyard.estimators.constrained import System
 from steelyard.estimators.entropic import Metric, PriorProblem, Residuals
 from steelyard.regression.regression import Regression, triangle
 
@@ -122,10 +121,9 @@ class DrawnFits:
         return found
 
 
-def drawn_factors(regression: Regression, system: System) -> DrawnFactors:
-    """The factors of a regression's blocks, groups weighted as in the system of all of them."""
+def drawn_factors(regression: Regression, weights: Array, whole: Array) -> DrawnFactors:
+    """The factors of a regression's blocks, groups weighted (n_groups,). whole : that of all."""
     small = [
-        triangle(regression.block_rows(block, system.weights))
-        for block in range(len(regression.keys))
+        triangle(regression.block_rows(block, weights)) for block in range(len(regression.keys))
     ]
-    return DrawnFactors(np.array(small), system.factor)
+    return DrawnFactors(np.array(small), whole)

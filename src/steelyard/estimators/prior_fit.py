@@ -108,7 +108,7 @@ def fit_with_prior(
             _solve(problem, system, regression, USUAL, metric)
         fits = DrawnFits(
             problem,
-            drawn_factors(regression, system),
+            drawn_factors(regression, system.weights, system.factor),
             system.sigma,
             regression.base.K,
             metric,

@@ -78,7 +78,7 @@ def compare_terms(
     if has_many(len(wide.columns)):
         candidates = candidates[:MOST_SETS]
     counts = regression.counts.sum(axis=1).astype(float)
-    factors = drawn_factors(regression, system)
+    factors = drawn_factors(regression, system.weights, system.factor)
     if has_many(len(wide.columns)):
         parts = parts_of(counts, most=FEWER_PARTS)
         factors = factors.joined(parts)

@@ -30,7 +30,7 @@ def sequential_solver(
     regression: Regression, fit: ConstrainedFit, links: tuple[Link, ...]
 ) -> Solver:
     """Solver from counts of drawn blocks (n_blocks,) to base parameters (n_base,) or NaN."""
-    factors, K = drawn_factors(regression, fit.system), regression.base.K
+    factors, K = drawn_factors(regression, fit.weights, fit.system.factor), regression.base.K
 
     def beta(draw: Array) -> Array:
         factor = factors.factor(draw) / fit.sigma
