@@ -92,9 +92,9 @@ def _steady_states(sections: Array) -> Array:
     """State (n, 2) of each section when the input of the first is one at all times."""
     out, level = np.empty((len(sections), 2)), 1.0
     for row, (b0, b1, b2, _, a1, a2) in zip(out, sections, strict=True):
-        gain_at_rest = (b0 + b1 + b2) / (1.0 + a1 + a2)
-        row[:] = level * (gain_at_rest - b0), level * (b2 - a2 * gain_at_rest)
-        level *= gain_at_rest
+        change = np.array([[1.0 + a1, -1.0], [a2, 1.0]])
+        row[:] = level * np.linalg.solve(change, np.array([b1 - a1 * b0, b2 - a2 * b0]))
+        level *= ((b0 + b1) + b2) / ((1.0 + a1) + a2)
     return out
 
 
@@ -102,23 +102,20 @@ def _steady_states(sections: Array) -> Array:
 def butterworth_sections(order: int, cutoff_hz: float, rate_hz: float) -> Array:
     """Butterworth low-pass as second-order sections (n, 6): b0 b1 b2 1 a1 a2.
 
-    The bilinear transform s = 4 (z - 1) / (z + 1) of the poles w exp(i pi (2 k + N + 1) / 2 N) with
-    w = 4 tan(pi f_c / r); all zeros are at z = -1. Poles near the unit circle come last.
+    The bilinear transform s = 4 (z - 1) / (z + 1) of the poles -w exp(i pi m / 2 N), m = 1 - N,
+    3 - N, ..., N - 1, with w = 4 tan(pi f_c / r); all zeros are at z = -1. Poles near the unit
+    circle come last, and the gain is in the first section, as scipy.signal.butter has them.
     """
-    warped = 4.0 * math.tan(math.pi * cutoff_hz / rate_hz)
-    angles = [math.pi * (2 * k + order + 1) / (2 * order) for k in range((order + 1) // 2)]
-    sections, gain_at_rest = [], 1.0
-    for k, angle in enumerate(angles):
-        if order % 2 and k == len(angles) - 1:
-            pole = (4.0 - warped) / (4.0 + warped)
-            gain_at_rest *= warped / (4.0 + warped)
-            sections.append([1.0, 1.0, 0.0, 1.0, -pole, 0.0])
-            continue
-        analog = complex(warped * math.cos(angle), warped * math.sin(angle))
-        z = (4.0 + analog) / (4.0 - analog)
-        gain_at_rest *= warped**2 / abs(4.0 - analog) ** 2
-        sections.append([1.0, 2.0, 1.0, 1.0, -2.0 * z.real, abs(z) ** 2])
-    sections.reverse()
-    out = np.array(sections)
+    warped = float(4.0 * np.tan(np.pi * (2 * cutoff_hz / rate_hz) / 2.0))
+    analog = -np.exp(1j * np.pi * np.arange(-order + 1, order, 2) / (2 * order)) * warped
+    poles = (4.0 + analog) / (4.0 - analog)
+    gain_at_rest = warped**order * float(np.real(1.0 / np.prod(4.0 - analog)))
+    sections = [
+        [1.0, 2.0, 1.0, 1.0, -2.0 * z.real, z.real * z.real + z.imag * z.imag]
+        for z in poles[: order // 2].tolist()
+    ]
+    if order % 2:
+        sections.append([1.0, 1.0, 0.0, 1.0, -float(poles[order // 2].real), 0.0])
+    out = np.array(sections[::-1])
     out[0, :3] *= gain_at_rest
     return out
