@@ -1,9 +1,10 @@
 """Fits with a prior to some of the time blocks, or to blocks drawn several times.
 
-The factor of the drawn blocks comes from that of all, R, without another QR: with rows B of the
-blocks whose weight changes by w, in coordinates in which R is orthonormal (Q = B R⁻¹),
+The factor of the drawn blocks comes from that of all, R, without another QR: with rows B_k of
+block k in coordinates in which R is orthonormal (Q_k = B_k R⁻¹, sum_k Q_kᵀ Q_k = 1), and its weight
+w_k,
 
-    Uᵀ U = 1 + Qᵀ w Q,        factor = U R,
+    Uᵀ U = sum_k w_k Q_kᵀ Q_k = 1 + sum_k (w_k - 1) Q_kᵀ Q_k,        factor = U R,
 
 which keeps the digits as long as U is well conditioned. Otherwise, as where the blocks that are
 left out are the only ones that determine a parameter, the factor is computed by QR.
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from threading import Lock
 
 import numpy as np
@@ -26,6 +28,8 @@ from steelyard.regression.regression import Regression, triangle
 Array = NDArray[np.float64]
 LEAST_PIVOT = 1e-3
 """Smallest pivot of U with which the factor has as many digits as that of a QR, but three."""
+MOST_KEPT = 4_000_000
+"""Numbers in the factors of all blocks up to which Qᵀ Q of each is kept (32 MB)."""
 KEPT = 16
 """Draws whose residuals are kept for other weights of the prior."""
 
@@ -57,18 +61,19 @@ class DrawnFactors:
 
     def _updated(self, draw: Array) -> Array | None:
         """The factor from that of all blocks; None where that would cost digits."""
-        from scipy.linalg import solve_triangular
-
-        pivots = np.abs(np.diag(self.whole))
-        if not np.min(pivots) > 0.0 or 2 * np.count_nonzero(draw != 1.0) > len(draw):
+        if not np.min(np.abs(np.diag(self.whole))) > 0.0:
             return None
         changed = np.flatnonzero(draw != 1.0)
         if not len(changed):
             return self.whole
-        rows = self.small[changed].reshape(-1, self.small.shape[2])
-        Q = solve_triangular(self.whole, rows.T, trans=1, check_finite=False).T
-        weights = np.repeat(draw[changed] - 1.0, self.small.shape[1])
-        G = np.eye(len(self.whole)) + Q.T @ (weights[:, None] * Q)
+        if self.small.size <= MOST_KEPT:
+            G = np.tensordot(draw, self._grams, 1)
+        elif 2 * len(changed) <= len(draw):
+            Q = self._in_whole(self.small[changed])
+            weights = np.repeat(draw[changed] - 1.0, self.small.shape[1])
+            G = np.eye(len(self.whole)) + Q.T @ (weights[:, None] * Q)
+        else:
+            return None
         try:
             L = np.linalg.cholesky(G)
         except np.linalg.LinAlgError:
@@ -76,6 +81,19 @@ class DrawnFactors:
         if not np.min(np.diag(L)) > LEAST_PIVOT:
             return None
         return np.asarray(L.T @ self.whole)
+
+    @cached_property
+    def _grams(self) -> Array:
+        """Qᵀ Q (n_blocks, n + 1, n + 1) of every block."""
+        Q = self._in_whole(self.small).reshape(self.small.shape)
+        return np.asarray(np.swapaxes(Q, 1, 2) @ Q)
+
+    def _in_whole(self, blocks: Array) -> Array:
+        """Q = B R⁻¹ (n_rows, n + 1) of blocks."""
+        from scipy.linalg import solve_triangular
+
+        rows = blocks.reshape(-1, self.small.shape[2])
+        return np.asarray(solve_triangular(self.whole, rows.T, trans=1, check_finite=False).T)
 
 
 @dataclass(frozen=True, eq=False)
