@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +113,13 @@ class DrawnFits:
         default_factory=OrderedDict, init=False, repr=False
     )
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in ("_kept", "_lock")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # neither a lock nor what only saves time is pickled
+        self.__dict__.update(state, _kept=OrderedDict(), _lock=Lock())
 
     def base_parameters(self, task: Array) -> Array:
         """Base parameters (n_base,) of gamma, the weight of terms and counts of drawn blocks
