@@ -56,7 +56,7 @@ def compress_pooled(
 ) -> Regression:
     """Compress one run with pooled time blocks.
 
-    weigh : from the regression of the run in a single block to the weights (n_groups,) of the
+    weigh : from the regression of the run in a few blocks to the weights (n_groups,) of the
         channels, which should be 1 over their noise. correlation_s, threads, record : as in
         `compress`.
     """
@@ -67,15 +67,16 @@ def compress_pooled(
             f"the factors of {len(groups)} torques take {n_bytes / 2**20:.0f} MB, more than "
             f"{LARGEST_BYTES / 2**20:.0f} MB: lock joints (--lock), or identify parts of the robot"
         )
-    # as many blocks at a time as threads, if memory holds their factors
-    workers = max(1, min(threads, MAX_FACTOR_BYTES // n_bytes))
+    # how many parts of the run are compressed at a time: as memory holds their factors
+    most = max(1, min(4, MAX_FACTOR_BYTES // n_bytes))
+    workers = min(threads, most)
     duration_s = float(motion.time[-1] - motion.time[0])
     whole = compress(
         model,
         motion,
         measurements,
         base=base,
-        block_s=block_length(duration_s, most=workers),
+        block_s=block_length(duration_s, most=most),
         threads=workers,
         record=record,
     )
