@@ -52,6 +52,7 @@ from steelyard.knowledge.prior import Prior, RepairRule
 from steelyard.logs.any_log import LogsLike, check_logs
 from steelyard.logs.several import with_first_taken
 from steelyard.model.attached_links import AttachedRule
+from steelyard.model.base_map import base_map
 from steelyard.model.mechanism import BASE_WRENCH
 from steelyard.model.model import Model
 from steelyard.model.term_kinds import Side
@@ -170,6 +171,10 @@ def identify(
         raise EstimationError(f"threads is {threads}; at least one is needed")
     from threadpoolctl import threadpool_limits
 
+    def tell(step: str) -> None:
+        if progress is not None:
+            progress(step, 0, 1)
+
     # matrices are small: LAPACK's own threads would be slower, and change the last digits
     with threadpool_limits(limits=1, user_api="blas"):
         refuse_contradictions(robot, terms, overlay, torque)
@@ -192,6 +197,9 @@ def identify(
         taken = with_first_taken(logs)
         if taken is None:
             raise LogError("there is no log to identify from; give at least one")
+        tell("base parameters")
+        base_map(model)
+        tell("signals")
         signals = choose_signals(
             model,
             taken[0],
@@ -205,6 +213,7 @@ def identify(
         del taken
         findings += signal_findings(signals)
         model, wide = model.with_widths(signals.widths), wide.with_widths(signals.widths)
+        tell("compression")
         data = compressed(
             model,
             wide,
@@ -218,6 +227,7 @@ def identify(
         findings += [*data.findings, *_unseen_findings(model, data.regression)]
         refuse_own_data(known, data.regression)
         regression = with_fewer_terms(data.regression, wide, model)
+        tell("estimate")
         estimate, fit = estimate_by(
             options,
             model,
