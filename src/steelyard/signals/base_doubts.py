@@ -40,8 +40,8 @@ def base_findings(
         raise SignalError(f"log '{log}': {differs.words}: {REASONS[differs.reading]}")
     if differs is not None:
         words = (
-            f"log '{log}': {differs.words}, by {100 * differs.share:.0f} %: check unit and axes of the "
-            "angular velocity, the orientation, and the clocks of both"
+            f"log '{log}': {differs.words}, by {100 * differs.share:.0f} %: check unit and axes of "
+            "the angular velocity, the orientation, and the clocks of both"
         )
         doubts.append(Finding("warning", "turning-differs", words))
     if found.base.stated.source == "imu" and len(motion):
