@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from steelyard.cli import main
 from steelyard.identification import payload_outputs
+from steelyard.identification.payload import weigh_payload_ft
 from steelyard.payload.payload_file import read_payload
 from steelyard.robot.inertia import from_com
 from steelyard.simulation.builtin_arm import arm_urdf
@@ -113,6 +114,32 @@ def test_poses_at_rest_give_mass_and_centre_of_mass(folder, capsys):
     assert run("payload ft poses.csv --sensor ft --at-rest") == 2
     assert "w-first" in capsys.readouterr().err
     assert run("payload ft poses.csv --sensor ft --at-rest --quaternion w-first") == 0
+
+
+def test_a_table_of_poses_at_rest_needs_no_time(folder, capsys):
+    """CSV, NPZ, two tables and arrays, row by row: what the same table with a time gives."""
+    write_poses("timed.csv", 12)
+    table = np.loadtxt("timed.csv", delimiter=",", skiprows=1)[:, 1:]
+    names = HEAD.split(",")[1:]
+    for path, columns in (
+        ("whole.csv", slice(10)),
+        ("turns.csv", slice(4)),
+        ("ft.csv", slice(4, 10)),
+    ):
+        head = ",".join(names[columns])
+        np.savetxt(path, table[:, columns], delimiter=",", header=head, comments="")
+    np.savez("whole.npz", **dict(zip(names, table.T)))
+    assert run("payload ft timed.csv --sensor ft --at-rest --json") == 0
+    right = json.loads(capsys.readouterr().out)["values"]
+    for files in ("whole.csv", "whole.npz", "ft.csv --poses turns.csv"):
+        assert run(f"payload ft {files} --sensor ft --at-rest --json") == 0
+        assert json.loads(capsys.readouterr().out)["values"] == right
+    arrays = dict(zip(names, table.T))
+    found = weigh_payload_ft(None, arrays, "ft", at_rest=True)
+    assert found.value("m").value == right[0]["value"]
+    assert run("payload ft whole.csv --sensor ft") == 2
+    assert "no time column" in (said := capsys.readouterr().err)
+    assert "--at-rest" in said
 
 
 def test_too_few_orientations_are_a_negative_or_a_bad_answer(folder, capsys):

@@ -11,7 +11,14 @@ from robot_files import dataset, example_urdfs
 
 from steelyard import Robot
 from steelyard.errors import ModelError, RobotError
-from steelyard.model.base_map import base_map, snap, write_combination
+from steelyard.model.base_map import (
+    RANK_TOLERANCE,
+    base_map,
+    sampled_regressor,
+    snap,
+    unit_columns,
+    write_combination,
+)
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model
 from steelyard.model.random_states import random_states
@@ -210,3 +217,38 @@ def test_unknown_orders_are_refused():
         base_map(model, "drake")
     with pytest.raises(ModelError, match="each of the 30 columns once"):
         base_map(model, [0, 0, 1])
+
+
+def one_by_one(W: np.ndarray, columns) -> tuple[int, ...]:
+    """Gram-Schmidt with one re-orthogonalisation, one column after the other."""
+    basis: list[np.ndarray] = []
+    chosen = []
+    for index in columns:
+        rest = W[:, index].copy()
+        for _ in range(2):
+            for own in basis:
+                rest = rest - own * (own @ rest)
+        if np.linalg.norm(rest) > RANK_TOLERANCE:
+            basis.append(rest / np.linalg.norm(rest))
+            chosen.append(index)
+    return tuple(chosen)
+
+
+@pytest.mark.parametrize("chain", [True, False])
+def test_base_of_many_joints_is_that_of_one_dense_decomposition(chain):
+    """30 joints: the rank is that of an SVD, the base columns are those found one by one, and all
+    torques follow from them on other states.
+    """
+    rng = np.random.default_rng(3)
+    model = Model(random_robot(rng, 30, chain=chain, fixed=0.0))
+    base = base_map(model)
+    W, _ = unit_columns(model, sampled_regressor(model, seed=8))
+    s = np.linalg.svd(W, compute_uv=False)
+    assert base.rank == np.count_nonzero(s > 1e-11 * s[0])
+    sampled, _ = unit_columns(model, sampled_regressor(model.with_widths({}), seed=0))
+    assert base.independent == one_by_one(sampled, base.sequence)
+    theta = rng.normal(size=len(model.columns))
+    plain = sampled_regressor(model, seed=9)
+    tau = plain @ theta
+    predicted = plain[:, list(base.independent)] @ (base.K @ theta)
+    assert np.max(np.abs(predicted - tau)) <= 1e-9 * np.max(np.abs(tau))

@@ -13,7 +13,13 @@ from seeds import every
 
 from steelyard import Robot
 from steelyard.errors import ModelError, RobotError
-from steelyard.model.kernels import bias_torque, mass_matrix, torque, torque_regressor
+from steelyard.model.kernels import (
+    bias_torque,
+    fill_regressor,
+    mass_matrix,
+    torque,
+    torque_regressor,
+)
 from steelyard.model.model import Model
 from steelyard.model.random_states import random_states
 from steelyard.model.terms import coupled_terms, default_terms
@@ -191,3 +197,37 @@ def test_wrong_shapes_are_refused_with_names():
         torque_regressor(model, np.zeros((5, 3)), np.zeros((4, 3)), np.zeros((5, 3)))
     with pytest.raises(ModelError, match="theta has shape"):
         torque(model, np.zeros(3), np.zeros((5, 3)), np.zeros((5, 3)), np.zeros((5, 3)))
+
+
+@pytest.mark.parametrize(("n_joints", "chain"), [(120, True), (150, False)])
+def test_regressor_of_many_joints_equals_rnea(n_joints, chain):
+    """W theta is Pinocchio's rnea for a chain of 120 joints and a tree of 150."""
+    pytest.importorskip("pinocchio")
+    rng = np.random.default_rng(n_joints)
+    robot = random_robot(rng, n_joints, chain=chain, prismatic=0.1, fixed=0.0)
+    model = Model(robot)
+    q, v, a = random_states(rng, robot, 3)
+    # speeds add up along a chain of 120 joints: smaller ones keep torques of usual size
+    v, a = 0.03 * v, 0.03 * a
+    theta = model.prior_theta()
+    truth = pinocchio_torque(robot, q, v, a, armature_of(model, theta))
+    scale = np.max(np.abs(truth))
+    assert np.max(np.abs(torque_regressor(model, q, v, a) @ theta - truth)) <= 1e-11 * scale
+    assert np.max(np.abs(torque(model, theta, q, v, a) - truth)) <= 1e-11 * scale
+
+
+def test_rows_that_are_not_wanted_do_not_change_the_others():
+    """Entries of some rows are the same whether the rows of other joints are computed or not."""
+    rng = np.random.default_rng(5)
+    for chain in (True, False):
+        robot = random_robot(rng, 12, chain=chain)
+        model = Model(robot)
+        q, v, a = random_states(rng, robot, 7)
+        whole = torque_regressor(model, q, v, a)
+        wanted = rng.random(model.nv) < 0.4
+        n = len(model.columns)
+        slot = np.full((model.nv, n), -1, dtype=np.int64)
+        slot[wanted] = np.arange(wanted.sum() * n).reshape(-1, n)
+        out = np.zeros(len(q) * wanted.sum() * n)
+        fill_regressor(model, q, v, a, slot, 1, wanted.sum() * n, out)
+        assert np.array_equal(out.reshape(len(q), -1, n), whole[:, wanted])

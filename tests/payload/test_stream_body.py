@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from seeds import every
 
 from steelyard.conic.problem import conic_problem
@@ -17,6 +18,7 @@ from steelyard.payload._stream_body import (
     SIZE,
     _basis,
     free_fit,
+    mass_change,
     physical_fit,
 )
 from steelyard.payload._stream_loops import set_gate
@@ -67,6 +69,20 @@ def test_free_fit_is_least_squares():
     assert np.allclose(fit.phi, x[:10], rtol=0, atol=1e-4)
     assert np.allclose(fit.covariance, P[:10, :10], rtol=1e-2, atol=1e-6)
     assert np.allclose(fit.bias_with(x[:10]), x[10:], rtol=0, atol=1e-6)
+
+
+def test_mass_change_is_least_squares_of_two_bodies_with_one_bias():
+    """Both masses and the standard deviation of their difference are those of the whole problem."""
+    rng = np.random.default_rng(6)
+    before, after = 100.0 * random_factor(rng), 100.0 * random_factor(rng)
+    A = np.zeros((28, 23))
+    A[:14, :10], A[:14, 20:] = before[:, :10], before[:, 10:13]
+    A[14:, 10:20], A[14:, 20:] = after[:, :10], after[:, 10:13]
+    x = np.linalg.lstsq(A, np.concatenate([before[:, 13], after[:, 13]]))[0]
+    P = np.linalg.inv(A.T @ A)
+    old, new, sigma = mass_change(before, after, np.ones(3))
+    assert (old, new) == pytest.approx((x[0], x[10]), abs=1e-4)
+    assert sigma == pytest.approx(np.sqrt(P[0, 0] + P[10, 10] - 2.0 * P[0, 10]), rel=1e-2)
 
 
 @every("freedom", (2.0, 5.0, 10.0))

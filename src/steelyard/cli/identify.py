@@ -133,21 +133,23 @@ def run(arguments: argparse.Namespace) -> int:
 
     Exit code 1 if the robot file's inertials predict the held-out logs better.
     """
-    from steelyard.cli import results
-    from steelyard.identification.identify import identify, with_findings
-    from steelyard.identification.outputs import (
-        FILES,
-        document_of,
-        leftovers,
-        with_robot_file_finding,
-        write_outputs,
-    )
-    from steelyard.identification.robot_file import file_names, robot_files
-    from steelyard.knowledge.overlay.constraints import constraints_from_overlay
-    from steelyard.knowledge.overlay.model import model_of
-    from steelyard.knowledge.overlay.terms import terms_from_overlay, terms_to_identify
-    from steelyard.model.weight_offsets import left_out_findings
-    from steelyard.signals.processing import Processing
+    with progress() as shown:
+        shown.step("starting")
+        from steelyard.cli import results
+        from steelyard.identification.identify import identify, with_findings
+        from steelyard.identification.outputs import (
+            FILES,
+            document_of,
+            leftovers,
+            with_robot_file_finding,
+            write_outputs,
+        )
+        from steelyard.identification.robot_file import file_names, robot_files
+        from steelyard.knowledge.overlay.constraints import constraints_from_overlay
+        from steelyard.knowledge.overlay.model import model_of
+        from steelyard.knowledge.overlay.terms import terms_from_overlay, terms_to_identify
+        from steelyard.model.weight_offsets import left_out_findings
+        from steelyard.signals.processing import Processing
 
     level = checked_level(arguments.level)
     processing = processing_from(arguments, Processing())

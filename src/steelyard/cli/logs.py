@@ -60,15 +60,22 @@ def columns_from(arguments: argparse.Namespace) -> ColumnNames | None:
 
 
 def read_logs(
-    paths: list[str], progress: Progress, columns: ColumnNames | None = None
+    paths: list[str],
+    progress: Progress,
+    columns: ColumnNames | None = None,
+    *,
+    count_rows: bool = False,
 ) -> Iterator[Log]:
-    """The logs, each read only when the previous one has been processed."""
+    """The logs, each read only when the previous one has been processed.
+
+    count_rows : whether the number of each row is its time, where there is none.
+    """
     from steelyard.logs.reading import read_log
 
     for number, path in enumerate(paths, 1):
         of_all = f" ({number} of {len(paths)})" if len(paths) > 1 else ""
         progress.step(f"reading {path}{of_all}")
-        log = read_log(path, columns=columns)
+        log = read_log(path, columns=columns, count_rows=count_rows)
         progress.step(f"working on {path}{of_all}")
         yield log
         del log  # frees its memory before the next one is read

@@ -170,7 +170,7 @@ def _ft_task(arguments: argparse.Namespace) -> tuple[list[str], Weigh]:
     def weigh(shown: Progress) -> PayloadEstimate:
         from steelyard.identification.payload import weigh_payload_ft
 
-        recorded = read_logs(logs, shown, columns)
+        recorded = read_logs(logs, shown, columns, count_rows=arguments.at_rest)
         robot = None
         if arguments.robot is not None:
             robot, _, recorded = robot_for_logs(arguments, recorded)

@@ -1,9 +1,10 @@
 """The torque channels on which ways to prepare a log are compared.
 
-All of them, for robots of usual size. A comparison compresses the log some twenty times, each time
-with an effort that grows with the cube of the number of joints in a chain. Robots with many
-parameters are therefore compared on the joints that carry the fewest links: filters and friction
-widths are shared by all joints or, as a share of each joint's own speed, set for each of them.
+All of them, for robots of usual size (see `steelyard.estimators.size_rules`). A comparison
+compresses the log some twenty times, each time with an effort that grows with the cube of the
+number of joints in a chain. Robots with many parameters are therefore compared on the joints that
+carry the fewest links: filters and friction widths are shared by all joints or, as a share of each
+joint's own speed, set for each of them.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from steelyard.estimators.size_rules import has_many
 from steelyard.model.base_map import BaseMap
 from steelyard.model.model import Model
 from steelyard.regression.row_mixing import RowMixing
 from steelyard.regression.torque_rows import row_groups
 
-ALL_UP_TO = 200
-"""Base parameters up to which all channels are compared: about 18 joints."""
 MOST_COLUMNS = 100
-"""Base parameters that the compared channels of a larger robot depend on, together."""
+"""Base parameters that the compared channels of a robot with many parameters depend on,
+together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ def compared_rows(model: Model, base: BaseMap, measured: Collection[str]) -> Com
     """
     channels = row_groups(model, base)
     everything = ComparedRows(tuple(range(len(channels))), base)
-    if base.rank <= ALL_UP_TO:
+    if not has_many(len(model.columns)):
         return everything
     chosen: list[int] = []
     columns: set[int] = set()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from steelyard.estimators._ranges import Quantities
 from steelyard.estimators.size_rules import (
+    FEWER_LEFT_OUT,
     FEWER_PARTS,
     FEWER_RESAMPLES,
     MASS_RANGES_UP_TO,
@@ -35,14 +36,16 @@ def affordable(
     """What is computed of the wanted intervals for a model with so many parameters."""
     if not has_many(n_columns):
         return Affordable(n_resamples, wanted)
-    left = [
-        f"the weight of a prior and sets of terms were compared on {FEWER_PARTS} parts of the data"
-    ]
-    if not with_prior and n_resamples > FEWER_RESAMPLES:
-        n_resamples = FEWER_RESAMPLES
-        left = [f"intervals are from {n_resamples} resamples"]
-    elif not with_prior:
-        left = []
+    left = []
+    fewer = FEWER_LEFT_OUT if with_prior else FEWER_RESAMPLES
+    if with_prior:
+        left.append(
+            f"weights of the prior and terms were compared on {FEWER_PARTS} parts of the data"
+        )
+    if n_resamples > fewer:
+        n_resamples = fewer
+        how = "parts of the data, left out in turn" if with_prior else "resamples"
+        left.append(f"intervals are from at most {fewer} {how}")
     masses = tuple(column for column in wanted.columns if column in set(wanted.masses))
     kept = Quantities(masses if n_columns <= MASS_RANGES_UP_TO else (), ())
     if wanted.n_problems:

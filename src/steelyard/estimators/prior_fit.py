@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from steelyard.conic.blocks import Block
 from steelyard.conic.settle import settle
 from steelyard.errors import EstimationError
+from steelyard.estimators._left_out_parts import left_out_parts
 from steelyard.estimators.constrained import (
     ConstrainedFit,
     System,
@@ -45,11 +46,10 @@ from steelyard.estimators.prior_weight import (
     GammaRule,
     l_curve,
     leave_blocks_out,
-    parts_of,
     search_for,
 )
 from steelyard.estimators.pull import Pull
-from steelyard.estimators.size_rules import FEWER_PARTS, has_many
+from steelyard.estimators.size_rules import has_many
 from steelyard.knowledge.conflicts import check_constraints
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
@@ -223,8 +223,10 @@ def _choose(
     own = workers or Workers(1)
     search = search_for(len(problem.origin))
     counts = regression.counts.sum(axis=1).astype(float)
-    if has_many(len(problem.origin)):
-        shared, counts = in_parts(shared, counts)
+    small = np.asarray(shared["small"], dtype=float)
+    parts = left_out_parts(shared, counts) if has_many(len(problem.origin)) else None
+    if parts is not None:
+        small, counts = parts.rows, parts.counts
 
     before = 0
 
@@ -237,6 +239,8 @@ def _choose(
                 progress(min(earlier + count, search.n_fits), search.n_fits)
 
         before += len(tasks)
+        if parts is not None:
+            return own.run(drawn_prior_solver, parts.shared, parts.tasks(tasks), done)
         return own.run(drawn_prior_solver, shared, tasks, done)
 
     K, dependent = regression.base.K, dependence(regression, system)
@@ -246,7 +250,6 @@ def _choose(
         found = influence(problem, system, K, theta, value, terms, metric, dependent)
         return Believable(found.believable, found.believable_terms)
 
-    small = np.asarray(shared["small"], dtype=float)
     return leave_blocks_out(small, counts, system.sigma, solve_all, believable, search)
 
 
@@ -290,19 +293,6 @@ def _sizes(model: Model, regression: Regression, prior: Prior) -> Array:
     least = np.zeros(len(sizes))
     least[known] = LEAST_SHOWN * relative[known] * np.sqrt(torque[known] / shown[known])
     return np.maximum(sizes, least)
-
-
-def in_parts(shared: Shared, counts: Array) -> tuple[Shared, Array]:
-    """The same with one factor for each part that is left out, instead of one for each block.
-
-    counts : (n_blocks,) torque values in each. For robots with many parameters, of which a fit to
-    what is left takes less time than the QR of all its blocks.
-    """
-    parts = parts_of(counts, most=FEWER_PARTS)
-    small = np.asarray(shared["small"], dtype=float)
-    n = small.shape[2]
-    joined = np.array([triangle(small[part].reshape(-1, n)) for part in parts])
-    return {**shared, "small": joined}, np.array([counts[part].sum() for part in parts])
 
 
 def shared_arrays(

@@ -5,8 +5,9 @@ of seven joints, 0.3 s for a chain of 60, whose estimate with all defaults would
 1,200 ranges. Robots with more than `USUAL_UP_TO` parameters therefore get
 
     weight of the prior   fewer values of gamma, compared on 4 instead of 8 parts of the data
-    comparison of terms   on 4 parts of the data
-    resamples             at most 40, of methods without a prior
+    comparison of terms   on 4 parts of the data, between at most 6 sets
+    intervals             from at most 16 parts of the data that are left out in turn or, of methods
+                          without a prior, from at most 40 resamples
     feasible ranges       of masses only, and above `MASS_RANGES_UP_TO` parameters none; no advice
                           which mass to measure
 
@@ -24,7 +25,10 @@ PARTS = 8
 """Parts of the data that are left out in turn."""
 FEWER_PARTS = 4
 """The same for robots with many parameters."""
+FEWER_LEFT_OUT = 16
+"""Parts of the data that are left out in turn for intervals with a prior."""
 FEWER_RESAMPLES = 40
+"""Resamples for intervals without a prior."""
 
 
 def has_many(n_columns: int) -> bool:

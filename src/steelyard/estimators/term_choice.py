@@ -23,11 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Block, linear_block
-from steelyard.estimators.constrained import dependence, weighted_system
+from steelyard.estimators._left_out_parts import left_out_parts
+from steelyard.estimators.constrained import System, dependence, weighted_system
 from steelyard.estimators.entropic import Metric, drawn_prior_solver, usual_term_weight
 from steelyard.estimators.estimate_record import TermComparison, TermTrial
 from steelyard.estimators.parallel.workers import Shared, Workers
-from steelyard.estimators.prior_fit import in_parts, problem_arrays, shared_arrays
+from steelyard.estimators.prior_fit import problem_arrays, shared_arrays
 from steelyard.estimators.prior_weight import (
     SAME,
     as_good_as_the_best,
@@ -45,6 +46,10 @@ from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
 
+MOST_SETS = 6
+"""Sets of terms that are compared for a robot with many parameters: its own, all, and all without
+one kind each."""
+
 
 def compare_terms(
     wide: Model,
@@ -56,30 +61,37 @@ def compare_terms(
     term_weight: float | None = None,
     metric: Metric = "entropic",
     stated: Collection[str] | None = None,
+    system: System | None = None,
     workers: Workers | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> TermComparison:
     """Compare sets of terms on the factors of ``wide``, the model with every term.
 
     prior : for that model. stated : names of the term columns of the model in use; all if None.
+    system : the weighted data, if they are at hand.
     """
-    system = weighted_system(wide, regression)
+    system = weighted_system(wide, regression) if system is None else system
     given = blocks(wide, constraints or Constraints())
     columns = {c.name: (i, c.kind) for i, c in enumerate(wide.columns) if c.kind != "rigid_body"}
     names = set(columns) if stated is None else set(stated)
     candidates = _candidates(columns, names)
+    if has_many(len(wide.columns)):
+        candidates = candidates[:MOST_SETS]
     counts = regression.counts.sum(axis=1).astype(float)
     shared: Shared = shared_arrays(regression, system, {}, metric)
-    if has_many(len(wide.columns)):
-        shared, counts = in_parts(shared, counts)
+    small = np.asarray(shared["small"], dtype=float)
+    many = has_many(len(wide.columns))
+    if many:
+        parts = left_out_parts(shared, counts)
+        small, counts, shared = parts.rows, parts.counts, parts.shared
     groups = parts_of(counts, most=n_parts(len(wide.columns)))
     draws = np.ones((len(groups) + 1, 2 + len(counts)))
     draws[:, 0] = gamma
     draws[:, 1] = usual_term_weight(gamma) if term_weight is None else term_weight
     for row, group in zip(draws, groups, strict=False):
         row[2 + group] = 0.0
+    draws = parts.tasks(draws) if many else draws
     own, total = workers or Workers(1), len(candidates) * len(draws)
-    small = np.asarray(shared["small"], dtype=float)
     scores, squares = [], []
     for k, kept in enumerate(candidates):
         dropped = [i for name, (i, _) in columns.items() if name not in kept]

@@ -45,6 +45,7 @@ def with_term_comparison(
             term_weight=fit.pull.choice.terms,
             metric=fit.pull.metric,
             stated=[term.name for term in model.terms],
+            system=fit.system if wide.hash == model.hash else None,
             workers=workers,
             progress=None if progress is None else partial(progress, "terms"),
         )

@@ -225,13 +225,13 @@ def weigh_payload_ft(
     elif overlay is not None or lock:
         raise RobotError("an overlay or joints to lock are given, but no robot")
     order: QuaternionOrder = quaternion or "x-first"
-    table = None if poses is None else as_log(poses)
+    table = None if poses is None else as_log(poses, count_rows=at_rest)
     kind = source or _default_source(used, table)
     recordings: list[tuple[FrameMotion, Wrench]] = []
     findings: list[Finding] = [] if used is None else [*change_findings(used)]
     cutoffs: dict[str, float | None] = {}
     seen: dict[str, str] = {}
-    for log in with_unique_names(logs):
+    for log in with_unique_names(logs, count_rows=at_rest):
         refuse_duplicates(log, seen)
         if table is not None:
             joined = join_logs(table, log, quaternion_order=order, interpolation=interpolation)

@@ -24,7 +24,7 @@ def assemble(
     """The content of these columns: names in the file, what they hold, and values as in the file.
 
     A stamp in seconds and nanoseconds counts from its first second, since the time since 1970
-    is too large a number to keep nanoseconds.
+    is too large a number to keep nanoseconds. Without time, the number of each row stands for it.
     """
     where = f"log '{name}'" if source is None else f"'{source}'"
     times: dict[str, Array] = {}
@@ -54,6 +54,9 @@ def assemble(
     parts = list(times.values())
     if len({len(part) for part in parts}) > 1:
         raise LogError(f"{where}: seconds and nanoseconds have different numbers of samples")
+    if not parts:
+        columns_read = [*signals.values(), *(values for _, values in components.values())]
+        parts = [np.arange(len(columns_read[0]), dtype=float)]
     time = np.sum(parts, axis=0) if len(parts) > 1 else parts[0]
     frame_signals, incomplete = _vectors(components, where)
     return LogDescription(

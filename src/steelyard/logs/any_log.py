@@ -23,14 +23,17 @@ LogsLike = LogLike | Iterable[LogLike]
 WANTED = "pass a path, a data frame or a Log, such as read_log(path) returns"
 
 
-def as_log(given: LogLike) -> Log:
-    """The log itself, or that in a file, a data frame or arrays by column name."""
+def as_log(given: LogLike, *, count_rows: bool = False) -> Log:
+    """The log itself, or that in a file, a data frame or arrays by column name.
+
+    count_rows : whether the number of each row is its time, where there is none.
+    """
     if isinstance(given, Log):
         return given
     if isinstance(given, str | os.PathLike):
-        return read_log(Path(given))
+        return read_log(Path(given), count_rows=count_rows)
     if is_frame(given):
-        return Log.from_frame(given)
+        return Log.from_frame(given, count_rows=count_rows)
     raise LogError(f"a log is needed, not {described(given)}; {WANTED}")
 
 

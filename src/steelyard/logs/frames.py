@@ -59,11 +59,14 @@ def describe_frame(
     frame: FrameLike | Mapping[str, ArrayLike],
     name: str = "log",
     columns: Mapping[str, str] | None = None,
+    *,
+    count_rows: bool = False,
 ) -> LogDescription:
     """The signals of a frame or of arrays by name, as :meth:`steelyard.Log.from_frame` needs them.
 
     Values are copied. Time is a column, or the index of a pandas frame if that holds dates or
-    durations or is named like a time column. Dates count from the first one.
+    durations or is named like a time column. Dates count from the first one. count_rows : whether
+    the number of each row is its time, where there is none.
     """
     where = f"log '{name}'"
     _refuse_others(frame, where)
@@ -71,7 +74,9 @@ def describe_frame(
     if columns is not None and not isinstance(columns, Mapping):
         raise LogError(f"{where}: the columns have names; columns must be a mapping of names")
     sources = list(_sources(frame, where))
-    found, ignored = parse_header([one.name for one in sources], where, columns)
+    found, ignored = parse_header(
+        [one.name for one in sources], where, columns, count_rows=count_rows
+    )
     pairs = zip(sources, found, strict=True)
     used = (_values(one, column, where) for one, column in pairs if column is not None)
     return assemble(used, name, None, ignored)

@@ -15,17 +15,22 @@ Columns = tuple[LogColumn | None, ...]
 
 
 def parse_header(
-    names: Sequence[str], where: str, columns: Mapping[str, str] | None = None
+    names: Sequence[str],
+    where: str,
+    columns: Mapping[str, str] | None = None,
+    *,
+    count_rows: bool = False,
 ) -> tuple[Columns, tuple[str, ...]]:
     """One entry per column (None: not known), and the names of those ignored.
 
     columns : which column holds which signal, where the names do not tell.
+    count_rows : whether there may be no time, so that the rows are counted instead.
 
     Refuses a header without time, without any signal, or with two columns for the same
     signal; ``where`` (the file) starts each message.
     """
     named = renamed(names, columns, where)
-    found = recognised(named, where, names)
+    found = recognised(named, where, names, count_rows=count_rows)
     if all(column is None or column.is_time for column in found):
         raise LogError(
             f"{where}: no column is named like elbow.position[rad], elbow.torque[N*m], q1 or "
@@ -35,10 +40,12 @@ def parse_header(
     return found, tuple(name for name, column in pairs if column is None)
 
 
-def recognised(named: Sequence[NamedColumn], where: str, names: Sequence[str]) -> Columns:
+def recognised(
+    named: Sequence[NamedColumn], where: str, names: Sequence[str], *, count_rows: bool = False
+) -> Columns:
     """One entry per column, time among them; a column that the user names goes before others.
 
-    names : of all columns of the file, for messages.
+    names : of all columns of the file, for messages. count_rows : whether time may be missing.
     """
     meanings = [one.meaning for one in named]
     columns = with_context([parse_column(name, where) for name in meanings], meanings, where)
@@ -55,7 +62,7 @@ def recognised(named: Sequence[NamedColumn], where: str, names: Sequence[str]) -
     if has_time or not {"seconds", "nanoseconds"} <= stamps:
         columns = [None if _is_stamp(column) else column for column in columns]
     _refuse_repeats(named, columns, where)
-    if not any(column is not None and column.is_time for column in columns):
+    if not count_rows and not any(column is not None and column.is_time for column in columns):
         raise LogError(_no_time(names, where))
     return tuple(columns)
 
@@ -90,8 +97,8 @@ def _no_time(names: Sequence[str], where: str) -> str:
     close = next((hint for name in names[:1000] if (hint := _like_time(name))), "")
     return (
         f"{where}: no time column; the columns are {quoted_list(names)}; one must be named time, "
-        f"time[ms] or time[us]{close}, or be named with --map time=COLUMN; in a table of poses at "
-        "rest it may count the rows"
+        f"time[ms] or time[us]{close}, or be named with --map time=COLUMN; a table of poses at "
+        "rest needs none with --at-rest (in Python, read_log with count_rows=True)"
     )
 
 

@@ -94,6 +94,7 @@ class Log:
         *,
         name: str = "log",
         columns: Mapping[str, str] | None = None,
+        count_rows: bool = False,
     ) -> Log:
         """The log in a pandas or polars data frame, or in arrays by column name.
 
@@ -102,8 +103,10 @@ class Log:
 
         columns : which column holds which signal, for names that are not recognised:
             ``{"elbow.position[deg]": "PosElbow"}``.
+        count_rows : whether the number of each row is its time, where the frame has no time: for
+            tables of poses at rest.
         """
-        return Log.from_description(describe_frame(frame, name, columns))
+        return Log.from_description(describe_frame(frame, name, columns, count_rows=count_rows))
 
     @staticmethod
     def from_arrays(

@@ -27,11 +27,14 @@ Array = NDArray[np.float64]
 DELIMITERS = (",", ";", "\t")
 
 
-def read_csv(path: Path, name: str, columns: ColumnNames | None = None) -> Log:
+def read_csv(
+    path: Path, name: str, columns: ColumnNames | None = None, *, count_rows: bool = False
+) -> Log:
     """Read a ``.csv`` or ``.csv.gz`` file.
 
     columns : signals and the columns that hold them; or the names of all columns, in a file
         without a header line.
+    count_rows : whether the number of each row is its time, where there is no column of time.
 
     The fast path hands the whole table to NumPy's parser. Where that fails (a cell that
     is empty or text, a ragged row), a second pass cell by cell either reads the file
@@ -46,7 +49,7 @@ def read_csv(path: Path, name: str, columns: ColumnNames | None = None) -> Log:
     lines_above = 0 if names is not cells else 1
     _check_first_line(cells, names, lines_above, where)
     stated = columns if isinstance(columns, Mapping) else None
-    found, ignored = parse_header(names, where, stated)
+    found, ignored = parse_header(names, where, stated, count_rows=count_rows)
     with _reading(path, where) as text:
         _skip(text, lines_above)
         table = _parse_fast(text, delimiter, len(names), where)

@@ -28,7 +28,9 @@ Array = NDArray[np.float64]
 NAMES_KEY = "joint_names"
 
 
-def read_npz(path: Path, name: str, columns: ColumnNames | None = None) -> Log:
+def read_npz(
+    path: Path, name: str, columns: ColumnNames | None = None, *, count_rows: bool = False
+) -> Log:
     """Read a ``.npz`` file whose arrays are named like CSV columns, or in 2-D form.
 
     2-D form: ``time`` (n_samples,), ``joint_names`` (n_joints,) and ``position``,
@@ -38,6 +40,7 @@ def read_npz(path: Path, name: str, columns: ColumnNames | None = None) -> Log:
     A quantity of a frame may be an array (n_samples, n_axes), such as ``wrist.force``.
 
     columns : signals and the arrays that hold them; a quantity alone for a table.
+    count_rows : whether the number of each sample is its time, where there is no array of time.
     """
     if columns is not None and not isinstance(columns, Mapping):
         raise LogError(
@@ -48,8 +51,8 @@ def read_npz(path: Path, name: str, columns: ColumnNames | None = None) -> Log:
         named = renamed(list(_columns(archive)), columns, archive.where, tables=True)
         tables = [one for one in named if parse_table(one.meaning) is not None]
         if tables:
-            return _from_tables(archive, named, tables, name, str(path))
-        return _from_columns(archive, columns, name, str(path))
+            return _from_tables(archive, named, tables, name, str(path), count_rows)
+        return _from_columns(archive, columns, name, str(path), count_rows)
 
 
 def _check_total(members: list[Member], where: str) -> None:
@@ -69,11 +72,15 @@ def _numbers(archive: Archive, member: Member, n_dims: tuple[int, ...]) -> Array
 
 
 def _from_columns(
-    archive: Archive, columns: Mapping[str, str] | None, name: str, source: str
+    archive: Archive,
+    columns: Mapping[str, str] | None,
+    name: str,
+    source: str,
+    count_rows: bool,
 ) -> Log:
     """One 1-D array per column, named as in a CSV header."""
     names = _columns(archive)
-    found, ignored = parse_header(list(names), archive.where, columns)
+    found, ignored = parse_header(list(names), archive.where, columns, count_rows=count_rows)
     used = {key: one for key, one in zip(names, found, strict=True) if one is not None}
     _check_total(_members(archive, used), archive.where)
     return Log.from_description(assemble(_single(archive, used), name, source, ignored))
@@ -120,6 +127,7 @@ def _from_tables(
     tables: list[NamedColumn],
     name: str,
     source: str,
+    count_rows: bool,
 ) -> Log:
     """One (n_samples, n_joints) array per quantity, and joint names where they are stated."""
     where = archive.where
@@ -131,7 +139,7 @@ def _from_tables(
     tables = [one for one in tables if one not in passed_over]
     others = [one for one in named if one not in tables and one.source != NAMES_KEY]
     others = [one for one in others if one not in passed_over]
-    found = recognised(others, where, list(archive.members))
+    found = recognised(others, where, list(archive.members), count_rows=count_rows)
     used = {one.source: column for one, column in zip(others, found) if column is not None}
     _check_total(_members(archive, (*(one.source for one in tables), *used)), where)
     joints = _joint_names(archive, tables)

@@ -14,19 +14,27 @@ from steelyard.logs.renaming import ColumnNames, check_column_names
 READERS = {".csv": read_csv, ".csv.gz": read_csv, ".npz": read_npz}
 
 
-def read_log(path: str | Path, name: str | None = None, columns: ColumnNames | None = None) -> Log:
+def read_log(
+    path: str | Path,
+    name: str | None = None,
+    columns: ColumnNames | None = None,
+    *,
+    count_rows: bool = False,
+) -> Log:
     """Read a log from a ``.csv``, ``.csv.gz`` or ``.npz`` file.
 
     name : what to call the log; the file's name without its extension where not given.
     columns : which column holds which signal, for names that are not recognised:
         ``{"elbow.position[deg]": "PosElbow", "time[ms]": "Zeit"}``; or, for a CSV file without a
         header line, the names of all its columns in order, an empty one for a column to ignore.
+    count_rows : whether the number of each row is its time, where the file has no time: for tables
+        of poses at rest.
     """
     check_column_names(columns)
     path = Path(path)
     extension = check_path(path)
     name = name or path.name[: -len(extension)] or path.name
-    return READERS[extension](path, name, columns)
+    return READERS[extension](path, name, columns, count_rows=count_rows)
 
 
 def check_path(path: Path) -> str:

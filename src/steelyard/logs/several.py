@@ -22,10 +22,10 @@ def refuse_duplicates(log: Log, seen: dict[str, str]) -> None:
     seen[log.content_hash] = words
 
 
-def with_unique_names(logs: LogsLike) -> Iterator[Log]:
+def with_unique_names(logs: LogsLike, *, count_rows: bool = False) -> Iterator[Log]:
     """The logs, with numbers added to repeated names: run, run_2, run_3."""
     taken: set[str] = set()
-    for log in checked_logs(logs):
+    for log in checked_logs(logs, count_rows=count_rows):
         name, number = log.name, 1
         while name in taken:
             number += 1
@@ -36,11 +36,14 @@ def with_unique_names(logs: LogsLike) -> Iterator[Log]:
         del log  # free its memory before the next one is read
 
 
-def checked_logs(logs: LogsLike) -> Iterator[Log]:
-    """One log or several, read one at a time; refuses anything else."""
+def checked_logs(logs: LogsLike, *, count_rows: bool = False) -> Iterator[Log]:
+    """One log or several, read one at a time; refuses anything else.
+
+    count_rows : whether the number of each row is its time, where there is none.
+    """
     check_logs(logs)
     for given in each_log(logs):
-        log = as_log(given)
+        log = as_log(given, count_rows=count_rows)
         del given
         yield log
         del log  # free its memory before the next one is read

@@ -37,6 +37,11 @@ ColumnOrder = Literal["pinocchio", "sousa"]
 RANK_TOLERANCE = 1e-9
 # Columns, and coefficients between columns of size one, below this are rounding.
 ZERO_TOLERANCE = 1e-10
+# Columns that are made orthogonal to all earlier ones at a time, by products of matrices.
+PANEL = 32
+# Columns from which half as many random states are used: their regressor would take 340 MB for a
+# chain of 200 joints, and has twice as many rows as columns still.
+FEWER_STATES_FROM = 600
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +78,20 @@ class BaseMap:
         """Unit of each base parameter."""
         return tuple(self.columns[i].unit for i in self.independent)
 
+    @cached_property
+    def _names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    @cached_property
+    def _paper_labels(self) -> list[str]:
+        return paper_labels(self.columns)
+
     def combination(self, k: int, style: Literal["names", "papers"] = "names") -> str:
         """Base parameter ``k`` as text, such as ``l_2z - l_3y + 0.55 (m_3 + m_4)``."""
-        labels = [c.name for c in self.columns] if style == "names" else paper_labels(self.columns)
+        labels = self._names if style == "names" else self._paper_labels
         own = self.independent[k]
-        others = [i for i in self.sequence if self.K[k, i] != 0.0 and i != own]
+        sequence = np.array(self.sequence)
+        others = sequence[(self.K[k, sequence] != 0.0) & (sequence != own)].tolist()
         members = [own, *others]
         return write_combination([labels[i] for i in members], self.K[k, members].tolist())
 
@@ -101,6 +115,10 @@ class BaseMap:
 
     def fates(self) -> tuple[Fate, ...]:
         """:meth:`fate` of every standard parameter."""
+        return self._fates
+
+    @cached_property
+    def _fates(self) -> tuple[Fate, ...]:
         return tuple(self.fate(i) for i in range(len(self.columns)))
 
 
@@ -165,7 +183,9 @@ def sampled_regressor(model: Model, seed: int, least_rows: int = 0) -> Array:
     n_rows is nv times the number of states, and at least ``least_rows``.
     """
     n_columns = len(model.columns)
-    n_samples = max(30, 4 * n_columns // model.nv + 20, -(-least_rows // model.nv))
+    usual = 4 * n_columns // model.nv + 20
+    n_states = max(30, usual if n_columns < FEWER_STATES_FROM else usual // 2)
+    n_samples = max(n_states, -(-least_rows // model.nv))
     q, v, a = random_states(np.random.default_rng(seed), model.robot, n_samples)
     return torque_regressor(model, q, v, a).reshape(-1, n_columns)
 
@@ -188,19 +208,27 @@ def unit_columns(model: Model, W: Array) -> tuple[Array, Array]:
 def independent_columns(W: Array, columns: Sequence[int]) -> tuple[int, ...]:
     """First independent columns of W from the left in the given order.
 
-    Gram-Schmidt with one re-orthogonalisation; W has columns of norm one or zero.
+    Gram-Schmidt with one re-orthogonalisation, a panel of columns at a time; W has columns of norm
+    one or zero.
     """
     basis = np.empty((W.shape[1], W.shape[0]))
     chosen: list[int] = []
-    for index in columns:
-        rest = W[:, index].copy()
-        found = basis[: len(chosen)]
+    order = list(columns)
+    for begin in range(0, len(order), PANEL):
+        panel = order[begin : begin + PANEL]
+        rest = W[:, panel].T.copy()
+        before = basis[: len(chosen)]
         for _ in range(2):
-            rest -= found.T @ (found @ rest)
-        size = np.linalg.norm(rest)
-        if size > RANK_TOLERANCE:
-            basis[len(chosen)] = rest / size
-            chosen.append(index)
+            rest -= (rest @ before.T) @ before
+        first = len(chosen)
+        for own, index in zip(rest, panel, strict=True):
+            found = basis[first : len(chosen)]
+            for _ in range(2):
+                own -= found.T @ (found @ own)
+            size = np.linalg.norm(own)
+            if size > RANK_TOLERANCE:
+                basis[len(chosen)] = own / size
+                chosen.append(index)
     return tuple(chosen)
 
 

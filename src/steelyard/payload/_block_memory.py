@@ -6,6 +6,7 @@ Recent samples are blocks in a ring; what is older is the reference, one factor.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import exp, isfinite
 
 import numpy as np
@@ -16,6 +17,23 @@ from steelyard.payload._stream_body import N_BODY
 Array = NDArray[np.float64]
 ENOUGH = 50.0
 REPEATED = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class ChangeFound:
+    """Where in the ring, from its oldest block, a change is.
+
+    first, last : blocks from which on the payload is another one, and from which on it is settled.
+    before, after : factors (n, n) without the blocks of the change. time : s, of the change.
+    blocks_after : number of blocks in ``after``.
+    """
+
+    first: int
+    last: int
+    before: Array
+    after: Array
+    time: float
+    blocks_after: int
 
 
 class BlockMemory:
@@ -141,14 +159,14 @@ class BlockMemory:
 
         set_gate(S, weak, largest, gate, self._copy, self._work)
 
-    def divide(self) -> tuple[Array, Array, float]:
-        """Factors before and after the most likely time of a change, and that time (s).
+    def find_change(self, threshold: float) -> ChangeFound:
+        """The most likely time of a change between blocks of the full ring, and when it was over.
 
-        From here on, the memory holds only what came after the change, and what the samples before
-        it say of the bias. The two blocks at the change, which may hold samples of both payloads,
-        are dropped.
+        threshold : of the statistic. Blocks after the change that another body explains much
+        better than the blocks before them, above the threshold, are still part of it: a body that
+        is lifted becomes heavy gradually.
         """
-        from steelyard.payload._stream_loops import fold, gain_of_two_bodies
+        from steelyard.payload._stream_loops import fold
 
         order = self._oldest_first()
         n = len(self.reference)
@@ -157,29 +175,65 @@ class BlockMemory:
             afters[k] = afters[k + 1]
             self._copy[:] = self._ring[order[k]]
             fold(afters[k], self._copy, n, True, self._work)
-        befores = [self.reference.copy()]
+        befores = self._cumulated(self.reference, order)
+        gains = self._gains(befores, afters, range(1, len(order) - 1))
+        first = last = 1 + int(np.argmax(gains))
+        known = befores[first - 1].copy()
+        known[:N_BODY] = 0.0
+        known[-1] = 0.0
+        while last + 2 < len(order):
+            befores_again = self._cumulated(known, order[last + 1 :])
+            splits = range(1, len(order) - last - 1)
+            gains = self._gains(befores_again, afters[last + 1 :], splits)
+            if max(gains) <= threshold:
+                break
+            last += 1 + int(np.argmax(gains))
+        return ChangeFound(
+            first=first,
+            last=last,
+            before=befores[first - 1],
+            after=afters[last + 1],
+            time=float(self._ends[order[first - 1]]),
+            blocks_after=len(order) - last - 1,
+        )
+
+    def _cumulated(self, S: Array, order: list[int]) -> list[Array]:
+        """S, and S with one block after the other, without the last one."""
+        from steelyard.payload._stream_loops import fold
+
+        out = [S.copy()]
         for index in order[:-1]:
-            S = befores[-1].copy()
             self._copy[:] = self._ring[index]
-            fold(S, self._copy, n, True, self._work)
-            befores.append(S)
-        gains = [
+            out.append(out[-1].copy())
+            fold(out[-1], self._copy, len(S), True, self._work)
+        return out
+
+    def _gains(
+        self, befores: list[Array], afters: NDArray[np.float64], splits: range
+    ) -> list[float]:
+        """What a body of its own gains for the blocks after each split."""
+        from steelyard.payload._stream_loops import gain_of_two_bodies
+
+        return [
             gain_of_two_bodies(befores[k], afters[k], self._together, self._copy, self._work)
-            for k in range(1, len(order) - 1)
+            for k in splits
         ]
-        first = 1 + int(np.argmax(gains))
-        before = befores[first - 1]
-        self.reference[:] = before
+
+    def divide(self, found: ChangeFound) -> None:
+        """Keep only what came after a change, and what the samples before it say of the bias.
+
+        The blocks from ``found.first - 1`` to ``found.last``, which may hold samples of both
+        payloads, are dropped.
+        """
+        order = self._oldest_first()
+        self.reference[:] = found.before
         self.reference[:N_BODY] = 0.0
         self.reference[-1] = 0.0
         self.reference_samples = 0.0
         self.reference_blocks = 0
-        self._reference_time = self._ends[order[first]]
-        self._n_filled = len(order) - first - 1
+        self._reference_time = self._ends[order[found.last]]
+        self._n_filled = found.blocks_after
         self._gather()
-        after = self.reference.copy()
-        fold(after, afters[first + 1], n, True, self._work)
-        return before, after, float(self._ends[order[first - 1]])
 
     def _oldest_first(self) -> list[int]:
         """Indices of the blocks in the ring."""
@@ -193,7 +247,7 @@ def noise_variance(S: Array, samples: float, n_channels: int) -> float:
     noise is the least; and it stands in for a residual that is less than `REPEATED` of it, which
     is no noise: readings that repeat, as those of a coarse sensor at rest.
     """
-    freedom = samples * n_channels - (len(S) - 1)
+    freedom = float(samples) * n_channels - (len(S) - 1)
     found = float(S[-1, -1] ** 2) / max(freedom, 1.0)
     if found < REPEATED**2 or freedom < ENOUGH:
         return max(found, 1.0)

@@ -80,6 +80,31 @@ def free_fit(S: Array, sigma: Array) -> FreeFit:
     )
 
 
+def mass_change(before: Array, after: Array, sigma: Array) -> tuple[float, float, float]:
+    """Mass before, mass after and the standard deviation of their difference, kg.
+
+    before, after : factors (n, n) of two bodies with one bias, their rows divided by their noise;
+    sigma and weak priors as in `free_fit`. At rest, where a weight may be bias, neither mass is
+    determined, but their difference is.
+    """
+    n = len(before)
+    bias, body = slice(N_BODY, n - 1), slice(0, N_BODY)
+    n_bias = n - 1 - N_BODY
+    rows = np.zeros((2 * n, n + N_BODY))
+    for half, S, at in ((0, before, n_bias), (n, after, n_bias + N_BODY)):
+        rows[half : half + n, :n_bias] = S[:, bias]
+        rows[half : half + n, at : at + N_BODY] = S[:, body]
+        rows[half : half + n, -1] = S[:, -1]
+    prior = np.diag(np.concatenate([1.0 / (LARGE_BIAS * sigma), 1.0 / LARGE, 1.0 / LARGE, [0.0]]))
+    factor = _triangle(np.concatenate([rows, prior]))[:-1]
+    x = np.linalg.solve(factor[:, :-1], factor[:, -1])
+    old, new = n_bias, n_bias + N_BODY
+    difference = np.zeros(len(x))
+    difference[[old, new]] = -1.0, 1.0
+    spread = np.linalg.solve(factor[:, :-1].T, difference)
+    return float(x[old]), float(x[new]), float(np.linalg.norm(spread))
+
+
 def weak_prior(sigma: Array) -> Array:
     """Inverse standard deviations (10 + n_channels,) of the weak priors of body and bias."""
     return 1.0 / np.concatenate([LARGE, LARGE_BIAS * sigma])

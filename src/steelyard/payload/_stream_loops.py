@@ -37,6 +37,8 @@ N_BODY = 10
 TOO_OLD = -1
 LARGEST = 1e9
 """SI units: what is larger is no measurement, as in `steelyard.signals.prepared_frame`."""
+LONGEST_GLITCH = 3
+"""Samples in a row that a glitch may have."""
 
 
 @jit
@@ -144,11 +146,11 @@ def all_measured(values):  # type: ignore[no-untyped-def]
 
 @jit
 def is_glitch(rows, gate, counts, work):  # type: ignore[no-untyped-def]
-    """Whether a sample is left out, since it is beyond the gate and the one before it is not.
+    """Whether a sample is left out, since it is beyond the gate, as at most two before it are.
 
     gate : its last row holds body and bias as far as they are known, and -1, all divided by the
     largest innovation; above it is the triangular factor of their information. All zero: no gate.
-    What is beyond the gate twice in a row is a change, and no glitch.
+    What is beyond the gate more than `LONGEST_GLITCH` times in a row is a change, and no glitch.
     """
     n = rows.shape[1]
     beyond = False
@@ -173,7 +175,7 @@ def is_glitch(rows, gate, counts, work):  # type: ignore[no-untyped-def]
         counts[2] = 0
         return False
     counts[2] += 1
-    if counts[2] > 1:
+    if counts[2] > LONGEST_GLITCH:
         return False
     counts[1] += 1
     counts[3] += 1

@@ -52,7 +52,9 @@ class PayloadChange:
     """A change of the payload.
 
     time : s, when it happened, to about a block. reported : s, when this was known.
-    mass_before, mass_after : kg. sigma : kg, standard deviation of their difference.
+    mass_before, mass_after : kg, with the same bias. sigma : kg, standard deviation of their
+        difference. Where the robot has not moved before, a weight may be bias: the masses are then
+        not determined, but their difference is.
     statistic, threshold : that were compared.
     """
 

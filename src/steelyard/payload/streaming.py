@@ -32,12 +32,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import EstimationError, SignalError, listed
 from steelyard.findings import Finding
-from steelyard.payload._block_memory import BlockMemory, noise_variance
+from steelyard.payload._block_memory import BlockMemory, ChangeFound, noise_variance
 from steelyard.payload._change_test import ChangeTest
 from steelyard.payload._stream_body import (
     com_sigma,
     compile_fit,
     free_fit,
+    mass_change,
     physical_fit,
     weak_prior,
 )
@@ -52,11 +53,15 @@ WINDOW_BLOCKS = (2, 8)
 CONFIRM_BLOCKS = 4
 """Blocks after the first sign of a change until it is reported, with the new mass."""
 DELAY_BLOCKS = WINDOW_BLOCKS[-1] + CONFIRM_BLOCKS
+SETTLED_BLOCKS = 2
+"""Blocks with the new payload alone that a report waits for, as far as the ring reaches."""
+UNDER_WAY = 0.6
+"""Share of the threshold above which a change that was found is still under way."""
 SETTLING_BLOCKS = 20
 """Blocks that the reference needs before a change from it can be seen."""
 
 GLITCH = 50.0
-"""Standard deviations beyond which a single sample is left out."""
+"""Standard deviations beyond which a few samples in a row are left out."""
 GATE_BLOCKS = 4
 """How often, in blocks, the gate for such samples is renewed."""
 CERTAIN = 4.0
@@ -148,7 +153,7 @@ class PayloadStream:
     def glitches(self) -> int:
         """Number of the samples that were left out since they were far from those around them.
 
-        The first sample of a large change of the payload is one of them.
+        The first samples of a large change of the payload are among them.
         """
         return int(self._counts[3])
 
@@ -168,8 +173,8 @@ class PayloadStream:
 
         time : s, after that of the last sample. signals : arrays (width,) of numbers, in the order
         of ``source.signals``. A sample with a value that is not finite, or larger than any sensor
-        shows (1e9 in SI units), is left out and counted, and so is a glitch: a single sample that
-        is more than `GLITCH` standard deviations from what those before it say.
+        shows (1e9 in SI units), is left out and counted, and so is a glitch: up to three samples
+        in a row that are more than `GLITCH` standard deviations from what those before them say.
         """
         # floats and arrays of floats, the usual case in a control loop, need no conversion
         usual = type(time) in FLOATS and len(signals) == len(self._shapes)
@@ -303,8 +308,11 @@ class PayloadStream:
             self._blocks_since_sign += 1
             if self._blocks_since_sign <= CONFIRM_BLOCKS:
                 return None
+            found = memory.find_change(UNDER_WAY * max(thresholds)) if above else None
+            if found and found.blocks_after < SETTLED_BLOCKS and found.first > SETTLED_BLOCKS:
+                return None
             self._blocks_since_sign = 0
-            return self._changed(statistics, thresholds, variance) if above else None
+            return self._changed(found, statistics, thresholds, variance) if found else None
         if above and self.watching:
             self._blocks_since_sign = 1
             return None
@@ -312,19 +320,25 @@ class PayloadStream:
         return None
 
     def _changed(
-        self, statistics: list[float], thresholds: list[float], variance: float
+        self,
+        found: ChangeFound,
+        statistics: list[float],
+        thresholds: list[float],
+        variance: float,
     ) -> PayloadChange:
-        """Find the time of the change, and forget the body from before it."""
+        """Weigh both payloads, and forget the one from before the change."""
         statistic, threshold = max(zip(statistics, thresholds), key=lambda pair: pair[0] / pair[1])
-        before, after, time = self._memory.divide()
         scale = self._scale(variance)
-        old, new = (free_fit(S / scale, self.source.sigma) for S in (before, after))
+        mass_before, mass_after, sigma = mass_change(
+            found.before / scale, found.after / scale, self.source.sigma
+        )
+        self._memory.divide(found)
         self._last_change = PayloadChange(
-            time=time,
+            time=found.time,
             reported=self.time,
-            mass_before=float(old.phi[0]),
-            mass_after=float(new.phi[0]),
-            sigma=float(np.sqrt(old.covariance[0, 0] + new.covariance[0, 0])),
+            mass_before=mass_before,
+            mass_after=mass_after,
+            sigma=sigma,
             statistic=statistic,
             threshold=threshold,
         )

@@ -136,8 +136,12 @@ def most_blocks(groups: Sequence[RowGroup], n_extra: int = 0) -> int:
     The factors of a chain of n joints have of the order of n³ entries: 64 blocks fit for up to
     about 38 joints, 15 for 60 joints.
     """
-    factor_bytes = 8 * sum((len(group.columns) + n_extra + 1) ** 2 for group in groups)
-    return max(2, min(MAX_BLOCKS, MAX_FACTOR_BYTES // factor_bytes))
+    return max(2, min(MAX_BLOCKS, MAX_FACTOR_BYTES // factor_bytes(groups, n_extra)))
+
+
+def factor_bytes(groups: Sequence[RowGroup], n_extra: int = 0) -> int:
+    """Bytes of one factor for each group."""
+    return 8 * sum((len(group.columns) + n_extra + 1) ** 2 for group in groups)
 
 
 def block_length(duration_s: float, correlation_s: float = 0.0, most: int = MAX_BLOCKS) -> float:

@@ -10,6 +10,9 @@ import base64
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from steelyard._files.access import write_text
 from steelyard.errors import ResultError
 from steelyard.estimators.estimate import ChannelFit
@@ -32,6 +35,8 @@ from steelyard.report.standard_notes import standard_notes
 from steelyard.robot.file_changes import brief_change_findings
 from steelyard.validation.scores import BASELINE
 
+Array = NDArray[np.float64]
+
 SECTIONS = (
     "summary",
     "findings",
@@ -44,6 +49,9 @@ SECTIONS = (
     "proof",
     "processing",
 )
+ALL_FIGURES_UP_TO = 32
+MOST_FIGURES = 16
+"""Torques of so many joints are shown of a robot with more than `ALL_FIGURES_UP_TO` joints."""
 INTERVALS_FROM = {
     "resampling": "constrained fits to resampled time blocks",
     "cluster": "time blocks (cluster-robust)",
@@ -122,27 +130,44 @@ def fits_of_errors(report: Report) -> list[tuple[ChannelFit, str]]:
     """
     estimate = report.estimate
     if estimate.equation.of_joints:
-        return list(zip(estimate.channels, report.model.channel_units, strict=True))
+        pairs = zip(estimate.channels, report.model.channel_units, strict=True)
+        fits = {row_words(fit.name): (fit, unit) for fit, unit in pairs}
+        return [fits[error.name] for error in report.errors]
     if report.error_column == "joint":
         return []
     return [(fit, estimate.equation.kind.unit) for fit in estimate.channels]
 
 
 def torque_figures(report: Report) -> list[tuple[str, str]]:
-    """(channel, data URI) of each torque channel of the run that is shown."""
+    """(channel, data URI) of the measured torque channels of the run that is shown: all, or of a
+    robot with many joints those with the largest relative errors.
+    """
     if report.run is None:
         return []
-    run = report.run
-    return [
-        (name, data_uri(_figures.torque_figure(name, unit, run.time, measured, predicted)))
-        for name, unit, measured, predicted in zip(
-            map(row_words, report.model.channels),
-            report.model.channel_units,
-            run.measured.T,
-            run.predicted.T,
-            strict=True,
+    run, model = report.run, report.model
+    figures = []
+    for k in shown_channels(run.measured, run.predicted):
+        name, measured, predicted = row_words(model.channels[k]), run.measured[:, k], run.predicted
+        figure = _figures.torque_figure(
+            name, model.channel_units[k], run.time, measured, predicted[:, k]
         )
-    ]
+        figures.append((name, data_uri(figure)))
+    return figures
+
+
+def shown_channels(measured: Array, predicted: Array) -> list[int]:
+    """Which columns of torques (n_samples, n_channels) are shown: all that were measured, or of
+    more than `ALL_FIGURES_UP_TO` the `MOST_FIGURES` with the largest relative errors, in their
+    order.
+    """
+    recorded = np.flatnonzero(np.isfinite(measured).any(axis=0))
+    if len(recorded) <= ALL_FIGURES_UP_TO:
+        return recorded.tolist()
+    left = np.nansum((measured - predicted)[:, recorded] ** 2, axis=0)
+    size = np.nansum(measured[:, recorded] ** 2, axis=0)
+    errors = np.divide(left, size, out=np.zeros(len(recorded)), where=size > 0.0)
+    worst = np.argsort(-errors, kind="stable")[:MOST_FIGURES]
+    return sorted(recorded[worst].tolist())
 
 
 def prior_figure(prior: PriorRecord | None) -> str | None:

@@ -101,7 +101,7 @@ def prepare(
             f"robot '{robot.name}' has a floating base; energy and power are computed for robots "
             "on a fixed base only: use the torque equation"
         )
-    found, processing, sensing_notes = sensed(log, robot, processing)
+    found, log, processing, sensing_notes = sensed(log, robot, processing)
     joints, extra = match_joints(log, robot, found.torques_needed)
     if not isinstance(model, Model):
         model = Model(robot)
