@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -41,8 +42,8 @@ def write_humanoid(folder: Path) -> Path:
 
 
 def humanoid_log(seed: int = 1, seconds: float = 6.0, **options: object) -> Log:
-    """A run of the true robot at 100 Hz; options as of `floating_log`."""
-    robot = humanoid()
+    """A run of the true robot at 100 Hz; options as of `floating_log`, and gravity."""
+    robot = replace(humanoid(), gravity=options.pop("gravity", humanoid().gravity))
     model = Model(robot)
     theta = model.theta(
         TRUTH

@@ -100,6 +100,7 @@ def show_estimate(output: Output, found: Identification) -> None:
                 percent(fit.relative_error),
             )
             for fit in estimate.channels
+            if fit.n_rows
         ],
         title=f"Fit of {'each joint' if what == 'joint' else 'the ' + estimate.equation.words} "
         f"({kind.unit}), on the data that was used",
@@ -186,6 +187,7 @@ def show_validation(output: Output, held_out: HeldOut) -> None:
                 overall.zero.channels,
                 strict=True,
             )
+            if own.n_rows
         ],
         title=f"Prediction of each joint (N m or N), on {held_out.data}, "
         "without torques near standstill",

@@ -33,6 +33,8 @@ def cluster_spread(
     inverse : (n_base, rank) with (WᵀW)⁺ = inverse inverseᵀ; in these coordinates WᵀW is 1, and
         without block b it is 1 - Q_b, Q_b = inverseᵀ W_bᵀ W_b inverse.
     """
+    if regression.pooled is not None and not regression.pooled.has(weights):
+        return None, "the time blocks of a robot with so many parameters have weights of their own"
     return covariance_of_runs(
         [regression], lambda run, block: run.block_rows(block, weights), beta, inverse
     )

@@ -39,9 +39,12 @@ def wls(regression: Regression) -> Estimate:
 def joint_noise(regression: Regression) -> Array:
     """sigma_j (n_groups,) N m or N, from each joint's own least squares.
 
-    It is 1 for a joint without rows. Rows of energy or power have one sigma, in J or W.
+    It is 1 for a joint without rows. Rows of energy or power have one sigma, in J or W. Where time
+    blocks are pooled, it is the noise with which they were weighted.
     """
     check_torques(regression)
+    if regression.pooled is not None:
+        return np.asarray(1.0 / regression.pooled.weights)
     kind = regression.equation.kind
     sigma = np.ones(len(regression.groups))
     for g, (group, factor) in enumerate(

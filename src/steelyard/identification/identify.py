@@ -53,6 +53,7 @@ from steelyard.logs.any_log import LogsLike, check_logs
 from steelyard.logs.several import with_first_taken
 from steelyard.model.attached_links import AttachedRule
 from steelyard.model.base_map import base_map
+from steelyard.model.mechanism import BASE_WRENCH
 from steelyard.model.model import Model
 from steelyard.model.term_kinds import Side
 from steelyard.model.terms import Term
@@ -238,6 +239,8 @@ def identify(
         )
         estimate = with_merged_bodies(estimate, model, attached, regression, fit)
         findings += poor_fit_findings(estimate)
+        # of a base wrench alone, no term of a joint is needed, since none is seen
+        compare = compare and not _measured_rows(data.regression) <= set(BASE_WRENCH)
         if compare and fit is not None and len(data.regression.keys) >= MIN_GROUPS:
             estimate = with_term_comparison(
                 estimate, fit, model, wide, data.regression, constraints, threads, progress
@@ -264,10 +267,14 @@ def _unseen_findings(model: Model, regression: Regression) -> tuple[Finding, ...
     """What cannot be identified since torques or wrenches were not recorded, link by link."""
     if not regression.equation.of_joints:
         return ()
-    counts = regression.counts.sum(axis=0)
-    used = {one.name for one, n in zip(regression.groups, counts, strict=True) if n > 0}
-    words = unmeasured_words(model, used)
+    words = unmeasured_words(model, _measured_rows(regression))
     return () if words is None else (Finding("warning", "not-seen", words),)
+
+
+def _measured_rows(regression: Regression) -> set[str]:
+    """Names of the rows that have data."""
+    counts = regression.counts.sum(axis=0)
+    return {one.name for one, n in zip(regression.groups, counts, strict=True) if n > 0}
 
 
 def with_validation(found: Identification, logs: LogsLike) -> Identification:

@@ -148,6 +148,7 @@ def joint_errors(found: FoundFields) -> tuple[JointError, ...]:
     return tuple(
         JointError(row_words(own.name), own.relative_error, prior.relative_error)
         for own, prior in zip(overall.prediction.channels, overall.prior.channels, strict=True)
+        if own.n_rows
     )
 
 
@@ -158,6 +159,7 @@ def training_errors(found: FoundFields) -> tuple[JointError, ...]:
     return tuple(
         JointError(row_words(own.name), own.relative_error, prior.relative_error)
         for own, prior in zip(found.estimate.channels, priors, strict=True)
+        if own.n_rows
     )
 
 

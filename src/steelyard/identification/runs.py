@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from steelyard.errors import LogError
+from steelyard.estimators.least_squares import joint_noise
 from steelyard.findings import Finding
 from steelyard.logs.any_log import LogsLike
 from steelyard.logs.several import refuse_duplicates, with_unique_names
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
 from steelyard.regression.compress import compress
+from steelyard.regression.compress_pooled import compress_pooled, needs_pooling
 from steelyard.regression.equation import TORQUE, Equation
 from steelyard.regression.extra_columns import ExtraColumns
 from steelyard.regression.regression import Regression, merge
@@ -53,6 +58,7 @@ def compressed(
     Only one log at a time is kept in memory.
     """
     base = base_map(wide)
+    pooled = equation.of_joints and needs_pooling(wide, base)
     parts: list[Regression] = []
     findings: list[Finding] = []
     seen: dict[str, str] = {}
@@ -65,11 +71,36 @@ def compressed(
             if processing.acceleration == "none":
                 first = prepare(log, model, prepared.record.processing_as_used)
         findings.extend(prepared.findings)
-        parts.append(compress_run(wide, base, prepared, threads, equation=equation))
+        if pooled:
+            parts.append(_pooled_run(wide, base, prepared, threads, parts))
+        else:
+            parts.append(compress_run(wide, base, prepared, threads, equation=equation))
         del log, prepared  # before the next log is read
     if not parts:
         raise LogError("there is no log to identify from; give at least one")
     return CompressedLogs(merge(parts), tuple(findings), first)
+
+
+def _pooled_run(
+    model: Model, base: BaseMap, prepared: Prepared, threads: int, earlier: list[Regression]
+) -> Regression:
+    """The factors of one run with pooled time blocks, weighted as those of the earlier runs."""
+
+    def weigh(whole: Regression) -> NDArray[np.float64]:
+        if earlier and earlier[0].pooled is not None:
+            return earlier[0].pooled.weights
+        return 1.0 / joint_noise(whole)
+
+    return compress_pooled(
+        model,
+        prepared.motion,
+        prepared.measurements,
+        weigh,
+        base=base,
+        correlation_s=prepared.record.correlation_s,
+        threads=threads,
+        record=prepared.record,
+    )
 
 
 def compress_run(

@@ -17,10 +17,13 @@ from steelyard.errors import RegressionError
 from steelyard.model.base_map import BaseMap
 from steelyard.model.model import Column, Model
 from steelyard.regression.equation import TORQUE, Equation
+from steelyard.regression.pooled import PooledBlocks
 from steelyard.regression.regression import Regression, RowGroup
 from steelyard.signals.run_record import RunRecord, runs_as_json, runs_from_json
 
 FORMAT = "steelyard.regression/1"
+POOLED_FORMAT = "steelyard.regression/2"
+"""With factors of time blocks over all channels, for robots with very many columns."""
 MAX_VALUES = 2**28
 
 
@@ -28,7 +31,7 @@ def write_regression(path: str | Path, regression: Regression) -> None:
     """Write a ``.npz`` file, whole or not at all."""
     base = regression.base
     header = {
-        "format": FORMAT,
+        "format": FORMAT if regression.pooled is None else POOLED_FORMAT,
         "model_hash": regression.model_hash,
         "columns": [[c.owner, c.symbol, c.unit, c.kind] for c in base.columns],
         "independent": list(base.independent),
@@ -47,6 +50,9 @@ def write_regression(path: str | Path, regression: Regression) -> None:
     }
     for g, factors in enumerate(regression.factors):
         arrays[f"factors_{g}"] = factors
+    if regression.pooled is not None:  # older files have none
+        arrays["pooled_weights"] = regression.pooled.weights
+        arrays["pooled_factors"] = regression.pooled.factors
     packed = io.BytesIO()
     np.savez_compressed(packed, **arrays)
     with whole_file(path, RegressionError) as stream:
@@ -69,8 +75,10 @@ def _parse(archive: Archive) -> Regression:
     where = archive.where
     try:
         header = json.loads(archive.load("header").tobytes())
-        if header["format"] != FORMAT:
-            raise RegressionError(f"{where}: its format is {header['format']!r}, not '{FORMAT}'")
+        if header["format"] not in (FORMAT, POOLED_FORMAT):
+            raise RegressionError(
+                f"{where}: its format is {header['format']!r}, not '{FORMAT}' or '{POOLED_FORMAT}'"
+            )
         columns = tuple(Column(*map(str, entry)) for entry in header["columns"])
         independent = tuple(int(i) for i in header["independent"])
         sequence = tuple(int(i) for i in header["sequence"])
@@ -84,6 +92,12 @@ def _parse(archive: Archive) -> Regression:
         factors = tuple(
             np.array(archive.load(f"factors_{g}"), dtype=float) for g in range(len(groups))
         )
+        pooled = None
+        if header["format"] == POOLED_FORMAT:
+            pooled = PooledBlocks(
+                np.array(archive.load("pooled_weights"), dtype=float),
+                np.array(archive.load("pooled_factors"), dtype=float),
+            )
         base = BaseMap(columns, independent, K, sequence, str(header["model_hash"]))
         block_s = float(header["block_s"])
         extra = tuple(str(name) for name in header.get("extra", ()))  # older files have none
@@ -92,7 +106,9 @@ def _parse(archive: Archive) -> Regression:
     except (KeyError, TypeError, ValueError, RecursionError) as failure:
         reason = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
         raise RegressionError(f"{where}: is not a regression file ({reason})") from None
-    regression = Regression(base, groups, block_s, keys, factors, counts, runs, extra, equation)
+    regression = Regression(
+        base, groups, block_s, keys, factors, counts, runs, extra, equation, pooled
+    )
     _check(regression, where)
     return regression
 
@@ -129,12 +145,28 @@ def _check(regression: Regression, where: str) -> None:
         and n_blocks > 0
         and regression.block_s > 0
         and all(0 <= i < base.rank for group in regression.groups for i in group.columns)
+        and _pooled_fits(regression)
         and all(
-            factors.shape == (n_blocks, n, n)
+            factors.shape == (n_blocks if regression.pooled is None else 1, n, n)
             for factors, n in zip(regression.factors, sizes, strict=True)
         )
     )
     if not fits:
         raise RegressionError(f"{where}: its arrays have inconsistent shapes or indices")
-    if not all(np.isfinite(array).all() for array in (base.K, *regression.factors)):
+    pooled = () if regression.pooled is None else (regression.pooled.factors,)
+    if not all(np.isfinite(array).all() for array in (base.K, *regression.factors, *pooled)):
         raise RegressionError(f"{where}: holds numbers that are not finite")
+
+
+def _pooled_fits(regression: Regression) -> bool:
+    """Whether pooled blocks, if there are any, have the right shapes and positive weights."""
+    pooled, n = regression.pooled, regression.base.rank + 1
+    if pooled is None:
+        return True
+    return (
+        pooled.weights.shape == (len(regression.groups),)
+        and bool(np.all(pooled.weights > 0.0))
+        and bool(np.isfinite(pooled.weights).all())
+        and pooled.factors.shape == (len(regression.keys), n, n)
+        and not regression.extra
+    )

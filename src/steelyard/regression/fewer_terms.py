@@ -49,4 +49,12 @@ def with_fewer_terms(regression: Regression, wide: Model, narrow: Model) -> Regr
         rows = [triangle(np.column_stack([block[:, :k] @ T, block[:, k:]])) for block in blocks]
         n = len(group.columns) + len(regression.extra) + 1
         factors.append(np.array(rows).reshape(len(blocks), n, n))
-    return replace(regression, base=base, groups=groups, factors=tuple(factors))
+    pooled = regression.pooled
+    if pooled is not None:
+        n = regression.base.rank
+        rows = [
+            triangle(np.column_stack([block[:, :n] @ wide_to_narrow, block[:, n:]]))
+            for block in pooled.factors
+        ]
+        pooled = replace(pooled, factors=np.array(rows))
+    return replace(regression, base=base, groups=groups, factors=tuple(factors), pooled=pooled)

@@ -24,6 +24,7 @@ from steelyard.errors import RegressionError, listed
 from steelyard.model.base_map import BaseMap
 from steelyard.regression._staircase import staircase_triangle
 from steelyard.regression.equation import TORQUE, Equation
+from steelyard.regression.pooled import PooledBlocks
 from steelyard.signals.run_record import RunRecord
 
 Array = NDArray[np.float64]
@@ -53,13 +54,15 @@ class Regression:
     block_s : length of a time block, s; block k of a run holds k <= time / block_s < k + 1.
     keys : (run, k) of every block, sorted.
     factors : per group (n_blocks, n + n_extra + 1, n + n_extra + 1), upper triangular, of
-        [W_g extra_g tau_g] where n is the group's number of columns. The unit of the equation (N m
+        [W_g extra_g tau_g] where n is the group's number of columns; (1, ...) over all blocks where
+        these are pooled. The unit of the equation (N m
         or N for torques) over that of the columns; in rows of energy or power, tau stands for the
         work of the torques, in J, or their mean power, in W.
     counts : (n_blocks, n_groups) rows that went into each factor.
     extra : names of the extra columns; usually none.
     runs : what was done to the log of each run, where it was prepared from one.
     equation : what the rows state.
+    pooled : the factors of the blocks over all groups, for robots with very many columns.
     """
 
     base: BaseMap
@@ -71,6 +74,7 @@ class Regression:
     runs: tuple[RunRecord, ...] = ()
     extra: tuple[str, ...] = ()
     equation: Equation = TORQUE
+    pooled: PooledBlocks | None = None
 
     def __repr__(self) -> str:
         runs = listed(dict.fromkeys(run for run, _ in self.keys))
@@ -93,10 +97,14 @@ class Regression:
     @cached_property
     def group_factors(self) -> tuple[Array, ...]:
         """One factor (n + n_extra + 1, n + n_extra + 1) per group, over all blocks."""
+        if self.pooled is not None:
+            return tuple(blocks[0] for blocks in self.factors)
         return tuple(triangle(blocks.reshape(-1, blocks.shape[2])) for blocks in self.factors)
 
     def block_rows(self, block: int, weights: Array) -> Array:
         """Rows (n_rows, n_base + 1) equivalent to the samples of one block, groups weighted."""
+        if self.pooled is not None:
+            return self.pooled.rows(block, weights)
         if not self._in_steps:
             return self._spread([factors[block] for factors in self.factors], weights)
         # several estimators ask for the same: those of the last weights are kept
@@ -191,6 +199,14 @@ def check_alike(regressions: Sequence[Regression]) -> None:
                 "regressions of different models cannot be merged: their robots, terms or friction "
                 "widths differ; identify with the same friction_width"
             )
+        if (other.pooled is None) != (first.pooled is None) or (
+            first.pooled is not None
+            and not np.array_equal(_pooled(other).weights, first.pooled.weights)
+        ):
+            raise RegressionError(
+                "regressions whose time blocks are pooled can only be merged if all are, with the "
+                "same weights: compress the runs together"
+            )
         if other.extra != first.extra:
             raise RegressionError(
                 "regressions with different extra columns cannot be merged: "
@@ -230,13 +246,26 @@ def merge(regressions: Iterable[Regression]) -> Regression:
         for index, (run, k) in enumerate(regression.keys):
             gathered.setdefault((run, int(k // ratio)), []).append((regression, index))
     keys = tuple(sorted(gathered))
+    counts = np.array([sum(r.counts[i] for r, i in gathered[key]) for key in keys])
+    runs = tuple(run for regression in given for run in regression.runs)
+    merged = replace(first, block_s=longest, keys=keys, counts=counts, runs=runs)
+    if first.pooled is not None:
+        blocks = [joined([_pooled(r).factors[i] for r, i in gathered[key]]) for key in keys]
+        factors = tuple(
+            joined([r.factors[g][0] for r in given])[None] for g in range(len(first.groups))
+        )
+        pooled = replace(first.pooled, factors=np.array(blocks))
+        return replace(merged, factors=factors, pooled=pooled)
     factors = tuple(
         np.array([joined([r.factors[g][i] for r, i in gathered[key]]) for key in keys])
         for g in range(len(first.groups))
     )
-    counts = np.array([sum(r.counts[i] for r, i in gathered[key]) for key in keys])
-    runs = tuple(run for regression in given for run in regression.runs)
-    return replace(first, block_s=longest, keys=keys, factors=factors, counts=counts, runs=runs)
+    return replace(merged, factors=factors)
+
+
+def _pooled(regression: Regression) -> PooledBlocks:
+    assert regression.pooled is not None
+    return regression.pooled
 
 
 def joined(factors: list[Array]) -> Array:

@@ -130,15 +130,17 @@ def fits_of_errors(report: Report) -> list[tuple[ChannelFit, str]]:
     """
     estimate = report.estimate
     if estimate.equation.of_joints:
-        return list(zip(estimate.channels, report.model.channel_units, strict=True))
+        pairs = zip(estimate.channels, report.model.channel_units, strict=True)
+        fits = {row_words(fit.name): (fit, unit) for fit, unit in pairs}
+        return [fits[error.name] for error in report.errors]
     if report.error_column == "joint":
         return []
     return [(fit, estimate.equation.kind.unit) for fit in estimate.channels]
 
 
 def torque_figures(report: Report) -> list[tuple[str, str]]:
-    """(channel, data URI) of the torque channels of the run that is shown: all, or of a robot with
-    many joints those with the largest relative errors.
+    """(channel, data URI) of the measured torque channels of the run that is shown: all, or of a
+    robot with many joints those with the largest relative errors.
     """
     if report.run is None:
         return []
@@ -154,16 +156,18 @@ def torque_figures(report: Report) -> list[tuple[str, str]]:
 
 
 def shown_channels(measured: Array, predicted: Array) -> list[int]:
-    """Which columns of torques (n_samples, n_channels) are shown: all, or of more than
-    `ALL_FIGURES_UP_TO` the `MOST_FIGURES` with the largest relative errors, in their order.
+    """Which columns of torques (n_samples, n_channels) are shown: all that were measured, or of
+    more than `ALL_FIGURES_UP_TO` the `MOST_FIGURES` with the largest relative errors, in their
+    order.
     """
-    n = measured.shape[1]
-    if n <= ALL_FIGURES_UP_TO:
-        return list(range(n))
-    left = np.nansum((measured - predicted) ** 2, axis=0)
-    size = np.nansum(measured**2, axis=0)
-    errors = np.divide(left, size, out=np.zeros(n), where=size > 0.0)
-    return sorted(np.argsort(-errors, kind="stable")[:MOST_FIGURES].tolist())
+    recorded = np.flatnonzero(np.isfinite(measured).any(axis=0))
+    if len(recorded) <= ALL_FIGURES_UP_TO:
+        return recorded.tolist()
+    left = np.nansum((measured - predicted)[:, recorded] ** 2, axis=0)
+    size = np.nansum(measured[:, recorded] ** 2, axis=0)
+    errors = np.divide(left, size, out=np.zeros(len(recorded)), where=size > 0.0)
+    worst = np.argsort(-errors, kind="stable")[:MOST_FIGURES]
+    return sorted(recorded[worst].tolist())
 
 
 def prior_figure(prior: PriorRecord | None) -> str | None:

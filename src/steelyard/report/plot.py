@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
+
 from steelyard.model.mechanism import row_words
 from steelyard.report import _figures
 from steelyard.report._figures import (
@@ -39,7 +41,9 @@ def report_figure(report: Report) -> Figure:
 
     masses = mass_intervals(report)
     errors = shown_errors(report)
-    n_joints = 0 if report.run is None else len(report.model.channels)
+    n_joints = 0
+    if report.run is not None:
+        n_joints = int(np.isfinite(report.run.measured).any(axis=0).sum())
     across = 1 if n_joints < 2 else 2 if n_joints <= 8 else 3
     above = 0.7 + ROW_HEIGHT * -(-n_joints // across) if n_joints else 0.0
     below = 1.7 + 0.27 * max(len(masses), len(errors), 3)
@@ -79,8 +83,9 @@ def _draw_torques(part: Any, report: Report, run: TorqueRun, across: int) -> Non
         run.predicted.T,
         strict=True,
     )
-    down = -(-len(model.channels) // across)
-    for k, (name, unit, measured, predicted) in enumerate(channels):
+    shown = [one for one in channels if np.isfinite(one[2]).any()]
+    down = -(-len(shown) // across)
+    for k, (name, unit, measured, predicted) in enumerate(shown):
         axes = part.add_subplot(down, across, k + 1)
         _figures.draw_torques(axes, name, unit, run.time, measured, predicted)
     measured_as = "measured, filtered" if run.filtered else "measured"

@@ -56,7 +56,7 @@ def check_tree(robot: str, links: Sequence[Link], joints: Sequence[Joint]) -> No
         if joint.child in parent_of:
             raise RobotError(
                 f"link '{joint.child}' is the child of two joints, '{parent_of[joint.child]}' and "
-                f"'{joint.name}': kinematic loops are not supported"
+                f"'{joint.name}': kinematic loops are not supported{_way_out(joint, joints)}"
             )
         parent_of[joint.child] = joint.name
     roots = [link.name for link in links if link.name not in parent_of]
@@ -74,6 +74,38 @@ def check_tree(robot: str, links: Sequence[Link], joints: Sequence[Joint]) -> No
             f"joints {listed(loop)} form a loop that is not connected to root link '{roots[0]}'"
         )
     check_mimics(joints)
+
+
+def _way_out(closing: Joint, joints: Sequence[Joint]) -> str:
+    """What can still be identified of a robot with a loop, for a message; empty if nothing can.
+
+    closing : the second joint of a link that has two. Forces inside the loop act in the torque rows
+    of its joints alone; they cancel in all rows nearer to the root, and in those of a base.
+    """
+    above: dict[str, Joint] = {}
+    for joint in joints:
+        if joint is not closing:
+            above.setdefault(joint.child, joint)
+
+    def way(link: str) -> list[str]:
+        names: list[str] = []
+        while link in above and above[link].name not in names:
+            names.append(above[link].name)
+            link = above[link].parent
+        return names
+
+    one, other = way(closing.child), way(closing.parent)
+    loop = {*one} ^ {*other} | {closing.name}
+    named = [joint.name for joint in joints if joint.name in loop and joint.moves]
+    cut = [joint.name for joint in joints if joint.moves and joint.name not in loop]
+    if closing.parent == closing.child or not named:
+        return ""
+    seen = f"those of {listed(cut)}" if cut else "a measured wrench at a floating base"
+    return (
+        f". To identify the robot all the same, take '{closing.name}' out of the file, and the "
+        f"torques of {listed(named)} out of the log, where the forces of the loop act: the "
+        f"other rows ({seen}) are valid, with --torques recorded"
+    )
 
 
 def check_mimics(joints: Sequence[Joint]) -> None:

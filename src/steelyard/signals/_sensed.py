@@ -14,11 +14,12 @@ from steelyard.logs.log import Log
 from steelyard.robot.robot import Robot
 from steelyard.signals._base_recording import BaseRecording, base_recording, pose_on_base
 from steelyard.signals._frame_sources import Key
+from steelyard.signals._own_stamps import base_joined_by_time
 from steelyard.signals._pieces import Piece
 from steelyard.signals._timebase import missing_on_grid
 from steelyard.signals.found_sensing import completed
 from steelyard.signals.processing import Processing
-from steelyard.signals.sensing import MeasuredWrench, Sensing, Torques
+from steelyard.signals.sensing import BaseMotion, MeasuredWrench, Sensing, Torques
 from steelyard.signals.wrench_torques import WrenchRecording, wrench_recording
 
 Array = NDArray[np.float64]
@@ -114,17 +115,23 @@ class Sensed:
 
 def sensed(
     log: Log, robot: Robot, processing: Processing
-) -> tuple[Sensed, Processing, tuple[Finding, ...]]:
-    """What the log has besides joints, the processing with that sensing, and notes for the user."""
+) -> tuple[Sensed, Log, Processing, tuple[Finding, ...]]:
+    """What the log has besides joints, the processing with that sensing, and notes for the user.
+
+    The log is returned with the motion of the base on the rows of the joints.
+    """
     sensing, notes = completed(processing.sensing, log, robot)
     if processing.sensing is None and not robot.floating_base:
-        return Sensed(robot, sensing), processing, ()
+        return Sensed(robot, sensing), log, processing, ()
     if sensing.base is not None and not robot.floating_base:
         raise SignalError(
             f"a motion of the base is stated, but the base of robot '{robot.name}' is fixed; give "
             "--floating-base (floating_base=True when the robot is read), or leave it out"
         )
-    base = None if sensing.base is None else base_recording(log, robot, sensing.base)
+    base = None
+    if sensing.base is not None:
+        base, log, joined = _base(log, robot, sensing.base)
+        notes = (*notes, *joined)
     stated = list(sensing.contacts)
     if isinstance(sensing.base_wrench, MeasuredWrench):
         pose_on_base(robot, sensing.base_wrench.frame, "the wrench that holds the base")
@@ -134,7 +141,24 @@ def sensed(
     found = Sensed(robot, sensing, base, wrenches)
     _refuse_nothing_measured(found, log)
     notes = (*notes, *_without_torque(found, log))
-    return found, replace(processing, sensing=sensing), notes
+    return found, log, replace(processing, sensing=sensing), notes
+
+
+def _base(
+    log: Log, robot: Robot, stated: BaseMotion
+) -> tuple[BaseRecording, Log, tuple[Finding, ...]]:
+    """The motion of the base, and the log with it on the rows of the joints."""
+    base = base_recording(log, robot, stated)
+    joined = base_joined_by_time(
+        log,
+        base.source.frame,
+        robot.joint_names,
+        quaternion_order=stated.quaternion_order,
+    )
+    if joined is None:
+        return base, log, ()
+    base = base_recording(joined.log, robot, replace(stated, quaternion_order="x-first"))
+    return base, joined.log, joined.findings
 
 
 def _refuse_unknown_axes(
@@ -170,11 +194,11 @@ def _without_torque(found: Sensed, log: Log) -> tuple[Finding, ...]:
     lacking = [j for j in found.robot.joint_names if (j, "torque") not in log.signals]
     notes = []
     if lacking and found.sensing.torques == "recorded":
-        alone = "" if len(lacking) < len(found.robot.joint_names) else " (no joint has one)"
+        whole = len(lacking) == len(found.robot.joint_names)
         words = (
-            f"log '{log.name}' has no torque of {listed(lacking)}{alone}: friction, drive inertia "
-            "and offset of these joints cannot be identified, and links only as far as other rows "
-            "show them"
+            f"log '{log.name}' has no torque of {'any joint' if whole else listed(lacking)}: "
+            f"friction, drive inertia and offset of {'all' if whole else 'these'} joints cannot be "
+            "identified, and links only as far as other rows show them"
         )
         notes.append(Finding("warning", "torque-not-recorded", words))
     if found.n_base and found.sensing.base_wrench == "unmeasured":

@@ -24,6 +24,7 @@ from steelyard.signals._matching import match_joints, moving_joints, needed_sign
 from steelyard.signals._pieces import Piece, pieces_of
 from steelyard.signals._samples import decimation, joined, long_enough, samples_of
 from steelyard.signals._sensed import Sensed, sensed, torques_of
+from steelyard.signals.base_doubts import base_findings
 from steelyard.signals.cutoff import HIGHEST, CutoffChoice, at_recorded_rate, automatic_cutoff
 from steelyard.signals.dead_band import error_band, without_slow_torques
 from steelyard.signals.drives import joint_side
@@ -101,7 +102,7 @@ def prepare(
             f"robot '{robot.name}' has a floating base; energy and power are computed for robots "
             "on a fixed base only: use the torque equation"
         )
-    found, processing, sensing_notes = sensed(log, robot, processing)
+    found, log, processing, sensing_notes = sensed(log, robot, processing)
     joints, extra = match_joints(log, robot, found.torques_needed)
     if not isinstance(model, Model):
         model = Model(robot)
@@ -183,6 +184,7 @@ def prepare(
         *doubts,
         *limits,
         *stuck,
+        *base_findings(found, longest, cutoff, processing, log.name),
         *reading_findings(found, longest, joints, cutoff, processing, log.name),
         *moving_locked_joints(log, robot),
         *_hole_findings(log, pieces, used),

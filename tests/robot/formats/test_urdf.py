@@ -395,6 +395,8 @@ def test_loops_are_refused() -> None:
     second = '<joint name="again" type="fixed"><parent link="base"/><child link="arm"/></joint>'
     message = refusal(two_links(extra=second))
     assert "child of two joints, 'elbow' and 'again'" in message
+    assert "take 'again' out of the file, and the torques of elbow out of the log" in message
+    assert "(a measured wrench at a floating base)" in message
     back = '<joint name="back" type="fixed"><parent link="arm"/><child link="base"/></joint>'
     assert "joints elbow, back form loops" in refusal(two_links(extra=back))
     assert "joints elbow, back form a loop that is not connected to root link 'c'" in refusal(

@@ -24,7 +24,7 @@ MOST_SWEEPS = 30
 
 @dataclass(frozen=True)
 class Stage:
-    """The objective after a pass or sweep, and the lower bound that is proven of it."""
+    """The objective after a pass or sweep, and the best lower bound that is proven by then."""
 
     value: float
     lower_bound: float
@@ -96,10 +96,14 @@ def refine(
             break
         if progress is not None:
             progress(k, most)
-        sweeper = Sweeper(whole, lag) if sweeper is None else sweeper
+        sweeper = Sweeper(whole) if sweeper is None else sweeper
         fit = sweeper.sweep(fit, outward=k % 2 == 0)
-        proven = max(bound.of(fit), stages[-1].lower_bound)
-        stages.append(Stage(whole.value(fit.u), proven))
+        value, proven = whole.value(fit.u), stages[-1].lower_bound
+        # a sweep that still gains much is not near the optimum, and needs no proof of it
+        gained = (stages[-1].value - value) / max(value, 1.0)
+        if k == most - 1 or (sweeps is None and gained <= ENOUGH):
+            proven = max(proven, bound.of(fit))
+        stages.append(Stage(value, proven))
     return Refined(whole, fit, tuple(stages))
 
 

@@ -167,7 +167,9 @@ def _matters(child: XmlElement, parent: XmlElement, from_geom: str, stated: bool
             called = f" {shown(name)}" if name else ""
             raise RobotError(
                 f"equality <{child.tag}>{called} in line {child.line} closes a loop or couples "
-                'more than joints, which is not supported; remove it or set active="false"'
+                'more than joints, which is not supported; remove it or set active="false". Its '
+                "forces act in the torques of the joints between the two bodies alone: leave "
+                "these out of the log, and the other rows are valid (--torques recorded)"
             )
     if parent.tag == "actuator":
         on_joint = child.attributes.keys() & {"joint", "jointinparent"}
