@@ -216,3 +216,26 @@ def test_simulated_logs(folder, tmp_path, capsys):
     )
     assert "fixed base" in refused(capsys, *short, "--floating-base", "--sensor", "imu")
     assert np.isfinite(log.frame_signals["torso", "proper_acceleration"]).all()
+
+
+def test_commands_that_need_a_fixed_base_say_so(folder, tmp_path, capsys):
+    """Designs and rehearsals refuse a floating base by name, and say what there is instead."""
+    robot = folder / "humanoid.urdf"
+    for command in (("design", robot, "-o", tmp_path / "motion"), ("rehearse", robot)):
+        words = refused(capsys, *command, "--floating-base")
+        assert "'humanoid' has a floating base; motions are designed" in words
+        assert "simulate --floating-base" in words
+
+
+def test_a_payload_in_the_hand_of_a_floating_robot(folder, tmp_path, capsys):
+    """Base wrench and joint torques weigh what a hand holds."""
+    robot = folder / "humanoid.urdf"
+    options = "--floating-base --duration-s 6 --rate-hz 100 --period-s 3 --wrench-noise 0.3 0.03"
+    run_of = ("simulate", robot, *options.split(), "--torque-noise", "0.05")
+    empty, loaded = tmp_path / "empty.csv", tmp_path / "loaded.csv"
+    held = ("--payload", "0.8", "--payload-link", "left_arm", "--payload-com", "0", "0", "-0.3")
+    assert run(capsys, *run_of, "-o", empty, "--seed", "3")[0] == 0
+    assert run(capsys, *run_of, "-o", loaded, "--seed", "4", *held)[0] == 0
+    _, found = run(capsys, "payload", "joints", robot, loaded, "--empty", empty,
+                   "--floating-base", "--frame", "left_arm")  # fmt: skip
+    assert found["mass"] == pytest.approx(0.8, abs=0.01)

@@ -14,6 +14,7 @@ from steelyard.estimators.result_file import read_result
 from steelyard.identification.identify import identify
 from steelyard.logs.log import Log
 from steelyard.robot.robot import Robot
+from steelyard.signals.orientation import rotations_of
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
 from steelyard.signals.sensing import MeasuredWrench, Sensing
@@ -177,3 +178,23 @@ def test_zero_gravity():
     found = identify(robot, log, method="ols", **QUICK)
     values = {one.name: one.value for one in found.estimate.parameters()}
     assert values["torso.m"] == pytest.approx(sum(TRUTH.values()) + 4.9, rel=0.02)
+
+
+def test_units_and_axes_of_the_base_motion_are_checked():
+    """Degrees, axes of the world and accelerometers in g are named; right recordings are not."""
+    twist, inertial = (humanoid_log(1, base=BaseSensors(source)) for source in ("twist", "imu"))
+    doubts = {"turning-differs", "accelerometer-without-gravity"}
+    assert not doubts & {*codes_of(twist), *codes_of(inertial)}
+    w = twist.frame_signals["torso", "angular_velocity"]
+    with pytest.raises(SignalError, match=r"appears to be in deg/s.*\[deg/s\]"):
+        codes_of(with_frames(twist, torso__angular_velocity=np.degrees(w)))
+    with pytest.raises(SignalError, match="its sign appears to be the opposite"):
+        codes_of(with_frames(twist, torso__angular_velocity=-w))
+    R = rotations_of(twist.frame_signals["torso", "quaternion"])
+    with pytest.raises(SignalError, match="--base-twist-axes world"):
+        codes_of(with_frames(twist, torso__angular_velocity=np.einsum("nij,nj->ni", R, w)))
+    shown = inertial.frame_signals["torso", "proper_acceleration"]
+    in_g = codes_of(with_frames(inertial, torso__proper_acceleration=shown / 9.81))
+    assert "appears to be in g" in in_g["accelerometer-without-gravity"]
+    fallen = codes_of(with_frames(inertial, torso__proper_acceleration=0.05 * shown - 0.2))
+    assert "gravity included" in fallen["accelerometer-without-gravity"]

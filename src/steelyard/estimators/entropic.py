@@ -377,8 +377,10 @@ def drawn_prior_solver(shared: Shared) -> Solver:
 
     def beta(task: Array) -> Array:
         gamma, terms, draw = float(task[0]), float(task[1]), task[2:]
-        rows = np.sqrt(draw)[:, None, None] * small
-        factor = triangle(rows[draw > 0].reshape(-1, rows.shape[2])) / sigma
+        rows = np.sqrt(draw[draw > 0])[:, None, None] * small[draw > 0]
+        # a single block is triangular already
+        factor = rows[0] if len(rows) == 1 else triangle(rows.reshape(-1, rows.shape[2]))
+        factor = factor / sigma
         try:
             placed = problem.solve(factor[:-1, :-1] @ K, factor[:-1, -1], gamma, metric, terms)
         except EstimationError:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import ModelError, SignalError, did_you_mean, listed, shown
 from steelyard.excitation.limits import MotionLimits
+from steelyard.model.energy import refuse_floating_base
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 
@@ -95,6 +96,7 @@ def assumed_noise(model: Model, theta: ArrayLike, limits: MotionLimits) -> Torqu
     motions can be compared. It is cut at the torque limit, and at least 5 % of the largest range of
     all joints.
     """
+    refuse_floating_base(model)
     place = {name: k for k, name in enumerate(limits.joints)}
     missing = [name for name in model.channels if name not in place]
     if missing:

@@ -62,7 +62,8 @@ def refuse_floating_base(model: Model) -> None:
     if model.robot.floating_base:
         raise ModelError(
             f"robot '{model.robot.name}' has a floating base; motions are designed for robots "
-            "with a fixed base"
+            "with a fixed base. steelyard simulate --floating-base makes a random motion of the "
+            "whole body, and its log"
         )
 
 

@@ -17,11 +17,11 @@ from steelyard.findings import Finding
 from steelyard.payload.body_rows import wrench_regressor
 from steelyard.payload.intervals import INERTIA_COM_NAMES
 from steelyard.payload.payload_estimate import PayloadValue
-from steelyard.payload.sensor_factors import SensorFactors, part_of, usable_samples
+from steelyard.payload.sensor_factors import SensorFactors, usable_samples
 from steelyard.payload.sensor_fit import SensorFit
 from steelyard.regression.regression import triangle
 from steelyard.robot.principal_body import PrincipalBody, equivalent_box
-from steelyard.signals.frame_motion import FrameMotion, Wrench
+from steelyard.signals.frame_motion import FrameMotion, Wrench, part_of
 
 Array = NDArray[np.float64]
 

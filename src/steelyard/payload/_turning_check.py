@@ -7,32 +7,12 @@ inertia and the centre of mass would be wrong, though mass and fit may look righ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.errors import WeighingError
 from steelyard.findings import Finding
-from steelyard.payload.sensor_factors import part_of, usable_samples
-from steelyard.signals.frame_motion import FrameMotion, Wrench
-
-Array = NDArray[np.float64]
-Reading = Literal["degrees", "base", "degrees-base", "sign", "inverse"]
-
-STEP_S = 0.04
-"""Time (s) to either side over which the orientation is differentiated."""
-LARGEST_TURN = 1.0
-"""Turn (rad) over twice that time above which the derivative is not good enough."""
-FEWEST = 20
-"""Samples that are needed for a comparison."""
-MOST = 4000
-TURNS = 0.1
-"""Angular velocity (rad/s, rms) below which nothing is compared."""
-DIFFERS = 0.3
-"""Difference, as a share of the derivative (rms), above which the two contradict each other."""
-EXPLAINED = 0.5
-"""The difference under another reading must be below this share of the stated one."""
+from steelyard.payload.sensor_factors import usable_samples
+from steelyard.signals.frame_motion import FrameMotion, Wrench, part_of
+from steelyard.signals.turning import Reading, turning_mismatch
 
 
 def check_turning(recordings: Sequence[tuple[FrameMotion, Wrench]]) -> tuple[Finding, ...]:
@@ -42,65 +22,22 @@ def check_turning(recordings: Sequence[tuple[FrameMotion, Wrench]]) -> tuple[Fin
     """
     found = []
     for motion, wrench in recordings:
-        share = _check_run(part_of(motion, usable_samples(motion, wrench)))
-        if share is not None:
+        differs = turning_mismatch(part_of(motion, usable_samples(motion, wrench)))
+        if differs is not None and differs.reading is not None:
+            code, words = _explanation(differs.reading)
+            raise WeighingError(code, f"run '{motion.run}': {differs.words}: {words}")
+        if differs is not None:
             found.append(
                 Finding(
                     "warning",
                     "turning-differs",
                     f"run '{motion.run}': the angular velocity of frame '{motion.frame}' differs "
-                    f"from the derivative of its orientation by {100 * share:.0f} % (rms): check "
-                    "the unit (rad/s) and the axes of the angular velocity, the orientation, and "
-                    "the clocks of both",
+                    f"from the derivative of its orientation by {100 * differs.share:.0f} % (rms): "
+                    "check the unit (rad/s) and the axes of the angular velocity, the orientation, "
+                    "and the clocks of both",
                 )
             )
     return tuple(found)
-
-
-def _check_run(motion: FrameMotion) -> float | None:
-    """The difference, as a share; None where there is none or nothing to compare."""
-    w, R = motion.angular_velocity, motion.R_world_frame
-    if R is None or len(motion) < FEWEST or not w.any():
-        return None
-    period = float(np.median(np.diff(motion.time)))
-    k = max(1, round(STEP_S / period))
-    middle = np.arange(k, len(motion) - k)
-    span = motion.time[middle + k] - motion.time[middle - k]
-    middle = middle[(span > 0.0) & (span < 3.0 * k * period)]
-    if len(middle) < FEWEST:
-        return None
-    middle = middle[:: max(1, len(middle) // MOST)]
-    derivative = _derivative(motion.time, R, middle, k)
-    good = np.linalg.norm(derivative, axis=1) * (2 * k * period) < LARGEST_TURN
-    good &= np.isfinite(derivative).all(axis=1)
-    size = _rms(derivative[good]) if good.sum() >= FEWEST else 0.0
-    # a sampling that is too slow for a derivative says nothing
-    if size < TURNS or np.mean(good) < 0.5:
-        return None
-    at = middle[good]
-    derivative, w, R = derivative[good], w[at], R[at]
-    in_frame = np.einsum("nji,nj->ni", R, w)
-    readings: dict[Reading, Array] = {
-        "degrees": np.radians(w),
-        "base": in_frame,
-        "degrees-base": np.radians(in_frame),
-        "sign": -w,
-        # of R transposed, the derivative in the axes of its frame is -R omega
-        "inverse": -in_frame,
-    }
-    stated = _rms(w - derivative)
-    if stated < DIFFERS * size:
-        return None
-    left = {name: _rms(values - derivative) for name, values in readings.items()}
-    best = min(left, key=lambda name: left[name])
-    if left[best] < min(DIFFERS * size, EXPLAINED * stated):
-        code, words = _explanation(best)
-        raise WeighingError(
-            code,
-            f"run '{motion.run}': the angular velocity of frame '{motion.frame}' (rms "
-            f"{_rms(w):.3g}) is not the derivative of its orientation ({size:.3g} rad/s): {words}",
-        )
-    return stated / size
 
 
 def _explanation(best: Reading) -> tuple[str, str]:
@@ -121,16 +58,3 @@ def _explanation(best: Reading) -> tuple[str, str]:
     return "orientation-inverted", (
         "the orientations appear to be those of the world in the frame; invert them"
     )
-
-
-def _derivative(time: Array, R: Array, middle: NDArray[np.int64], k: int) -> Array:
-    """Angular velocity (n, 3) rad/s in the frame's axes, over k samples to either side."""
-    from scipy.spatial.transform import Rotation
-
-    turn = np.einsum("nji,njk->nik", R[middle - k], R[middle + k])
-    vectors = Rotation.from_matrix(turn).as_rotvec()
-    return np.asarray(vectors / (time[middle + k] - time[middle - k])[:, None])
-
-
-def _rms(values: Array) -> float:
-    return float(np.sqrt(np.mean(np.sum(values**2, axis=1))))

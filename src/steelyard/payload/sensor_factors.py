@@ -25,7 +25,7 @@ from steelyard.payload.body_rows import (
 )
 from steelyard.regression.regression import triangle
 from steelyard.robot.inertia import skew
-from steelyard.signals.frame_motion import FrameMotion, Wrench
+from steelyard.signals.frame_motion import FrameMotion, Wrench, part_of
 
 Array = NDArray[np.float64]
 
@@ -124,20 +124,6 @@ def usable_samples(motion: FrameMotion, wrench: Wrench) -> NDArray[np.int64]:
     total += motion.proper_acceleration.sum(axis=1) + motion.angular_velocity.sum(axis=1)
     total += motion.angular_acceleration.sum(axis=1)
     return np.flatnonzero(np.isfinite(total))
-
-
-def part_of(motion: FrameMotion, index: NDArray[np.int64]) -> FrameMotion:
-    """The motion at some of its samples."""
-    R = motion.R_world_frame
-    return FrameMotion(
-        motion.frame,
-        motion.time[index],
-        motion.proper_acceleration[index],
-        motion.angular_velocity[index],
-        motion.angular_acceleration[index],
-        None if R is None else R[index],
-        motion.run,
-    )
 
 
 def _factor(

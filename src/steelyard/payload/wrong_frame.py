@@ -19,12 +19,12 @@ from steelyard.errors import WeighingError
 from steelyard.estimators.least_squares import triangular_fit
 from steelyard.findings import Finding
 from steelyard.payload.body_rows import force_rows, wrench_regressor
-from steelyard.payload.sensor_factors import part_of, usable_samples
+from steelyard.payload.sensor_factors import usable_samples
 from steelyard.payload.sensor_fit import rotation_of, rotation_vector
 from steelyard.regression.regression import triangle
 from steelyard.robot.conventions import quaternion_from_rotation
 from steelyard.robot.inertia import skew
-from steelyard.signals.frame_motion import FrameMotion, Wrench
+from steelyard.signals.frame_motion import FrameMotion, Wrench, part_of
 from steelyard.signals.orientation import rotations_of
 from steelyard.signals.wrench import Axes
 

@@ -54,6 +54,20 @@ class FrameMotion:
         return f"<FrameMotion of '{self.frame}' in '{self.run}': {len(self)} samples>"
 
 
+def part_of(motion: FrameMotion, index: NDArray[np.int64] | NDArray[np.bool_]) -> FrameMotion:
+    """The motion at some of its samples."""
+    R = motion.R_world_frame
+    return FrameMotion(
+        motion.frame,
+        motion.time[index],
+        motion.proper_acceleration[index],
+        motion.angular_velocity[index],
+        motion.angular_acceleration[index],
+        None if R is None else R[index],
+        motion.run,
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Wrench:
     """Force and torque that act on the body at a frame's origin, in the axes of that frame.

@@ -24,6 +24,7 @@ from steelyard.signals._matching import match_joints, moving_joints, needed_sign
 from steelyard.signals._pieces import Piece, pieces_of
 from steelyard.signals._samples import decimation, joined, long_enough, samples_of
 from steelyard.signals._sensed import Sensed, sensed, torques_of
+from steelyard.signals.base_doubts import base_findings
 from steelyard.signals.cutoff import HIGHEST, CutoffChoice, at_recorded_rate, automatic_cutoff
 from steelyard.signals.dead_band import error_band, without_slow_torques
 from steelyard.signals.drives import joint_side
@@ -183,6 +184,7 @@ def prepare(
         *doubts,
         *limits,
         *stuck,
+        *base_findings(found, longest, cutoff, processing, log.name),
         *reading_findings(found, longest, joints, cutoff, processing, log.name),
         *moving_locked_joints(log, robot),
         *_hole_findings(log, pieces, used),

@@ -1,0 +1,76 @@
+"""What contradicts itself in the recorded motion of a floating base: units and axes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.errors import SignalError
+from steelyard.findings import Finding
+from steelyard.signals._pieces import Piece
+from steelyard.signals._sensed import Sensed
+from steelyard.signals.frame_motion import FrameMotion, part_of
+from steelyard.signals.processing import Processing
+from steelyard.signals.turning import Reading, turning_mismatch
+
+Array = NDArray[np.float64]
+FACTOR = 2.0
+"""An accelerometer that shows more, or less, than gravity by this factor is doubted."""
+REASONS: dict[Reading, str] = {
+    "degrees": "it appears to be in deg/s; state the unit in the column, [deg/s]",
+    "base": "it appears to be in the axes of the world; give --base-twist-axes world "
+    "(twist_axes='base')",
+    "degrees-base": "it appears to be in deg/s and in the axes of the world; state the unit in the "
+    "column, [deg/s], and give --base-twist-axes world",
+    "sign": "its sign appears to be the opposite; check it",
+    "inverse": "the orientations appear to be those of the world in the base; invert them",
+}
+
+
+def base_findings(
+    found: Sensed, piece: Piece, cutoff: float | None, processing: Processing, log: str
+) -> tuple[Finding, ...]:
+    """Doubts about the motion of the base; an angular velocity that is read wrong is refused."""
+    if found.base is None or found.base.stated.source == "pose":
+        return ()
+    motion = _known(found.base.source.motion(piece.base, piece.even, cutoff, processing, log))
+    doubts: list[Finding] = []
+    differs = turning_mismatch(motion)
+    if differs is not None and differs.reading is not None:
+        raise SignalError(f"log '{log}': {differs.words}: {REASONS[differs.reading]}")
+    if differs is not None:
+        words = (
+            f"log '{log}': {differs.words}, by {100 * differs.share:.0f} %: check unit and axes of "
+            "the angular velocity, the orientation, and the clocks of both"
+        )
+        doubts.append(Finding("warning", "turning-differs", words))
+    if found.base.stated.source == "imu" and len(motion):
+        doubts += _weightless(motion, float(np.linalg.norm(found.base.gravity)), log)
+    return tuple(doubts)
+
+
+def _weightless(motion: FrameMotion, gravity: float, log: str) -> list[Finding]:
+    """A warning about an accelerometer that does not show gravity."""
+    shown = float(np.median(np.linalg.norm(motion.proper_acceleration, axis=1)))
+    if not gravity > 0.0 or gravity / FACTOR <= shown <= gravity * FACTOR:
+        return []
+    in_g = gravity / FACTOR <= gravity * shown <= gravity * FACTOR
+    reason = (
+        "it appears to be in g; state the unit in the columns, [g]"
+        if in_g
+        else "it must show what the accelerometer does, upward at rest, gravity included, in m/s²"
+    )
+    words = (
+        f"log '{log}': the accelerometer of frame '{motion.frame}' shows {shown:.3g} m/s² "
+        f"(median), but gravity is {gravity:.3g} m/s²: {reason}"
+    )
+    return [Finding("warning", "accelerometer-without-gravity", words)]
+
+
+def _known(motion: FrameMotion) -> FrameMotion:
+    """The samples without NaN, which the ends have that a derivative does not reach."""
+    parts = [motion.proper_acceleration, motion.angular_velocity]
+    if motion.R_world_frame is not None:
+        parts.append(motion.R_world_frame.reshape(len(motion), -1))
+    rows = np.isfinite(np.hstack(parts)).all(axis=1)
+    return part_of(motion, np.asarray(rows))
