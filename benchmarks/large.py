@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import pty
 import re
+import resource
 import select
 import subprocess
 import sys
@@ -44,11 +45,12 @@ STAGE = re.compile("|".join(STAGES))
 @dataclass
 class Watched:
     """What was seen of one process: when each stage was first shown (s), the time that it took
-    (s), and its peak memory (MB).
+    (s), that of the processors, helpers included (s), and its peak memory (MB).
     """
 
     shown_s: dict[str, float] = field(default_factory=dict)
     total_s: float = 0.0
+    cpu_s: float = 0.0
     peak_mb: float = 0.0
 
     def shares(self) -> dict[str, float]:
@@ -70,6 +72,7 @@ def measure() -> dict[str, float | None]:
             say(f"{name}: steelyard identify")
             seen = watch(["identify", str(robot), str(log), "-o", str(Path(folder) / "out")])
         figures[f"{name}_s"] = seen.total_s
+        figures[f"{name}_cpu_s"] = seen.cpu_s
         figures[f"{name}_peak_mb"] = seen.peak_mb
         figures[f"{name}_first_progress_s"] = min(seen.shown_s.values())
         for stage, share in seen.shares().items():
@@ -81,7 +84,7 @@ def watch(arguments: list[str]) -> Watched:
     """Run ``steelyard`` on a pseudo-terminal and watch it."""
     control, terminal = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": str(HERE.parent / "src"), "COLUMNS": "100"}
-    start = time.monotonic()
+    start, cpu_before = time.monotonic(), children_cpu_s()
     process = subprocess.Popen(
         [sys.executable, "-m", "steelyard", *arguments],
         env=environment, stdout=subprocess.DEVNULL, stderr=terminal,
@@ -102,10 +105,17 @@ def watch(arguments: list[str]) -> Watched:
             seen.peak_mb = max(seen.peak_mb, memory_mb(process.pid))
     code = process.wait()
     seen.total_s = time.monotonic() - start
+    seen.cpu_s = children_cpu_s() - cpu_before
     os.close(control)
     if code != 0:
         raise RuntimeError(f"steelyard {' '.join(arguments)} failed with exit code {code}")
     return seen
+
+
+def children_cpu_s() -> float:
+    """Processor time (s) of all processes that were started here and have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def memory_mb(pid: int) -> float:
@@ -126,6 +136,6 @@ def memory_mb(pid: int) -> float:
 
 if __name__ == "__main__":
     seen = watch(sys.argv[1:])
-    print(seen.total_s, seen.peak_mb)
+    print(seen.total_s, seen.cpu_s, seen.peak_mb)
     for stage, begin in seen.shown_s.items():
         print(f"{begin:8.2f} {stage}")

@@ -54,7 +54,6 @@ def draw(axes: Axes, row: Row) -> None:
     """Error against gamma, the gammas that are as good on the training data, and the choice."""
     from steelyard.estimators.feasible import fit_feasible
     from steelyard.estimators.parallel.threads import available_threads
-    from steelyard.estimators.parallel.workers import Workers
     from steelyard.estimators.prior_fit import fit_with_prior
     from steelyard.model.kernels import torque
     from steelyard.model.typical_sizes import known_parameters
@@ -66,8 +65,7 @@ def draw(axes: Axes, row: Row) -> None:
     def error(theta: Array) -> float:
         return run.error(torque(model, theta, run.motion.q, run.motion.v, run.motion.a))
 
-    with Workers(available_threads()) as workers:
-        chosen = fit_with_prior(model, regression, prior, workers=workers)
+    chosen = fit_with_prior(model, regression, prior, threads=available_threads())
     trials = chosen.pull.choice.trials
     gammas = [trial.gamma for trial in trials]
     errors = [

@@ -192,20 +192,18 @@ def advised(
     threads: int,
 ) -> Figures:
     """The default with the terms that are advised on the training data, on the same samples."""
-    from steelyard.estimators.parallel.workers import Workers
     from steelyard.estimators.term_choice import compare_terms, term_findings
     from steelyard.validation.scores import predict_base
 
     name = row.figure
-    with Workers(threads) as workers:
-        found = compare_terms(
-            wide,
-            data,
-            row.prior(wide),
-            gamma=gamma,
-            stated=[term.name for term in model.terms],
-            workers=workers,
-        )
+    found = compare_terms(
+        wide,
+        data,
+        row.prior(wide),
+        gamma=gamma,
+        stated=[term.name for term in model.terms],
+        threads=threads,
+    )
     for finding in term_findings(found):
         say(f"  {finding.code}: {finding.words}")
     for trial in found.trials:

@@ -10,11 +10,13 @@ Two arms (`sequential_arms`), each fitted from the compressed factors by
 Errors are |torque - true torque| / |true torque| over all joints, on the motion of the fit and on a
 held-out one. Tables of parameters (as the paper's Tables 1 and 2) and figures of torques (as its
 Figures 4 and 6) are written to build/sequential. The paper's times, on its computer: 20 minutes for
-nine joints by its sequential method, more than 4 days for all links at once.
+nine joints by its sequential method, more than 4 days for all links at once. `coverage` counts how
+often intervals of sequential fits contain the truth.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from contender import say
@@ -32,6 +34,7 @@ GOALS = (
     Goal("puma_unphysical", "<=", 0.0),
     Goal("nine_unphysical", "<=", 0.0),
     Goal("nine_refined_gap", "<=", 1e-3),
+    Goal("coverage", ">=", 0.93),
 )
 
 
@@ -53,6 +56,8 @@ def measure() -> dict[str, float | None]:
             figures.update({f"{name}_{key}": value for key, value in found.items()})
             write_table(name, arm, thetas)
             write_figure(name, arm, thetas)
+        say("intervals")
+        figures.update(coverage())
     return figures
 
 
@@ -127,6 +132,42 @@ def fitted(arm) -> tuple[dict[str, float], dict]:
         seconds, _ = timed(call, REPEATS)
         figures[f"{name}_ms"] = 1e3 * seconds
     return figures, thetas
+
+
+def coverage(n_runs: int = 40, n_resamples: int = 60) -> dict[str, float]:
+    """Share of true base parameters inside their 95 % intervals, over runs of chains with noise.
+
+    Chains of four links with conditions that bind; the intervals are from resampled time blocks,
+    each fitted sequentially. ``inner`` is of the first two links, ``outer`` of the last two.
+    """
+    import numpy as np
+
+    from steelyard.estimators.intervals import with_intervals
+    from steelyard.estimators.sequential.fit import fit_sequential
+    from steelyard.regression.compress import compress
+
+    _helpers()
+    from experiments import chain_experiment
+
+    inside: dict[str, list[bool]] = {"inner": [], "outer": []}
+    for run in range(n_runs):
+        rng = np.random.default_rng([run, 99])
+        experiment = chain_experiment(900 + run, 4, 1500)
+        noise = 0.2 * np.std(experiment.tau, axis=0) * rng.normal(size=experiment.tau.shape)
+        data = compress(experiment.model, experiment.motion, experiment.measured(noise))
+        fit = fit_sequential(experiment.model, data).fit
+        found = with_intervals(data, fit, n_resamples=n_resamples, ranges=False)
+        last = experiment.model.first_column_of_body[2]
+        for k, one in enumerate(found.parameters()):
+            where = "inner" if data.base.independent[k] < last else "outer"
+            inside[where].append(bool(one.lower <= experiment.beta[k] <= one.upper))
+    out = {f"coverage_{name}": sum(values) / len(values) for name, values in inside.items()}
+    every = [one for values in inside.values() for one in values]
+    return {**out, "coverage": sum(every) / len(every)}
+
+
+def _helpers() -> None:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 
 
 def write_table(name: str, arm, thetas) -> None:

@@ -83,7 +83,7 @@ def one_robot(seed: int, n_links: int, noise: float, *, chain: bool) -> dict[str
     optimum = best.problem.objective(best.theta)
     out: dict[str, float] = {"active": float(len(best.active()))}
     for name, values in found.items():
-        out[f"excess, {name}"] = best.problem.objective(values) - optimum
+        out[f"excess, {name}"] = max(best.problem.objective(values) - optimum, 0.0)
         away = torque(model, values, *other) - true
         out[f"error, {name} (%)"] = 100.0 * float(np.linalg.norm(away) / np.linalg.norm(true))
     return out

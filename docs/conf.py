@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 
@@ -50,3 +51,16 @@ def setup(app: Sphinx) -> None:
         table=DOCS / "architecture.md",
     )
     app.connect("autodoc-process-docstring", docstrings.process)
+    app.connect("html-page-context", fold_navigation, priority=400)  # before the theme's
+
+
+def fold_navigation(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
+) -> None:
+    """Let the sidebar of a page unfold only the branch that the page is in.
+
+    All modules on each of hundreds of pages took a third of the time of a build.
+    """
+    whole = context.get("toctree")
+    if whole is not None:
+        context["toctree"] = lambda **options: whole(**{**options, "collapse": True})

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from steelyard.estimators.result_file import read_result as read_result
     from steelyard.estimators.result_file import result_document as result_document
     from steelyard.estimators.result_file import write_result as write_result
+    from steelyard.estimators.sequential.fit import SequentialFit as SequentialFit
+    from steelyard.estimators.sequential.fit import fit_sequential as fit_sequential
     from steelyard.excitation.collision.clearance import prove_clearance as prove_clearance
     from steelyard.excitation.collision.collision import Obstacle as Obstacle
     from steelyard.excitation.collision.collision import collision_model as collision_model
@@ -258,6 +260,7 @@ _HOME = {
     "RowMixing": "regression.row_mixing",
     "Sensing": "signals.sensing",
     "Sensors": "simulation.sensors",
+    "SequentialFit": "estimators.sequential.fit",
     "SteelyardError": "errors",
     "SteelyardWarning": "errors",
     "StreamSettings": "payload.streaming",
@@ -289,6 +292,7 @@ _HOME = {
     "energy_regressor": "model.energy",
     "equivalent_box": "robot.principal_body",
     "fit_on_manifold": "estimators.manifold.fit",
+    "fit_sequential": "estimators.sequential.fit",
     "floating_log": "simulation.floating_log",
     "frame_motion_from_joints": "signals.frame_kinematics",
     "given_noise": "excitation.torque_noise",

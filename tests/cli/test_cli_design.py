@@ -362,6 +362,7 @@ REFUSED = [
     (["--obstacle", "sphere:0,0,1"], "it has 2 parts between colons in place of 3"),
     (["--obstacle", "sphere:0,0,1:-1"], "sizes must be positive"),
     (["--rate-hz", "0"], "rate_hz is 0.0"),
+    (["--rate-hz", "0.5"], "needs at least 4 points: a rate of 1 Hz"),
     (["--harmonics", "0"], "harmonics is 0"),
     (["--after", "none.json"], "no such file"),
     (["--like", "none.csv"], "none.csv"),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 from interior_problems import random_problem
 from seeds import every
 
+from steelyard.conic import interior_compiled
 from steelyard.conic.blocks import Block
 from steelyard.conic.interior_compiled import BallCondition, prepared
 from steelyard.conic.interior_conditions import MatrixCondition
@@ -113,3 +116,13 @@ def test_numbers_that_are_not_finite_are_an_error():
     broken = MatrixCondition((0,), np.ones((1, 2, 2)), np.full((2, 2), np.nan))
     with pytest.raises(EstimationError, match="not finite"):
         prepared([broken], 1).minimise(np.eye(1), np.ones(1), np.zeros(1), np.zeros(1))
+
+
+def test_the_loops_name_the_version_of_those_that_they_call():
+    """Numba's cache on disk looks at one file only: the others' digest makes it look again."""
+    folder = Path(interior_compiled.__file__).parent
+    called = ("_ball_loops", "_matrix_loops", "_number_loops", "_small_matrices", "interior_rules")
+    whole = b"".join((folder / f"{one}.py").read_bytes() for one in called)
+    digest = hashlib.sha256(whole).hexdigest()[:12]
+    text = (folder / "_interior_loops.py").read_text(encoding="utf-8")
+    assert f'CALLED = "{digest}"' in text, f'write CALLED = "{digest}" into _interior_loops.py'

@@ -17,7 +17,6 @@ from steelyard.errors import EstimationError
 from steelyard.estimators.entropic import PULL, TERM_PULL
 from steelyard.estimators.feasible import fit_feasible
 from steelyard.estimators.intervals import with_intervals
-from steelyard.estimators.parallel.workers import Workers
 from steelyard.estimators.prior_fit import fit_with_prior
 from steelyard.estimators.prior_weight import GRID, as_good_as_the_best, l_curve
 from steelyard.knowledge.constraints import Box, Constraints, Ellipsoid
@@ -352,8 +351,7 @@ def test_choice_does_not_depend_on_who_solves():
     world, regression = noisy(6, n_samples=2000)
     prior = scattered(world.model, world.model.prior_theta(), np.random.default_rng(0), 0.2)
     one = fit_with_prior(world.model, regression, prior)
-    with Workers(2) as workers:
-        two = fit_with_prior(world.model, regression, prior, workers=workers)
+    two = fit_with_prior(world.model, regression, prior, threads=2)
     assert one.pull.choice == two.pull.choice
     assert np.array_equal(one.theta, two.theta)
 

@@ -9,14 +9,13 @@ import pytest
 from wrong_files import arm, recorded, with_wrong_links
 
 from steelyard.estimators.constrained import dependence, weighted_system
-from steelyard.estimators.entropic import PriorProblem, prior_problem
-from steelyard.estimators.prior_fit import fit_with_prior, problem_arrays
+from steelyard.estimators.entropic import PriorProblem
+from steelyard.estimators.prior_fit import fit_with_prior, problem_of, sizes_of
 from steelyard.estimators.prior_influence import Influence, influence
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
 from steelyard.knowledge.prior import prior_from_robot
 from steelyard.model.model import Model
-from steelyard.model.typical_sizes import typical_parameters
 from steelyard.regression.compress import compress
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
@@ -37,15 +36,7 @@ def world(way: str):
     )
     regression = compress(model, run.motion, run.measurements)
     prior, given = prior_from_robot(model), blocks(model, Constraints())
-    arrays = problem_arrays(model, regression, given, prior)
-    problem = prior_problem(
-        model.first_column_of_body,
-        arrays["scale"],
-        typical_parameters(model),
-        given,
-        prior.theta,
-        prior.trust,
-    )
+    problem = problem_of(model, sizes_of(model, regression, prior), given, prior)
     return model, regression, prior, problem, weighted_system(model, regression), wrong
 
 

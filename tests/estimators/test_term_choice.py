@@ -9,7 +9,6 @@ import pytest
 from experiments import chain_experiment
 from seeds import every
 
-from steelyard.estimators.parallel.workers import Workers
 from steelyard.estimators.term_choice import (
     TermComparison,
     TermTrial,
@@ -76,8 +75,7 @@ def test_the_comparison_does_not_depend_on_who_solves():
     model, regression = case_with(1, ("coulomb", "offset"))
     prior = prior_from_robot(model)
     one = compare_terms(model, regression, prior, gamma=10.0)
-    with Workers(2) as workers:
-        two = compare_terms(model, regression, prior, gamma=10.0, workers=workers)
+    two = compare_terms(model, regression, prior, gamma=10.0, threads=2)
     assert one == two
 
 

@@ -26,6 +26,8 @@ from steelyard.conic.interior_rules import (
     USABLE,
 )
 
+CALLED = "7488139bf232"
+"""Digest of the files whose loops are compiled into these, which makes Numba's cache look again."""
 times, add_times = balls.times, balls.add_times
 S, Z, AWAY, WANTED, DS, DZ = 0, 1, 4, 5, 6, 7
 """Places in the states of matrices and numbers, and of balls where they are the same."""

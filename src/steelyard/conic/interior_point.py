@@ -18,6 +18,8 @@ conditioning costs iterations, not accuracy.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +35,65 @@ MOST_VARIABLES = 250
 """Problems with more variables spend their time in BLAS, and are solved in NumPy."""
 LARGEST = 12
 """So are those with larger matrices."""
+
+
+class Prepared(Protocol):
+    """Conditions that are ready for many problems with them."""
+
+    def minimise(
+        self,
+        F: Array,
+        g: Array,
+        c: Array,
+        start: Array,
+        *,
+        gram: Array | None = None,
+        floors: Array | None = None,
+        accuracy: float = ACCURACY,
+        max_iterations: int = MAX_ITERATIONS,
+    ) -> InteriorSolution:
+        """As `minimise`; gram : FᵀF, if it is known. floors : instead of the conditions' own."""
+        ...
+
+
+def prepare(conditions: Sequence[MatrixCondition], n: int) -> Prepared:
+    """Conditions on n variables, for many problems with them. Threads may share the answer."""
+    largest = max((one.b.shape[0] for one in conditions), default=1)
+    if n > MOST_VARIABLES or largest > LARGEST:
+        return Stacked(tuple(conditions))
+    from steelyard.conic.interior_compiled import prepared
+
+    return prepared(conditions, n)
+
+
+@dataclass(frozen=True, eq=False)
+class Stacked:
+    """Conditions for the method in NumPy."""
+
+    conditions: tuple[MatrixCondition, ...]
+
+    def minimise(
+        self,
+        F: Array,
+        g: Array,
+        c: Array,
+        start: Array,
+        *,
+        gram: Array | None = None,
+        floors: Array | None = None,
+        accuracy: float = ACCURACY,
+        max_iterations: int = MAX_ITERATIONS,
+    ) -> InteriorSolution:
+        """See `Prepared`."""
+        conditions = self.conditions
+        if floors is not None:
+            conditions = tuple(
+                replace(one, floor=float(floor))
+                for one, floor in zip(conditions, floors, strict=True)
+            )
+        return minimise_stacked(
+            F, g, c, conditions, start, gram=gram, accuracy=accuracy, max_iterations=max_iterations
+        )
 
 
 def minimise(
@@ -51,13 +112,6 @@ def minimise(
     outside. Works best if the variables, and the matrices with a floor, are of size near one.
     Raises EstimationError if no optimum is found, as when the conditions contradict each other.
     """
-    largest = max((one.b.shape[0] for one in conditions), default=1)
-    if len(start) > MOST_VARIABLES or largest > LARGEST:
-        return minimise_stacked(
-            F, g, c, conditions, start, accuracy=accuracy, max_iterations=max_iterations
-        )
-    from steelyard.conic.interior_compiled import prepared
-
-    return prepared(conditions, len(start)).minimise(
+    return prepare(conditions, len(start)).minimise(
         F, g, c, start, accuracy=accuracy, max_iterations=max_iterations
     )

@@ -39,12 +39,17 @@ def minimise_stacked(
     conditions: Sequence[MatrixCondition],
     start: Array,
     *,
+    gram: Array | None = None,
     accuracy: float = ACCURACY,
     max_iterations: int = MAX_ITERATIONS,
 ) -> InteriorSolution:
-    """The optimum; arguments as for `steelyard.conic.interior_point.minimise`."""
+    """The optimum; arguments as for `steelyard.conic.interior_point.minimise`.
+
+    gram : FᵀF, if it is known.
+    """
     groups = arranged(conditions, len(start))
-    gram, pull = F.T @ F, F.T @ g - c
+    gram = F.T @ F if gram is None else gram
+    pull = F.T @ g - c
     scratch = np.empty(gram.shape)
     floors = [one.floor for one in conditions]
     size = max(1.0, float(np.max(np.abs(pull), initial=0.0)), max(floors, default=0.0))

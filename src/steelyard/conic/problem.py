@@ -72,7 +72,8 @@ class ConicSolution:
         ``duals`` prove it), "unbounded" or "failed".
     duals : one array per block; for psd blocks the entries of a symmetric matrix Z, so that
         the inner product with the block's entries is the trace of the product.
-    form : of the solver's input, "residual" or "centred" (`steelyard.conic._forms`).
+    form : of Clarabel's input, "residual" or "centred" (`steelyard.conic._forms`), or "interior"
+        if the interior-point method solved it.
     said : the solver's own status text, for messages. certain : False for its "Almost" statuses.
     attempts : how often the solver was called.
     """

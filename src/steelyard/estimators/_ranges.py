@@ -14,22 +14,30 @@ freedom per base parameter, times the ratio of resampled to classical variances.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conic.blocks import Block
+from steelyard.conic.blocks import BAND, Block
+from steelyard.conic.interior_form import LinearEnds, linear_ends
 from steelyard.conic.problem import conic_problem
 from steelyard.conic.solver import solve
+from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.estimate import Spread
-from steelyard.estimators.parallel._packing import packed_blocks, unpacked_blocks
-from steelyard.estimators.parallel.workers import Shared, Solver, Workers
+from steelyard.estimators.parallel.workers import solve_all
+from steelyard.estimators.quantiles import chi2_quantile
 from steelyard.model.base_map import BaseMap
 
 Array = NDArray[np.float64]
+ACCURACY = 1e-8
+"""Of the ends, in typical sizes; as good as the other solver's is 50 times that."""
+MOST_STEPS = 40
+"""Steps after which the other solver is asked; ends take about 20."""
+MOST_COLUMNS = 450
+"""Problems with more columns go to the solver for sparse ones."""
 
 
 @dataclass(frozen=True)
@@ -75,15 +83,13 @@ def open_quantities(base: BaseMap, determined: NDArray[np.bool_]) -> Quantities:
 
 def fit_threshold(fit: ConstrainedFit, spreads: Sequence[Spread], level: float = 0.95) -> float:
     """Largest |z - R K theta|², in units of the noise, of an acceptable fit."""
-    from scipy.stats import chi2
-
     inflation = 1.0
     if len(spreads) > 1:
         known = spreads[0].sigma > 0.0
         ratio = spreads[-1].sigma[known] / spreads[0].sigma[known]
         ratio = ratio[np.isfinite(ratio)]
         inflation = max(1.0, float(np.median(ratio)) ** 2) if len(ratio) else 1.0
-    return fit.squares + inflation * float(chi2.ppf(level, fit.free.rank))
+    return fit.squares + inflation * chi2_quantile(level, fit.free.rank)
 
 
 def feasible_ranges(
@@ -91,19 +97,15 @@ def feasible_ranges(
     spreads: Sequence[Spread],
     wanted: Quantities,
     done: Callable[[int], None],
-    workers: Workers,
+    threads: int,
 ) -> Ranges:
     """The ranges of the wanted quantities."""
-    problem = fit.problem
-    n = len(problem.scale)
-    shared: dict[str, NDArray[Any]] = {
-        "scale": problem.scale,
-        **packed_blocks((*fit.blocks, fit_ball(fit, spreads))),
-    }
+    n = len(fit.problem.scale)
     # column, column of the mass that divides it or -1, sign
     tasks = [(i, -1, sign) for i in wanted.columns for sign in (1, -1)]
     tasks += [(m + k, m, sign) for m in wanted.masses for k in (1, 2, 3) for sign in (1, -1)]
-    found = workers.run(range_solver, shared, np.array(tasks, dtype=float).reshape(-1, 3), done)
+    ends_of = RangeEnds(fit.blocks, fit_ball(fit, spreads), fit.problem.scale, fit.theta)
+    found = solve_all(ends_of.end, np.array(tasks, dtype=float).reshape(-1, 3), threads, done)
     ends = found.reshape(-1, 2)
     parameters = np.full((n, 2), np.nan)
     parameters[list(wanted.columns)] = ends[: len(wanted.columns)]
@@ -119,33 +121,84 @@ def fit_ball(fit: ConstrainedFit, spreads: Sequence[Spread]) -> Block:
     return Block("second_order", tuple(range(n)), A, b)
 
 
-def range_solver(shared: Shared) -> Solver:
-    """Solver from (column, column of the dividing mass or -1, sign) to one end (1,) or NaN."""
-    arrays: dict[str, NDArray[Any]] = dict(shared)
-    scale, given = arrays["scale"], unpacked_blocks(arrays)
-    n = len(scale)
-    cones = tuple(_homogeneous(block, n) for block in given)
+@dataclass(frozen=True, eq=False)
+class RangeEnds:
+    """Ends of ranges within conditions and the ball of acceptable fits; threads may share it.
 
-    def end(task: Array) -> Array:
+    scale : (n,) typical sizes. inside : (n,) parameters that meet all of them.
+    """
+
+    blocks: tuple[Block, ...]
+    ball: Block
+    scale: Array
+    inside: Array
+    _ready: dict[int, LinearEnds | None] = field(default_factory=dict, repr=False)
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def end(self, task: Array) -> Array:
+        """One end (1,) of (column, column of the dividing mass or -1, sign), or NaN."""
         column, mass, sign = int(task[0]), int(task[1]), float(task[2])
-        c = np.zeros(n + 1)
-        if mass < 0:
-            c[column] = sign / scale[column]
-            problem = conic_problem(n, given, scale, c=c[:n])
-        else:
-            sizes = np.append(scale, 1.0) / scale[mass]
-            c[column] = sign / sizes[column]
-            one = Block("zero", (mass,), np.ones((1, 1)), -np.ones(1))
-            some = Block("nonnegative", (n,), np.ones((1, 1)), np.zeros(1))
-            problem = conic_problem(n + 1, (*cones, one, some), sizes, c=c)
-        solution = solve(problem, accuracy=1e-7)
-        good = ("solved", "stalled") if mass < 0 else ("solved",)
-        return np.array([solution.theta[column] if solution.status in good else np.nan])
+        found = self._compiled(column, mass, sign)
+        if found is None:
+            found = self._by_clarabel(column, mass, sign)
+        return np.array([found])
 
-    return end
+    def _compiled(self, column: int, mass: int, sign: float) -> float | None:
+        """The end by the interior-point method; None if it does not converge."""
+        with self._lock:
+            if mass not in self._ready:
+                self._ready[mass] = self._prepared(mass)
+        ready = self._ready[mass]
+        if ready is None:
+            return None
+        sizes = self._sizes(mass)
+        c = np.zeros(len(sizes))
+        c[column] = sign / sizes[column]
+        try:
+            found = ready.lowest(c, ACCURACY, MOST_STEPS)
+        except EstimationError:
+            return None
+        return float(ready.theta(found.x)[column]) if found.worst <= 50.0 * ACCURACY else None
+
+    def _prepared(self, mass: int) -> LinearEnds | None:
+        """What all ends with this dividing mass share; None for very large problems."""
+        sizes = self._sizes(mass)
+        if len(sizes) > MOST_COLUMNS:
+            return None
+        inside = self.inside if mass < 0 else np.append(self.inside, 1.0) / self.inside[mass]
+        blocks, ball = self._conditions(mass)
+        return linear_ends(blocks, ball, sizes, inside)
+
+    def _sizes(self, mass: int) -> Array:
+        """Typical size of each variable: of theta, or of theta / m and 1 / m."""
+        return self.scale if mass < 0 else np.append(self.scale, 1.0) / self.scale[mass]
+
+    def _conditions(self, mass: int) -> tuple[tuple[Block, ...], Block]:
+        """The conditions, and the ball; on theta / m and 1 / m if a mass divides."""
+        if mass < 0:
+            return self.blocks, self.ball
+        n = len(self.scale)
+        cones = tuple(_homogeneous(block, n) for block in self.blocks)
+        one = Block("zero", (mass,), np.ones((1, 1)), -np.ones(1))
+        some = Block("nonnegative", (n,), np.ones((1, 1)), np.zeros(1))
+        return (*cones, one, some), _homogeneous(self.ball, n)
+
+    def _by_clarabel(self, column: int, mass: int, sign: float) -> float:
+        """The end by the other solver, NaN if there is none."""
+        blocks, ball = self._conditions(mass)
+        sizes = self._sizes(mass)
+        c = np.zeros(len(sizes))
+        c[column] = sign / sizes[column]
+        solution = solve(conic_problem(len(sizes), (*blocks, ball), sizes, c=c), accuracy=1e-7)
+        good = ("solved", "stalled") if mass < 0 else ("solved",)
+        return float(solution.theta[column]) if solution.status in good else np.nan
 
 
 def _homogeneous(block: Block, n: int) -> Block:
-    """A y + b t in the cone, with t as the last variable."""
+    """A y + b t in the cone, with t as the last variable; of bands their middle."""
+    if block.band:
+        half = len(block.b) // 2
+        A = np.column_stack([block.A[:half], block.b[:half] - BAND])
+        return Block("zero", (*block.columns, n), A, np.zeros(half))
     A = np.column_stack([block.A, block.b])
     return Block(block.kind, (*block.columns, n), A, np.zeros(len(block.b)))

@@ -9,24 +9,27 @@ by leaving out each block in turn; the covariance from the prior's own uncertain
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.conic.interior_form import inequalities, without_equations
+from steelyard.conic.interior_point import Prepared, prepare
+from steelyard.conic.problem import ConicProblem
 from steelyard.conic.solver import solve
 from steelyard.errors import EstimationError
 from steelyard.estimators.cluster import MIN_BLOCKS
 from steelyard.estimators.constrained import ConstrainedFit, Refit, fit_problem
-from steelyard.estimators.entropic import drawn_prior_solver
+from steelyard.estimators.drawn_fits import DrawnFactors, drawn_factors
 from steelyard.estimators.estimate import Spread
-from steelyard.estimators.parallel._packing import packed_blocks, unpacked_blocks
-from steelyard.estimators.parallel.workers import Shared, Solver, Workers
+from steelyard.estimators.parallel.workers import solve_all
 from steelyard.estimators.pull import Pull
-from steelyard.regression.regression import Regression, triangle
+from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
+ACCURACY = 1e-8
+"""Of the fits to resampled blocks."""
 
 
 def resample(
@@ -35,23 +38,22 @@ def resample(
     n_resamples: int,
     seed: int,
     done: Callable[[int], None],
-    workers: Workers,
+    threads: int,
 ) -> Spread | None:
     """Covariance of the base parameters over resampled blocks; None with too few blocks.
 
-    All draws are made from the seed beforehand, so that the number of processes has no effect.
+    All draws are made from the seed beforehand, so that the number of threads has no effect.
     """
     n_blocks = len(regression.keys)
     if n_blocks < MIN_BLOCKS:
         return None
     if fit.pull is not None:
-        return _leave_out(n_blocks, fit, fit.pull, n_resamples, done, workers)
+        return _leave_out(n_blocks, fit, fit.pull, n_resamples, done, threads)
     counts = np.random.default_rng(seed).multinomial(
         n_blocks, np.full(n_blocks, 1.0 / n_blocks), size=n_resamples
     )
-    refit = fit.refit or Refit(resample_solver, partial(_shared, regression, fit))
-    drawn = workers.run(refit.job, refit.shared(), counts.astype(float), done)
-    drawn = _solved(drawn)
+    refit = fit.refit or Refit(lambda: _drawn_fits(regression, fit).base_parameters)
+    drawn = _solved(solve_all(refit.solver(), counts.astype(float), threads, done))
     away = drawn - fit.beta
     covariance = away.T @ away / len(drawn)
     known = fit.free.determined
@@ -65,7 +67,7 @@ def _leave_out(
     pull: Pull,
     most: int,
     done: Callable[[int], None],
-    workers: Workers,
+    threads: int,
 ) -> Spread:
     """Covariance of an estimate with a prior over fits without one part of the blocks each, plus
     that from the prior's own uncertainty.
@@ -79,7 +81,7 @@ def _leave_out(
     tasks[:, :2] = pull.gamma, pull.choice.terms
     for row, part in zip(tasks, parts, strict=True):
         row[2 + part] = 0.0
-    without = _solved(workers.run(drawn_prior_solver, pull.shared, tasks, done))
+    without = _solved(solve_all(pull.fits.base_parameters, tasks, threads, done))
     away = without - fit.beta
     n = len(without)
     covariance = (n - 1) / n * (away.T @ away)
@@ -94,38 +96,69 @@ def _solved(betas: Array) -> Array:
     return betas
 
 
-def _shared(regression: Regression, fit: ConstrainedFit) -> dict[str, NDArray[Any]]:
-    """What a helper process needs to fit resampled blocks."""
-    problem = fit.problem
-    small = [
-        triangle(regression.block_rows(block, fit.weights)) for block in range(len(regression.keys))
-    ]
-    return {
-        # one triangular factor per block replaces its rows in all groups
-        "small": np.array(small),
-        "sigma": np.array([fit.sigma]),
-        "pull": problem.pull * problem.scale**2,
-        "K": regression.base.K,
-        "scale": problem.scale,
-        "towards": problem.towards,
-        **packed_blocks(fit.blocks),
-    }
+@dataclass(frozen=True, eq=False)
+class DrawnFeasible:
+    """Constrained fits to draws of time blocks; threads may share it.
 
+    theta = origin + turn u. anchor : (n, n_u) rows and wish : (n,) targets that draw theta to known
+    values. problem : the fit to all blocks.
+    """
 
-def resample_solver(shared: Shared) -> Solver:
-    """Solver from counts of drawn blocks (n_blocks,) to base parameters (n_base,) or NaN."""
-    given: dict[str, NDArray[Any]] = dict(shared)
-    small, K, scale, towards = (given[name] for name in ("small", "K", "scale", "towards"))
-    sigma, pull = float(given["sigma"][0]), given["pull"]
-    blocks = unpacked_blocks(given)
+    factors: DrawnFactors
+    problem: ConicProblem
+    sigma: float
+    K: Array
+    pull: Array
+    origin: Array
+    turn: Array
+    anchor: Array
+    wish: Array
+    ready: Prepared
+    start: Array
 
-    def beta(draw: Array) -> Array:
-        rows = np.sqrt(draw)[:, None, None] * small
-        factor = triangle(rows[draw > 0].reshape(-1, rows.shape[2]))
-        problem = fit_problem(factor, sigma, K, blocks, scale, pull, towards)
-        solution = solve(problem, accuracy=1e-8)
+    def base_parameters(self, draw: Array) -> Array:
+        """Base parameters (n_base,) of the fit to blocks that count as ``draw`` says, or NaN."""
+        factor = self.factors.factor(draw)
+        F, g = factor[:-1, :-1] / self.sigma @ self.K, factor[:-1, -1] / self.sigma
+        rows, targets = np.vstack([F @ self.turn, self.anchor]), g - F @ self.origin
+        c = np.zeros(len(self.start))
+        try:
+            found = self.ready.minimise(
+                rows, np.concatenate([targets, self.wish]), c, self.start, accuracy=ACCURACY
+            )
+            if found.worst <= ACCURACY:
+                return np.asarray(self.K @ (self.origin + self.turn @ found.x))
+        except EstimationError:
+            pass
+        return self._by_clarabel(factor)
+
+    def _by_clarabel(self, factor: Array) -> Array:
+        one = self.problem
+        problem = fit_problem(
+            factor, self.sigma, self.K, one.blocks, one.scale, self.pull, one.towards
+        )
+        solution = solve(problem, accuracy=ACCURACY)
         if solution.status not in ("solved", "stalled"):
-            return np.full(len(K), np.nan)
-        return np.asarray(K @ solution.theta)
+            return np.full(len(self.K), np.nan)
+        return np.asarray(self.K @ solution.theta)
 
-    return beta
+
+def _drawn_fits(regression: Regression, fit: ConstrainedFit) -> DrawnFeasible:
+    """What the fits to all draws share."""
+    problem = fit.problem
+    y, N = without_equations(np.diag(problem.scale), fit.blocks)
+    origin, turn = problem.scale * y, problem.scale[:, None] * N
+    root = np.sqrt(problem.pull)
+    return DrawnFeasible(
+        factors=drawn_factors(regression, fit.weights, fit.system.factor),
+        problem=problem,
+        sigma=fit.sigma,
+        K=regression.base.K,
+        pull=problem.pull * problem.scale**2,
+        origin=origin,
+        turn=turn,
+        anchor=root[:, None] * turn,
+        wish=root * (problem.towards - origin),
+        ready=prepare(inequalities(fit.blocks, origin, turn), turn.shape[1]),
+        start=N.T @ (fit.theta / problem.scale - y),
+    )

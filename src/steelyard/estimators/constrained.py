@@ -15,7 +15,7 @@ from steelyard.conic.settle import Settled
 from steelyard.errors import EstimationError
 from steelyard.estimators.cluster import cluster_spread
 from steelyard.estimators.least_squares import Fit, joint_noise, triangular_fit
-from steelyard.estimators.parallel.workers import Job, Shared
+from steelyard.estimators.parallel.workers import Solver
 from steelyard.estimators.pull import Pull
 from steelyard.model.model import Model
 from steelyard.regression.regression import Regression
@@ -80,12 +80,11 @@ def dependence(regression: Regression, system: System) -> float:
 class Refit:
     """How resampled time blocks are fitted by the same method.
 
-    job : makes, from the shared arrays, a function from counts of drawn blocks (n_blocks,) to base
-        parameters (n_base,), NaN where it fails. shared : computes these arrays.
+    solver : makes a function from counts of drawn blocks (n_blocks,) to base parameters (n_base,),
+        NaN where it fails; several threads call it.
     """
 
-    job: Job
-    shared: Callable[[], Shared]
+    solver: Callable[[], Solver]
 
 
 @dataclass(frozen=True, eq=False)

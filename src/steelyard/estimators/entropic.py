@@ -22,19 +22,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conic.blocks import BAND, Block, matrix_of
+from steelyard.conic.blocks import Block
 from steelyard.conic.interior_conditions import MatrixCondition, turned
-from steelyard.conic.interior_point import minimise
+from steelyard.conic.interior_form import inequalities, without_equations
+from steelyard.conic.interior_point import Prepared, prepare
 from steelyard.conic.interior_solution import InteriorSolution
 from steelyard.errors import EstimationError
-from steelyard.estimators.parallel._packing import unpacked_blocks
-from steelyard.estimators.parallel.workers import Shared, Solver
-from steelyard.regression.regression import triangle
 from steelyard.robot.inertia import from_pseudo_inertia, pseudo_inertia
 
 Array = NDArray[np.float64]
@@ -66,6 +65,15 @@ class Placed:
     theta: Array
     divergence: Array
     solution: InteriorSolution
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Residuals g - F u in units of their noise, with gram = FᵀF."""
+
+    F: Array
+    g: Array
+    gram: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,29 +123,46 @@ class PriorProblem:
             raise EstimationError(f"there is no metric '{metric}'; there are {', '.join(METRICS)}")
         if not (np.isfinite(gamma) and gamma >= 0.0):
             raise EstimationError(f"gamma is {gamma:g}; it must be a number that is not negative")
+        return self.solve_data(self.data(F, g), gamma, metric, terms)
+
+    def data(self, F: Array, g: Array) -> Residuals:
+        """Residuals g - F theta as residuals in u, for many solves."""
+        rows = F @ self.turn
+        return Residuals(rows, g - F @ self.origin, rows.T @ rows)
+
+    def solve_data(
+        self, data: Residuals, gamma: float, metric: Metric = "entropic", terms: float | None = None
+    ) -> Placed:
+        """The optimum for residuals that are written in u."""
         anchor, wish = self.pulls(gamma, terms)
-        rows, targets = [F @ self.turn, anchor], [g - F @ self.origin, wish]
-        c = np.zeros(self.turn.shape[1])
-        bodies = []
-        for body, trust in zip(self.bodies, self.trust, strict=True):
+        rows, targets = [data.F, anchor], [data.g, wish]
+        gram = data.gram + anchor.T @ anchor
+        c, floors = np.zeros(self.turn.shape[1]), np.zeros(len(self.bodies) + len(self.ordinary))
+        for k, (body, trust) in enumerate(zip(self.bodies, self.trust, strict=True)):
             weight = 0.5 * gamma * trust
-            if metric == "entropic" and weight > 0.0:
-                np.add.at(c, list(body.columns), weight * np.trace(body.A, axis1=1, axis2=2))
-                bodies.append(MatrixCondition(body.columns, body.A, body.b, weight))
+            if weight <= 0.0:
                 continue
-            bodies.append(body)
-            if weight > 0.0:
-                local = np.einsum("eij,pij->ep", _BASIS, body.A)
-                row = np.zeros((10, len(c)))
-                row[:, list(body.columns)] = np.sqrt(weight) * local
-                rows.append(row)
-                away = np.einsum("eij,ij->e", _BASIS, np.eye(4) - body.b)
-                targets.append(np.sqrt(weight) * away)
-        found = minimise(
-            np.vstack(rows), np.concatenate(targets), c, (*bodies, *self.ordinary), self.start
+            if metric == "entropic":
+                np.add.at(c, list(body.columns), weight * np.trace(body.A, axis1=1, axis2=2))
+                floors[k] = weight
+                continue
+            local = np.einsum("eij,pij->ep", _BASIS, body.A)
+            row = np.zeros((10, len(c)))
+            row[:, list(body.columns)] = np.sqrt(weight) * local
+            rows.append(row)
+            gram += row.T @ row
+            away = np.einsum("eij,ij->e", _BASIS, np.eye(4) - body.b)
+            targets.append(np.sqrt(weight) * away)
+        found = self.ready.minimise(
+            np.vstack(rows), np.concatenate(targets), c, self.start, gram=gram, floors=floors
         )
         theta = self.origin + self.turn @ found.x
         return Placed(theta, self.divergence(theta, metric), found)
+
+    @cached_property
+    def ready(self) -> Prepared:
+        """The conditions, for many solves."""
+        return prepare((*self.bodies, *self.ordinary), self.turn.shape[1])
 
     def curvature(
         self,
@@ -213,7 +238,7 @@ def prior_problem(
     L = factors[:, None]
     T[own[:, :, None], own[:, None, :]] = turned(from_pseudo_inertia(L @ _BASIS @ turned(L)))
     centre[own] = _UNIT
-    y, N = _without_equations(T, given)
+    y, N = without_equations(T, given)
     origin, turn = T @ y, T @ N
     turn[np.abs(turn) < 1e-15 * np.max(np.abs(turn), axis=1, keepdims=True)] = 0.0
     anchored = np.ones(len(scale), dtype=bool)
@@ -234,7 +259,7 @@ def prior_problem(
         trust=np.array(trust, dtype=float)[keep],
         factors=factors[keep],
         first=tuple(first[k] for k in keep),
-        ordinary=tuple(_ordinary(rest, origin, turn)),
+        ordinary=tuple(inequalities(rest, origin, turn)),
         anchor=anchor[kept],
         wish=wish[kept],
         of_terms=terms[anchored][kept],
@@ -260,7 +285,7 @@ def _bodies(own: NDArray[np.int64], y: Array, N: Array) -> list[MatrixCondition]
     for rows in own:
         columns = np.flatnonzero(np.any(N[rows] != 0.0, axis=0))
         A = np.tensordot(N[rows][:, columns].T, _BASIS, 1)
-        out.append(MatrixCondition(_tuple(columns), A, np.tensordot(y[rows], _BASIS, 1)))
+        out.append(MatrixCondition(tuple(columns.tolist()), A, np.tensordot(y[rows], _BASIS, 1)))
     return out
 
 
@@ -276,113 +301,3 @@ def _implied(block: Block, starts: set[int]) -> bool:
         and block.columns[0] in starts
         and block.columns == tuple(range(block.columns[0], block.columns[0] + 10))
     )
-
-
-def _without_equations(T: Array, given: Sequence[Block]) -> tuple[Array, Array]:
-    """y and N with theta = T (y + N u) for all theta that meet the equations, NᵀN = 1, Nᵀy = 0.
-
-    Columns that appear in no equation keep their coordinates in T.
-    """
-    n = len(T)
-    rows, ends = [], []
-    for block in given:
-        if block.kind != "zero" and not block.band:
-            continue
-        half = len(block.b) // 2 if block.band else len(block.b)
-        row = np.zeros((half, n))
-        row[:, list(block.columns)] = block.A[:half]
-        rows.append(row)
-        ends.append((BAND if block.band else 0.0) - block.b[:half])
-    if not rows:
-        return np.zeros(n), np.eye(n)
-    E, e = np.vstack(rows) @ T, np.concatenate(ends)
-    size = np.linalg.norm(E, axis=1)
-    E, e = E[size > 0] / size[size > 0, None], e[size > 0] / size[size > 0]
-    touched = np.any(E != 0.0, axis=0)
-    U, s, Vt = np.linalg.svd(E[:, touched])
-    rank = int(np.count_nonzero(s > 1e-10))
-    y = np.zeros(n)
-    y[touched] = Vt[:rank].T @ ((U[:, :rank].T @ e) / s[:rank])
-    left = float(np.max(np.abs(E @ y - e), initial=0.0))
-    if left > 1e-6 * (1.0 + float(np.max(np.abs(e), initial=0.0))):
-        raise EstimationError(
-            f"the equations among the parameters contradict each other, by {left:.1e} of the "
-            "prior's size"
-        )
-    free = np.flatnonzero(~touched)
-    N = np.zeros((n, len(free) + int(touched.sum()) - rank))
-    N[free, np.arange(len(free))] = 1.0
-    N[np.flatnonzero(touched), len(free) :] = Vt[rank:].T
-    N[np.abs(N) < 1e-15] = 0.0
-    return y, N
-
-
-def _ordinary(given: Sequence[Block], origin: Array, turn: Array) -> list[MatrixCondition]:
-    """The inequalities as conditions on u, each in units of its own size."""
-    out = []
-    for block in given:
-        if block.kind == "zero" or block.band:
-            continue
-        columns = list(block.columns)
-        A = block.A @ turn[columns]
-        b = block.A @ origin[columns] + block.b
-        used = np.flatnonzero(np.any(A != 0.0, axis=0))
-        if block.kind == "nonnegative":
-            for row, end in zip(A, b, strict=True):
-                own = np.flatnonzero(row)
-                if not len(own) and end < -BAND:
-                    raise EstimationError(
-                        f"fixed values contradict the condition that {block.words}"
-                    )
-                if len(own):
-                    size = float(np.max(np.abs(row)))
-                    values = (row[own] / size)[:, None, None]
-                    out.append(MatrixCondition(_tuple(own), values, np.array([[end / size]])))
-            continue
-        if not len(used):
-            continue
-        size = float(np.max(np.abs(A)))
-        shape = matrix_of if block.kind == "psd" else _arrow
-        stack = np.array([shape(column) for column in A[:, used].T])
-        out.append(MatrixCondition(_tuple(used), stack / size, shape(b) / size))
-    return out
-
-
-def _arrow(entries: Array) -> Array:
-    """The matrix [[t, xᵀ], [x, t 1]], which is psd if and only if t >= |x|."""
-    M = np.asarray(entries[0] * np.eye(len(entries)))
-    M[0, 1:] = M[1:, 0] = entries[1:]
-    return M
-
-
-def _tuple(values: Array | NDArray[np.int64]) -> tuple[int, ...]:
-    return tuple(int(value) for value in values)
-
-
-def drawn_prior_solver(shared: Shared) -> Solver:
-    """Solver from gamma, the weight of terms and counts of drawn blocks (2 + n_blocks,) to base
-    parameters or NaN.
-    """
-    given: dict[str, NDArray[Any]] = dict(shared)
-    small, K, sigma = given["small"], given["K"], float(given["sigma"][0])
-    metric: Metric = str(given["metric"][0])  # type: ignore[assignment]
-    problem = prior_problem(
-        given["first"].tolist(),
-        given["scale"],
-        given["typical"],
-        unpacked_blocks(given),
-        given["prior"],
-        given["trust"],
-    )
-
-    def beta(task: Array) -> Array:
-        gamma, terms, draw = float(task[0]), float(task[1]), task[2:]
-        rows = np.sqrt(draw)[:, None, None] * small
-        factor = triangle(rows[draw > 0].reshape(-1, rows.shape[2])) / sigma
-        try:
-            placed = problem.solve(factor[:-1, :-1] @ K, factor[:-1, -1], gamma, metric, terms)
-        except EstimationError:
-            return np.full(len(K), np.nan)
-        return np.asarray(K @ placed.theta)
-
-    return beta

@@ -17,6 +17,7 @@ from steelyard.estimators.estimate_record import (
     TermComparison,
 )
 from steelyard.estimators.measurement_advice import MeasurementAdvice
+from steelyard.estimators.quantiles import t_quantile
 from steelyard.findings import Finding
 from steelyard.model.base_map import BaseMap, Fate
 from steelyard.regression.equation import TORQUE, Equation
@@ -55,9 +56,7 @@ class Spread:
 
     def half_width(self, level: float = 0.95) -> Array:
         """Half width (n_base,) of the confidence interval of each parameter."""
-        from scipy.stats import t
-
-        return np.asarray(t.ppf(0.5 + level / 2.0, self.degrees_of_freedom) * self.sigma)
+        return np.asarray(t_quantile(0.5 + level / 2.0, self.degrees_of_freedom) * self.sigma)
 
 
 NEVER_NEGATIVE = ("m", "Ixx", "Iyy", "Izz")
@@ -80,11 +79,9 @@ class Credible:
 
     def limits(self, value: float, sigma: float, level: float, cut: Array | None) -> Limits:
         """The range around a value, cut to a feasible range (2,) where that is known."""
-        from scipy.stats import t
-
         if not np.isfinite(sigma):
             return None, None
-        half = float(t.ppf(0.5 + level / 2.0, self.degrees_of_freedom)) * sigma
+        half = t_quantile(0.5 + level / 2.0, self.degrees_of_freedom) * sigma
         lower, upper = value - half, value + half
         if cut is not None:
             # the feasible range is computed to some accuracy: it does not exclude the estimate

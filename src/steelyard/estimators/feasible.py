@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.conic.settle import settle
-from steelyard.conic.solver import solve
+from steelyard.conic.simultaneous import solve_fit
 from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import (
     ConstrainedFit,
@@ -61,7 +61,7 @@ def fit_feasible(
     K = regression.base.K
     weights = pull * placing_weights(model)
     problem = fit_problem(system.factor, system.sigma, K, given, scale, weights, towards)
-    solution = solve(problem)
+    solution = solve_fit(problem)
     if solution.status not in ("solved", "stalled"):
         check_constraints(model, constraints or Constraints())  # raises if they contradict
         raise EstimationError(

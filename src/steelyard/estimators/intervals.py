@@ -10,7 +10,6 @@ from steelyard.estimators.affordable_intervals import affordable
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.estimate import Estimate, Spread, Standard
 from steelyard.estimators.least_squares import channel_fits, excitation_findings, relative_error
-from steelyard.estimators.parallel.workers import Workers
 from steelyard.estimators.size_rules import has_many
 from steelyard.findings import Finding
 from steelyard.knowledge.statements import DefaultBound, Limit
@@ -54,27 +53,24 @@ def with_intervals(
             progress(count, total)
 
     limits: Ranges | None = None
-    with Workers(threads) as workers:
-        if n_resamples:
-            drawn = resample(regression, fit, n_resamples, seed, done, workers)
-            if drawn is None:
-                findings.append(
-                    Finding(
-                        "warning",
-                        "no-cluster-covariance",
-                        f"{len(regression.keys)} time blocks are too few to resample: error bars "
-                        "assume independent residuals; record for longer",
-                    )
+    if n_resamples:
+        drawn = resample(regression, fit, n_resamples, seed, done, threads)
+        if drawn is None:
+            findings.append(
+                Finding(
+                    "warning",
+                    "no-cluster-covariance",
+                    f"{len(regression.keys)} time blocks are too few to resample: error bars "
+                    "assume independent residuals; record for longer",
                 )
-            else:
-                spreads.append(drawn)
-        findings.extend(edge_findings(fit))
-        if ranges:
-            limits = feasible_ranges(
-                fit, spreads, wanted, lambda count: done(n_resamples + count), workers
             )
-    if workers.note is not None:
-        findings.append(Finding("info", "fewer-processes", workers.note))
+        else:
+            spreads.append(drawn)
+    findings.extend(edge_findings(fit))
+    if ranges:
+        limits = feasible_ranges(
+            fit, spreads, wanted, lambda count: done(n_resamples + count), threads
+        )
     return Estimate(
         method=fit.method,
         base=regression.base,

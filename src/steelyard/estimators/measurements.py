@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Block
-from steelyard.conic.problem import conic_problem
-from steelyard.conic.solver import solve
-from steelyard.estimators._ranges import fit_ball
+from steelyard.estimators._ranges import RangeEnds, fit_ball
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.estimate import Estimate
 from steelyard.estimators.measurement_advice import (
@@ -27,8 +25,7 @@ from steelyard.estimators.measurement_advice import (
     Measurement,
     MeasurementAdvice,
 )
-from steelyard.estimators.parallel._packing import packed_blocks, unpacked_blocks
-from steelyard.estimators.parallel.workers import Shared, Solver, Workers
+from steelyard.estimators.parallel.workers import solve_all
 from steelyard.estimators.size_rules import has_many
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints, Range
@@ -98,14 +95,14 @@ def measurement_advice(
         if not _weighs(candidate, one.body)
         for sign in (1.0, -1.0)
     ]
-    extra = [block for candidate in candidates for block in candidate.conditions]
-    owner = [k for k, candidate in enumerate(candidates) for _ in candidate.conditions]
-    always = (*fit.blocks, fit_ball(fit, estimate.spreads))
-    shared: dict[str, NDArray[Any]] = {
-        "scale": fit.problem.scale,
-        "owner": np.array([-1] * len(always) + owner, dtype=np.int64),
-        **packed_blocks((*always, *extra)),
-    }
+    ball = fit_ball(fit, estimate.spreads)
+    of_candidate = [
+        RangeEnds((*fit.blocks, *candidate.conditions), ball, fit.problem.scale, fit.theta)
+        for candidate in candidates
+    ]
+
+    def end(task: Array) -> Array:
+        return of_candidate[int(task[0])].end(np.array([task[1], -1.0, task[2]]))
 
     def done(count: int) -> None:
         if progress is not None:
@@ -113,8 +110,7 @@ def measurement_advice(
 
     ends: Iterator[float] = iter(())
     if tasks:  # weighing the only open mass leaves none to compute
-        with Workers(threads) as workers:
-            ends = iter(workers.run(mass_solver, shared, np.array(tasks), done)[:, 0].tolist())
+        ends = iter(solve_all(end, np.array(tasks), threads, done)[:, 0].tolist())
     carried = {one.body: (*one.kept, *one.emptied) for one in attached_links(model)}
     measured = []
     for candidate in candidates:
@@ -208,21 +204,3 @@ def _after(candidate: Candidate, now: MassRange, ends: Any) -> MassRange:
     lower = now.lower if np.isnan(lower) else max(lower, now.lower)
     upper = now.upper if np.isnan(upper) else min(upper, now.upper)
     return MassRange(now.body, min(lower, upper), upper)
-
-
-def mass_solver(shared: Shared) -> Solver:
-    """Solver from (candidate, column, sign) to one end (1,) of that column's range, or NaN."""
-    arrays: dict[str, NDArray[Any]] = dict(shared)
-    scale, owner = arrays["scale"], arrays["owner"].tolist()
-    given = unpacked_blocks(arrays)
-
-    def end(task: Array) -> Array:
-        chosen, column, sign = int(task[0]), int(task[1]), float(task[2])
-        used = tuple(b for b, own in zip(given, owner, strict=True) if own in (-1, chosen))
-        c = np.zeros(len(scale))
-        c[column] = sign / scale[column]
-        solution = solve(conic_problem(len(scale), used, scale, c=c), accuracy=1e-6)
-        good = solution.status in ("solved", "stalled")
-        return np.array([solution.theta[column] if good else np.nan])
-
-    return end

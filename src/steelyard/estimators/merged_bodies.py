@@ -28,6 +28,7 @@ from steelyard.estimators.constrained import ConstrainedFit, dependence, fit_pro
 from steelyard.estimators.estimate import Estimate
 from steelyard.estimators.estimate_record import MergedBodies, MergedBody, verb
 from steelyard.estimators.feasible import PULL
+from steelyard.estimators.quantiles import chi2_quantile
 from steelyard.findings import Finding
 from steelyard.knowledge.statements import AttachedRest
 from steelyard.model.attached_links import AttachedLinks, AttachedRule, attached_links
@@ -125,8 +126,6 @@ def _edge_findings(
 
 def _contradicted(model: Model, regression: Regression, fit: ConstrainedFit, body: str) -> bool:
     """Whether the condition on the rest of this body makes the fit significantly worse."""
-    from scipy.stats import chi2
-
     without = tuple(
         block
         for block in fit.blocks
@@ -136,7 +135,9 @@ def _contradicted(model: Model, regression: Regression, fit: ConstrainedFit, bod
         model, regression, fit, without
     )
     # NaN, where a fit did not converge, counts as a contradiction: the warning is not withheld
-    return not lost <= dependence(regression, fit.system) * float(chi2.isf(CHANCE, N_PARAMETERS))
+    return not lost <= dependence(regression, fit.system) * chi2_quantile(
+        1.0 - CHANCE, N_PARAMETERS
+    )
 
 
 def _smallest_squares(

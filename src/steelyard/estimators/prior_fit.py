@@ -7,7 +7,7 @@ The problem and its solution are in `steelyard.estimators.entropic`, the choice 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from steelyard.conic.blocks import Block
 from steelyard.conic.settle import settle
 from steelyard.errors import EstimationError
-from steelyard.estimators._left_out_parts import left_out_parts
 from steelyard.estimators.constrained import (
     ConstrainedFit,
     System,
@@ -26,17 +25,16 @@ from steelyard.estimators.constrained import (
     weighted_system,
 )
 from steelyard.estimators.credible import credible
+from steelyard.estimators.drawn_fits import DrawnFits, drawn_factors
 from steelyard.estimators.entropic import (
     METRICS,
     Metric,
     Placed,
     PriorProblem,
-    drawn_prior_solver,
     prior_problem,
     usual_term_weight,
 )
-from steelyard.estimators.parallel._packing import packed_blocks
-from steelyard.estimators.parallel.workers import Shared, Workers
+from steelyard.estimators.parallel.workers import solve_all
 from steelyard.estimators.prior_influence import ALLOWED, influence
 from steelyard.estimators.prior_weight import (
     GAMMA_RULES,
@@ -46,10 +44,11 @@ from steelyard.estimators.prior_weight import (
     GammaRule,
     l_curve,
     leave_blocks_out,
+    parts_of,
     search_for,
 )
 from steelyard.estimators.pull import Pull
-from steelyard.estimators.size_rules import has_many
+from steelyard.estimators.size_rules import FEWER_PARTS, has_many
 from steelyard.knowledge.conflicts import check_constraints
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
@@ -61,7 +60,7 @@ from steelyard.model.typical_sizes import (
     relative_sizes,
     typical_parameters,
 )
-from steelyard.regression.regression import Regression, triangle
+from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
 Place = Callable[[System, tuple[Block, ...], Array, GammaChoice], tuple[Array, int]]
@@ -85,7 +84,7 @@ def fit_with_prior(
     gamma: float | GammaRule = "leave-blocks-out",
     metric: Metric = "entropic",
     weighting: Weighting = "wls",
-    workers: Workers | None = None,
+    threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
     place: Place | None = None,
 ) -> ConstrainedFit:
@@ -99,21 +98,27 @@ def fit_with_prior(
     _check(model, prior, constraints, gamma, metric)
     system = weighted_system(model, regression, weighting)
     given = blocks(model, constraints)
-    scale, typical = parameter_scale(model), typical_parameters(model)
+    scale = parameter_scale(model)
     first = model.first_column_of_body
     try:
-        arrays = problem_arrays(model, regression, given, prior)
-        problem = prior_problem(first, arrays["scale"], typical, given, prior.theta, prior.trust)
+        sizes = sizes_of(model, regression, prior)
+        problem = problem_of(model, sizes, given, prior)
         # fail early, before the search for gamma, if there is no solution
         if place is None or isinstance(gamma, str):
             _solve(problem, system, regression, USUAL, metric)
-        shared = shared_arrays(regression, system, arrays, metric)
-        choice = _choose(regression, system, problem, shared, gamma, metric, workers, progress)
+        fits = DrawnFits(
+            problem,
+            drawn_factors(regression, system.weights, system.factor),
+            system.sigma,
+            regression.base.K,
+            metric,
+        )
+        choice = _choose(regression, system, fits, gamma, threads, progress)
         if place is None:
             placed = _solve(problem, system, regression, choice.gamma, metric, choice.terms)
             theta, iterations = placed.theta, placed.solution.iterations
         else:
-            theta, iterations = place(system, given, arrays["scale"], choice)
+            theta, iterations = place(system, given, sizes, choice)
         settled = settle(theta, given, scale)
     except EstimationError:
         check_constraints(model, constraints)  # raises if they contradict each other
@@ -148,7 +153,7 @@ def fit_with_prior(
             found.covariance,
             share,
             iterations,
-            shared,
+            fits,
             tuple(
                 names[start]
                 for start, strain, limit in zip(
@@ -201,13 +206,12 @@ def _solve(
 def _choose(
     regression: Regression,
     system: System,
-    problem: PriorProblem,
-    shared: Shared,
+    fits: DrawnFits,
     gamma: float | GammaRule,
-    metric: Metric,
-    workers: Workers | None,
+    threads: int,
     progress: Callable[[int, int], None] | None,
 ) -> GammaChoice:
+    problem, metric = fits.problem, fits.metric
     if not problem.trust.any():
         return GammaChoice(0.0, "no prior", usual_term_weight(0.0))
     if not isinstance(gamma, str):
@@ -220,17 +224,15 @@ def _choose(
             for one in found
         ]
         return l_curve(misfits, [float(np.nansum(one.divergence)) for one in found])
-    own = workers or Workers(1)
     search = search_for(len(problem.origin))
     counts = regression.counts.sum(axis=1).astype(float)
-    small = np.asarray(shared["small"], dtype=float)
-    parts = left_out_parts(shared, counts) if has_many(len(problem.origin)) else None
-    if parts is not None:
-        small, counts = parts.rows, parts.counts
-
+    if has_many(len(problem.origin)):
+        parts = parts_of(counts, most=FEWER_PARTS)
+        fits = replace(fits, factors=fits.factors.joined(parts))
+        counts = np.array([counts[part].sum() for part in parts])
     before = 0
 
-    def solve_all(tasks: Array) -> Array:
+    def betas(tasks: Array) -> Array:
         nonlocal before
         earlier = before
 
@@ -239,9 +241,7 @@ def _choose(
                 progress(min(earlier + count, search.n_fits), search.n_fits)
 
         before += len(tasks)
-        if parts is not None:
-            return own.run(drawn_prior_solver, parts.shared, parts.tasks(tasks), done)
-        return own.run(drawn_prior_solver, shared, tasks, done)
+        return solve_all(fits.base_parameters, tasks, threads, done)
 
     K, dependent = regression.base.K, dependence(regression, system)
 
@@ -250,7 +250,7 @@ def _choose(
         found = influence(problem, system, K, theta, value, terms, metric, dependent)
         return Believable(found.believable, found.believable_terms)
 
-    return leave_blocks_out(small, counts, system.sigma, solve_all, believable, search)
+    return leave_blocks_out(fits.factors.small, counts, system.sigma, betas, believable, search)
 
 
 def _depends_on_prior(K: Array, first: tuple[int, ...], trust: Array) -> NDArray[np.bool_]:
@@ -261,21 +261,19 @@ def _depends_on_prior(K: Array, first: tuple[int, ...], trust: Array) -> NDArray
     return np.asarray(np.any(K[:, columns] != 0.0, axis=1))
 
 
-def problem_arrays(
-    model: Model, regression: Regression, given: tuple[Any, ...], prior: Prior
-) -> dict[str, NDArray[Any]]:
-    """The arguments of `prior_problem`, by name."""
-    return {
-        "first": np.array(model.first_column_of_body, dtype=np.int64),
-        "scale": _sizes(model, regression, prior),
-        "typical": typical_parameters(model),
-        "prior": prior.theta,
-        "trust": prior.trust,
-        **packed_blocks(given),
-    }
+def problem_of(model: Model, sizes: Array, given: tuple[Block, ...], prior: Prior) -> PriorProblem:
+    """The fit of a model to any data with this prior. sizes : (n_columns,) as `sizes_of` gives."""
+    return prior_problem(
+        model.first_column_of_body,
+        sizes,
+        typical_parameters(model),
+        given,
+        prior.theta,
+        prior.trust,
+    )
 
 
-def _sizes(model: Model, regression: Regression, prior: Prior) -> Array:
+def sizes_of(model: Model, regression: Regression, prior: Prior) -> Array:
     """Typical size (n_columns,) of each parameter; of terms at least one that the data show.
 
     A term's size is at least what explains `LEAST_SHOWN` of the torques that it acts on, since
@@ -293,20 +291,3 @@ def _sizes(model: Model, regression: Regression, prior: Prior) -> Array:
     least = np.zeros(len(sizes))
     least[known] = LEAST_SHOWN * relative[known] * np.sqrt(torque[known] / shown[known])
     return np.maximum(sizes, least)
-
-
-def shared_arrays(
-    regression: Regression, system: System, arrays: dict[str, NDArray[Any]], metric: Metric
-) -> dict[str, NDArray[Any]]:
-    """What a helper process needs to fit resampled blocks."""
-    small = [
-        triangle(regression.block_rows(block, system.weights))
-        for block in range(len(regression.keys))
-    ]
-    return {
-        "small": np.array(small),
-        "sigma": np.array([system.sigma]),
-        "K": regression.base.K,
-        "metric": np.array([metric]),
-        **arrays,
-    }

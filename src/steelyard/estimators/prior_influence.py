@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from steelyard.estimators.constrained import System
 from steelyard.estimators.entropic import Metric, PriorProblem
+from steelyard.estimators.quantiles import chi2_quantile
 
 Array = NDArray[np.float64]
 
@@ -156,6 +157,4 @@ def _strains(
 
 def _chance(directions: float) -> float:
     """The 95 % limit of chi-squared over its degrees of freedom."""
-    from scipy.stats import chi2
-
-    return float(chi2.ppf(0.95, directions)) / directions
+    return chi2_quantile(0.95, directions) / directions

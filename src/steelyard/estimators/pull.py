@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.estimators.drawn_fits import DrawnFits
 from steelyard.estimators.entropic import Metric
 from steelyard.estimators.estimate import Credible
 from steelyard.estimators.estimate_record import PriorRecord
-from steelyard.estimators.parallel.workers import Shared
 from steelyard.estimators.prior_weight import (
     GammaChoice,
 )
@@ -29,8 +29,7 @@ class Pull:
         for those that neither the data nor a body with a prior determine.
     credible : standard deviations given data and prior; None without a prior.
     strained : bodies that the data move further from their prior than its weight explains.
-    iterations : steps of the solver. shared : what helper processes need to solve the same
-        problem on resampled blocks.
+    iterations : steps of the solver. fits : the same problem on any draw of time blocks.
     """
 
     prior: Prior
@@ -40,7 +39,7 @@ class Pull:
     covariance: Array
     data_share: Array
     iterations: int
-    shared: Shared
+    fits: DrawnFits
     strained: tuple[str, ...] = ()
     credible: Credible | None = None
 

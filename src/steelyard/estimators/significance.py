@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from steelyard.errors import EstimationError
 from steelyard.estimators.cluster import cluster_spread
 from steelyard.estimators.least_squares import Fit
+from steelyard.estimators.quantiles import f_tail
 from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
@@ -51,17 +52,15 @@ class Significance:
 
         squares : weighted sum of squared residuals of that fit.
         """
-        from scipy.stats import f
-
         p = len(removed)
         excess = max(squares - self.squares, 0.0) / self.variance
         if self.cluster is None:
-            return float(f.sf(excess / p, p, self.freedom)), float(self.n_rows)
+            return f_tail(excess / p, p, self.freedom), float(self.n_rows)
         own = np.ix_(list(removed), list(removed))
         ratio = np.linalg.solve(self.classical[own], self.cluster[own])
         trace = float(np.trace(ratio))
         effects = trace**2 / float(np.trace(ratio @ ratio))
-        value = f.sf(excess / trace, effects, effects * (self.n_blocks - 1))
+        value = f_tail(excess / trace, effects, effects * (self.n_blocks - 1))
         return float(value), self.n_rows * p / trace
 
 

@@ -23,19 +23,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Block, linear_block
-from steelyard.estimators._left_out_parts import left_out_parts
 from steelyard.estimators.constrained import System, dependence, weighted_system
-from steelyard.estimators.entropic import Metric, drawn_prior_solver, usual_term_weight
+from steelyard.estimators.drawn_fits import DrawnFits, drawn_factors
+from steelyard.estimators.entropic import Metric, usual_term_weight
 from steelyard.estimators.estimate_record import TermComparison, TermTrial
-from steelyard.estimators.parallel.workers import Shared, Workers
-from steelyard.estimators.prior_fit import problem_arrays, shared_arrays
+from steelyard.estimators.parallel.workers import solve_all
+from steelyard.estimators.prior_fit import problem_of, sizes_of
 from steelyard.estimators.prior_weight import (
     SAME,
     as_good_as_the_best,
     left_out_scores,
     parts_of,
 )
-from steelyard.estimators.size_rules import has_many, n_parts
+from steelyard.estimators.size_rules import FEWER_PARTS, has_many, n_parts
 from steelyard.findings import Finding
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
@@ -62,7 +62,7 @@ def compare_terms(
     metric: Metric = "entropic",
     stated: Collection[str] | None = None,
     system: System | None = None,
-    workers: Workers | None = None,
+    threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> TermComparison:
     """Compare sets of terms on the factors of ``wide``, the model with every term.
@@ -78,31 +78,31 @@ def compare_terms(
     if has_many(len(wide.columns)):
         candidates = candidates[:MOST_SETS]
     counts = regression.counts.sum(axis=1).astype(float)
-    shared: Shared = shared_arrays(regression, system, {}, metric)
-    small = np.asarray(shared["small"], dtype=float)
-    many = has_many(len(wide.columns))
-    if many:
-        parts = left_out_parts(shared, counts)
-        small, counts, shared = parts.rows, parts.counts, parts.shared
+    factors = drawn_factors(regression, system.weights, system.factor)
+    if has_many(len(wide.columns)):
+        parts = parts_of(counts, most=FEWER_PARTS)
+        factors = factors.joined(parts)
+        counts = np.array([counts[part].sum() for part in parts])
     groups = parts_of(counts, most=n_parts(len(wide.columns)))
     draws = np.ones((len(groups) + 1, 2 + len(counts)))
     draws[:, 0] = gamma
     draws[:, 1] = usual_term_weight(gamma) if term_weight is None else term_weight
     for row, group in zip(draws, groups, strict=False):
         row[2 + group] = 0.0
-    draws = parts.tasks(draws) if many else draws
-    own, total = workers or Workers(1), len(candidates) * len(draws)
+    total = len(candidates) * len(draws)
+    sizes = sizes_of(wide, regression, prior)
     scores, squares = [], []
     for k, kept in enumerate(candidates):
         dropped = [i for name, (i, _) in columns.items() if name not in kept]
-        arrays = problem_arrays(wide, regression, (*given, *_left_out(dropped)), prior)
+        problem = problem_of(wide, sizes, (*given, *_left_out(dropped)), prior)
+        fits = DrawnFits(problem, factors, system.sigma, regression.base.K, metric)
 
         def done(count: int, before: int = k * len(draws)) -> None:
             if progress is not None:
                 progress(before + count, total)
 
-        betas = own.run(drawn_prior_solver, {**shared, **arrays}, draws, done)
-        scores.append(left_out_scores(small, counts, system.sigma, groups, betas[:-1]))
+        betas = solve_all(fits.base_parameters, draws, threads, done)
+        scores.append(left_out_scores(factors.small, counts, system.sigma, groups, betas[:-1]))
         squares.append(float(np.sum((system.factor @ np.append(betas[-1], -1.0)) ** 2)))
     good, errors = as_good_as_the_best(np.array(scores), SAME)
     effective = max(regression.n_rows / dependence(regression, system), 2.0)

@@ -25,6 +25,8 @@ Array = NDArray[np.float64]
 
 LEAST_SWING = 1e-3
 """Share of half its range by which a joint must be able to swing in a period."""
+LEAST_POINTS = 4
+"""Points that are sent for each period of the fastest sine; fewer give another motion."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,7 @@ class DesignTask:
             )
 
     def _check_period(self) -> None:
-        """Refuse a period of sines in which no joint can move noticeably."""
+        """Refuse a period of sines in which no joint can move noticeably, and too few points."""
         limits, period_s = self.limits, self.settings.period_s
         if self.settings.basis != "fourier":
             return
@@ -96,6 +98,13 @@ class DesignTask:
                 f"acceleration no joint can swing by more than {use[j]:.2g} of its range in it "
                 f"(joint '{limits.joints[j]}', by {swing[j]:.2g}); give a longer --period, or "
                 "higher limits"
+            )
+        rate_hz, harmonics = self.settings.rate_hz, self.settings.harmonics
+        least_hz = LEAST_POINTS * harmonics / period_s
+        if rate_hz < least_hz:
+            raise SignalError(
+                f"rate_hz is {rate_hz:g}; the fastest sine, {harmonics} in {period_s:g} s, needs "
+                f"at least {LEAST_POINTS} points: a rate of {least_hz:g} Hz"
             )
 
     def _check_pose(self, name: str, pose: Array) -> None:

@@ -20,7 +20,7 @@ from steelyard.excitation.proven_core import DesignedCore, missed
 from steelyard.excitation.search._objective import Safety
 from steelyard.excitation.search.fourier_basis import FourierBasis
 from steelyard.excitation.search.information import Information
-from steelyard.excitation.search.search import Progress, SearchProblem, search
+from steelyard.excitation.search.search import Found, Progress, SearchProblem, search
 from steelyard.excitation.trajectory import Trajectory, motion_of
 from steelyard.excitation.verified import Verified, later, verified_together, verify_run
 from steelyard.model.kernels import torque
@@ -45,8 +45,9 @@ def design_fourier(
     """Search for the best sum of sines whose run can be proven within all limits.
 
     Torques and distances are checked at samples during the search, and proven between them
-    afterwards, with the leads from and to rest. Where a proof fails, the search goes on with
-    limits that are tighter by what was missing.
+    afterwards, with the leads from and to rest. Where a proof of the motion fails, the search goes
+    on with limits that are tighter by what was missing. Where only leads fail, the same motion is
+    made smaller, which needs no other search.
     """
     settings = task.settings
     began = time.perf_counter()
@@ -58,24 +59,26 @@ def design_fourier(
     first: Array | None = None
     evaluations, share = 0, 1.0
     refusal = ""
+    found: Found | None = None
     for attempt in range(1, MOST_ATTEMPTS + 1):
-        found = search(
-            problem,
-            seed=settings.seed,
-            budget_s=budget,
-            rounds=settings.rounds if attempt == 1 else 1,
-            threads=settings.threads,
-            first=first,
-            progress=progress,
-        )
-        evaluations += found.evaluations
+        if found is None:
+            found = search(
+                problem,
+                seed=settings.seed,
+                budget_s=budget,
+                rounds=settings.rounds if attempt == 1 else 1,
+                threads=settings.threads,
+                first=first,
+                progress=progress,
+            )
+            evaluations += found.evaluations
         x = basis.inside(share * found.x, share * (1.0 - 1e-9))
         core = basis.trajectory(x)
         first = found.x
         budget = max(0.25 * settings.budget_s, 2.0)
         alone = verify_run(task, core)
         if not alone.holds:
-            problem, refusal = tightened(problem, alone), missed(alone)
+            problem, refusal, found = tightened(problem, alone), missed(alone), None
             continue
         proven = _proven_run(task, core, alone)
         if isinstance(proven, str):

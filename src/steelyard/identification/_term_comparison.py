@@ -10,7 +10,6 @@ import numpy as np
 
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.estimate import Estimate
-from steelyard.estimators.parallel.workers import Workers
 from steelyard.estimators.term_choice import compare_terms, term_findings
 from steelyard.knowledge.constraints import Constraints
 from steelyard.model.model import Model
@@ -35,20 +34,19 @@ def with_term_comparison(
     prior = fit.pull.prior
     values = dict(zip(model.column_names, prior.theta, strict=True))
     theta = np.array([values.get(name, 0.0) for name in wide.column_names])
-    with Workers(threads) as workers:
-        found = compare_terms(
-            wide,
-            data,
-            replace(prior, theta=theta),
-            constraints,
-            gamma=fit.pull.gamma,
-            term_weight=fit.pull.choice.terms,
-            metric=fit.pull.metric,
-            stated=[term.name for term in model.terms],
-            system=fit.system if wide.hash == model.hash else None,
-            workers=workers,
-            progress=None if progress is None else partial(progress, "terms"),
-        )
+    found = compare_terms(
+        wide,
+        data,
+        replace(prior, theta=theta),
+        constraints,
+        gamma=fit.pull.gamma,
+        term_weight=fit.pull.choice.terms,
+        metric=fit.pull.metric,
+        stated=[term.name for term in model.terms],
+        system=fit.system if wide.hash == model.hash else None,
+        threads=threads,
+        progress=None if progress is None else partial(progress, "terms"),
+    )
     return replace(
         estimate,
         findings=(*estimate.findings, *term_findings(found)),

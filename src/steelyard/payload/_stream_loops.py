@@ -33,6 +33,8 @@ from steelyard.payload._stream_kinematics import (
     to_frame,
 )
 
+CALLED = "8858cfac3228"
+"""Of the file that is called from here, so that Numba's cache on disk follows its changes."""
 N_BODY = 10
 TOO_OLD = -1
 LARGEST = 1e9

@@ -43,6 +43,8 @@ IntArray = NDArray[np.int64]
 
 MAX_BLOCKS = 64  # per run, above which neighbours are joined: between 32 and 64 remain
 MAX_FACTOR_BYTES = 512 * 2**20
+MANY_COLUMNS = 200
+MAX_BLOCKS_OF_MANY = 24  # with so many base parameters: estimators join the factors of all blocks
 SHORTEST_BLOCK_S = 2.0**-6
 # Samples absorbed at a time, counted from the start of a block. Not a power of two: columns
 # would then compete for the same cache lines.
@@ -131,12 +133,15 @@ def compress_stream(
 
 
 def most_blocks(groups: Sequence[RowGroup], n_extra: int = 0) -> int:
-    """How many time blocks a run may have: 64, or as many as `MAX_FACTOR_BYTES` can hold.
+    """How many time blocks a run may have: 64, or 24 with many columns, or as many as
+    `MAX_FACTOR_BYTES` can hold.
 
-    The factors of a chain of n joints have of the order of n³ entries: 64 blocks fit for up to
-    about 38 joints, 15 for 60 joints.
+    The factors of a chain of n joints have of the order of n³ entries: 24 blocks fit for up to
+    about 53 joints.
     """
-    return max(2, min(MAX_BLOCKS, MAX_FACTOR_BYTES // factor_bytes(groups, n_extra)))
+    many = len({column for group in groups for column in group.columns}) >= MANY_COLUMNS
+    most = MAX_BLOCKS_OF_MANY if many else MAX_BLOCKS
+    return max(2, min(most, MAX_FACTOR_BYTES // factor_bytes(groups, n_extra)))
 
 
 def factor_bytes(groups: Sequence[RowGroup], n_extra: int = 0) -> int:

@@ -15,6 +15,7 @@ from steelyard.model.base_map import BaseMap
 from steelyard.model.model import Model
 from steelyard.regression._staircase import staircase_triangle
 from steelyard.regression.compress import (
+    MAX_BLOCKS_OF_MANY,
     MAX_FACTOR_BYTES,
     block_length,
     compress,
@@ -29,18 +30,17 @@ from steelyard.signals.run_record import RunRecord
 
 Array = NDArray[np.float64]
 
-LEAST_BLOCKS = 32
-"""Where memory holds fewer blocks with a factor for each channel, blocks are pooled: from chains of
-about 50 joints on."""
-POOLED_BLOCKS = 24
-"""Pooled blocks of a run, at most; at least half as many unless the run is short."""
+POOLED_BLOCKS = MAX_BLOCKS_OF_MANY
+"""Pooled blocks of a run, at most; at least half as many unless the run is short. Where memory
+holds fewer with a factor for each channel, blocks are pooled: in chains of about 54 joints and
+more."""
 LARGEST_BYTES = 2**30
 """Of the factors of all channels over all time: a chain of 200 joints."""
 
 
 def needs_pooling(model: Model, base: BaseMap) -> bool:
     """Whether too few time blocks with a factor for each channel would fit in memory."""
-    return most_blocks(row_groups(model, base)) < LEAST_BLOCKS
+    return most_blocks(row_groups(model, base)) < POOLED_BLOCKS
 
 
 def compress_pooled(
@@ -56,7 +56,7 @@ def compress_pooled(
 ) -> Regression:
     """Compress one run with pooled time blocks.
 
-    weigh : from the regression of the run in a single block to the weights (n_groups,) of the
+    weigh : from the regression of the run in a few blocks to the weights (n_groups,) of the
         channels, which should be 1 over their noise. correlation_s, threads, record : as in
         `compress`.
     """
@@ -67,15 +67,16 @@ def compress_pooled(
             f"the factors of {len(groups)} torques take {n_bytes / 2**20:.0f} MB, more than "
             f"{LARGEST_BYTES / 2**20:.0f} MB: lock joints (--lock), or identify parts of the robot"
         )
-    # as many blocks at a time as threads, if memory holds their factors
-    workers = max(1, min(threads, MAX_FACTOR_BYTES // n_bytes))
+    # how many parts of the run are compressed at a time: as memory holds their factors
+    most = max(1, min(4, MAX_FACTOR_BYTES // n_bytes))
+    workers = min(threads, most)
     duration_s = float(motion.time[-1] - motion.time[0])
     whole = compress(
         model,
         motion,
         measurements,
         base=base,
-        block_s=block_length(duration_s, most=workers),
+        block_s=block_length(duration_s, most=most),
         threads=workers,
         record=record,
     )

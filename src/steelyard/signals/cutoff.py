@@ -138,6 +138,10 @@ def at_recorded_rate(q: Array, rate_hz: float, recorded_hz: float | None) -> tup
     return np.column_stack([np.interp(at, time, x) for x in q.T]), recorded_hz
 
 
+BLACKMAN_HARRIS = (0.35875, 0.48829, 0.14128, 0.01168)
+"""Weights of the cosines of the four-term window."""
+
+
 def split_spectrum(x: Array, frequency: Array) -> tuple[Array, float]:
     """The motion's part S (n_frequencies,) of the power spectrum of ``x``, and its noise N.
 
@@ -145,9 +149,8 @@ def split_spectrum(x: Array, frequency: Array) -> tuple[Array, float]:
     and a four-term Blackman-Harris window applied, whose side lobes (-92 dB) do not hide the
     noise floor, even if the motion does not end where it began.
     """
-    from scipy.signal.windows import blackmanharris
-
-    window = blackmanharris(len(x))
+    turn = np.linspace(-np.pi, np.pi, len(x))
+    window = sum(weight * np.cos(k * turn) for k, weight in enumerate(BLACKMAN_HARRIS))
     span = np.linspace(-1.0, 1.0, len(x))
     line = np.polynomial.polynomial.polyfit(span, x, 1)
     wave = x - line[0] - line[1] * span

@@ -95,9 +95,15 @@ def test_eigenvectors_are_numpys():
 
 def test_compiled_files_name_the_versions_of_those_that_they_call():
     """Numba's cache on disk looks at one file only: the others' digests make it look again."""
-    uses = {"_added_mass": ("_bodies", "_linear"), "_moves": ("_bodies", "_linear")}
-    for name, called in uses.items():
-        whole = b"".join((KERNELS / f"{one}.py").read_bytes() for one in called)
+    streams = KERNELS.parents[1] / "payload"
+    uses = (
+        (KERNELS, "_added_mass", ("_bodies", "_linear")),
+        (KERNELS, "_moves", ("_bodies", "_linear")),
+        (streams, "_stream_loops", ("_stream_kinematics",)),
+        (streams, "_stream_calls", ("_stream_kinematics", "_stream_loops")),
+    )
+    for folder, name, called in uses:
+        whole = b"".join((folder / f"{one}.py").read_bytes() for one in called)
         digest = hashlib.sha256(whole).hexdigest()[:12]
-        text = (KERNELS / f"{name}.py").read_text(encoding="utf-8")
+        text = (folder / f"{name}.py").read_text(encoding="utf-8")
         assert f'CALLED = "{digest}"' in text, f'write CALLED = "{digest}" into {name}.py'

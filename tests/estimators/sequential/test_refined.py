@@ -14,7 +14,13 @@ from steelyard.estimators.sequential.links import PriorPull
 from steelyard.estimators.sequential.lower_bound import LowerBound
 from steelyard.estimators.sequential.refined import ENOUGH, refine
 from steelyard.estimators.sequential.sweeps import Sweeper, whole_fit
-from steelyard.estimators.sequential.window import LAG, MOST_LINKS, window
+from steelyard.estimators.sequential.window import (
+    LAG,
+    MOST_LINKS,
+    NEIGHBOURHOOD,
+    cover,
+    window,
+)
 from steelyard.model.typical_sizes import typical_parameters
 
 GAMMA = 5.0
@@ -44,7 +50,7 @@ def test_refined_trees_reach_the_optimum_of_clarabel_and_the_gap_is_true(tens):
 
 def test_sweeps_never_make_the_fit_worse():
     """Values fall and bounds rise, sweep by sweep."""
-    found = refined(random_tree(3, 9, chain=True, noise=0.3), sweeps=4)
+    found = refined(random_tree(3, 22, chain=True, noise=0.3, n_samples=60), sweeps=4)
     values = [stage.value for stage in found.stages]
     bounds = [stage.lower_bound for stage in found.stages]
     assert found.n_sweeps == 4
@@ -118,6 +124,21 @@ def test_windows_of_hubs_are_bounded():
     inner = window(links, 0, most=100)
     assert inner[0] == 0
     assert len(set(inner)) == len(inner)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_groups_of_sweeps_cover_the_tree_and_overlap(seed):
+    """Every link is in a group, groups are connected and bounded, neighbours share links."""
+    tree = random_tree(seed, 25, n_samples=20, chain=seed == 0)
+    links = tree.links()
+    groups = cover(links)
+    assert {k for group in groups for k in group} == set(range(25))
+    assert max(len(group) for group in groups) <= NEIGHBOURHOOD
+    for group in groups:
+        tops = [k for k in group if links[k].parent not in group]
+        siblings = {links[k].parent for k in tops}
+        assert len(siblings) == 1  # one top, or the children of the ground
+    assert sum(len(group) for group in groups) > 25 + len(groups)
 
 
 def test_nothing_is_proven_from_duals_that_are_missing():

@@ -16,11 +16,16 @@ from steelyard.estimators.feasible import fit_feasible
 from steelyard.estimators.intervals import with_intervals
 from steelyard.estimators.prior_fit import fit_with_prior
 from steelyard.estimators.registry import estimate_by
-from steelyard.estimators.sequential.fit import fit_sequential, fit_sequential_with_prior
+from steelyard.estimators.sequential.fit import (
+    fit_sequential,
+    fit_sequential_paper,
+    fit_sequential_with_prior,
+)
 from steelyard.knowledge.constraints import Constraints
 from steelyard.knowledge.prior import prior_from_robot
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
+from steelyard.model.random_states import random_states
 from steelyard.model.typical_sizes import known_parameters
 from steelyard.regression.compress import compress
 from steelyard.robot.rotations import frozen_array
@@ -166,6 +171,24 @@ def test_the_order_of_links_in_the_file_does_not_matter():
     order = [model.column_names.index(name) for name in other.column_names]
     assert first.reached.value == pytest.approx(second.reached.value, rel=1e-5)
     assert np.allclose(first.fit.theta[order], second.fit.theta, rtol=1e-2, atol=1e-2)
+
+
+def test_a_floating_base_is_the_first_link():
+    """Its wrench rows take part as the torques of joints do, in both versions."""
+    rng = np.random.default_rng(3)
+    robot = random_robot(rng, 4, prismatic=0.1, fixed=0.0, floating_base=True)
+    model = Model(robot)
+    q, v, a = random_states(rng, robot, 300)
+    tau = torque(model, model.prior_theta(), q, v, a)
+    tau = tau + 0.1 * np.std(tau, axis=0) * rng.normal(size=tau.shape)
+    motion = Motion(0.01 * np.arange(300), q, v, a)
+    regression = compress(model, motion, Measurements(model.channels, tau))
+    best = fit_feasible(model, regression)
+    found = fit_sequential(model, regression)
+    above = best.problem.objective(found.fit.theta) - best.solution.value
+    assert above <= 2e-3 * max(best.solution.value, 1.0)
+    published = fit_sequential_paper(model, regression)
+    assert failing(published.fit.blocks, published.fit.theta) == ()
 
 
 def test_conditions_that_join_links_are_refused(chain):

@@ -16,20 +16,18 @@ def _drawn_to_prior(task: EstimationTask, metric: Metric) -> tuple[Estimate, Con
     from steelyard.estimators._pull_report import with_pull
     from steelyard.estimators.intervals import with_intervals
     from steelyard.estimators.measurements import with_advice
-    from steelyard.estimators.parallel.workers import Workers
     from steelyard.estimators.prior_fit import fit_with_prior
 
-    with Workers(task.threads) as workers:
-        fit = fit_with_prior(
-            task.model,
-            task.regression,
-            task.given_prior,
-            task.constraints,
-            gamma=task.options.gamma,
-            metric=metric,
-            workers=workers,
-            progress=task.progress_of("weight of the prior"),
-        )
+    fit = fit_with_prior(
+        task.model,
+        task.regression,
+        task.given_prior,
+        task.constraints,
+        gamma=task.options.gamma,
+        metric=metric,
+        threads=task.threads,
+        progress=task.progress_of("weight of the prior"),
+    )
     estimate = with_intervals(
         task.regression,
         fit,

@@ -30,20 +30,18 @@ def _sequential(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
 
 def _with_prior(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
     from steelyard.estimators._pull_report import with_pull
-    from steelyard.estimators.parallel.workers import Workers
     from steelyard.estimators.sequential.fit import fit_sequential_with_prior
 
-    with Workers(task.threads) as workers:
-        found = fit_sequential_with_prior(
-            task.model,
-            task.regression,
-            task.given_prior,
-            task.constraints,
-            gamma=task.options.gamma,
-            sweeps=task.options.sweeps,
-            workers=workers,
-            progress=task.progress_of("weight of the prior"),
-        )
+    found = fit_sequential_with_prior(
+        task.model,
+        task.regression,
+        task.given_prior,
+        task.constraints,
+        gamma=task.options.gamma,
+        sweeps=task.options.sweeps,
+        threads=task.threads,
+        progress=task.progress_of("weight of the prior"),
+    )
     estimate, fit = _estimate(task, found)
     return (estimate if fit.pull is None else with_pull(estimate, fit.pull)), fit
 

@@ -1,1 +1,1 @@
-"""Work spread over helper processes, with the same result for any number of them."""
+"""Many small problems at once, with the same answers for any number of threads."""

@@ -26,7 +26,6 @@ from steelyard.estimators.constrained import (
     weighted_system,
 )
 from steelyard.estimators.feasible import PULL
-from steelyard.estimators.parallel.workers import Workers
 from steelyard.estimators.prior_fit import fit_with_prior
 from steelyard.estimators.prior_weight import GammaChoice, GammaRule
 from steelyard.estimators.sequential.links import (
@@ -39,7 +38,7 @@ from steelyard.estimators.sequential.links import (
 )
 from steelyard.estimators.sequential.paper import fit_paper, joint_rows
 from steelyard.estimators.sequential.refined import ENOUGH, Refined, Stage, check_sweeps, refine
-from steelyard.estimators.sequential.resampled import paper_solver, sequential_solver, shared_arrays
+from steelyard.estimators.sequential.resampled import paper_solver, sequential_solver
 from steelyard.findings import Finding
 from steelyard.knowledge.conflicts import check_constraints
 from steelyard.knowledge.constraint_blocks import blocks
@@ -152,10 +151,7 @@ def fit_sequential(
     except EstimationError:
         check_constraints(model, constraints or Constraints())  # raises if they contradict
         raise
-    drawn = Refit(
-        sequential_solver,
-        partial(shared_arrays, regression, fit, task.layout, task.pull, task.typical),
-    )
+    drawn = Refit(partial(sequential_solver, regression, fit, links))
     return SequentialFit(
         replace(fit, refit=drawn),
         found,
@@ -195,10 +191,7 @@ def fit_sequential_paper(
     except EstimationError:
         check_constraints(model, constraints or Constraints())
         raise
-    drawn = Refit(
-        paper_solver,
-        partial(shared_arrays, regression, fit, task.layout, task.pull, task.typical, rows),
-    )
+    drawn = Refit(partial(paper_solver, regression, fit, links, rows))
     found = Refined(best.whole, published, best.stages)
     return SequentialFit(
         replace(fit, refit=drawn),
@@ -218,7 +211,7 @@ def fit_sequential_with_prior(
     *,
     gamma: float | GammaRule = "leave-blocks-out",
     sweeps: int | None = None,
-    workers: Workers | None = None,
+    threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> SequentialFit:
     """The sound sequential fit with gamma times the entropic divergence from a prior, refined.
@@ -245,7 +238,7 @@ def fit_sequential_with_prior(
         prior,
         constraints,
         gamma=gamma,
-        workers=workers,
+        threads=threads,
         progress=progress,
         place=place,
     )

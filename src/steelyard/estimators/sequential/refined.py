@@ -96,7 +96,7 @@ def refine(
             break
         if progress is not None:
             progress(k, most)
-        sweeper = Sweeper(whole, lag) if sweeper is None else sweeper
+        sweeper = Sweeper(whole) if sweeper is None else sweeper
         fit = sweeper.sweep(fit, outward=k % 2 == 0)
         value, proven = whole.value(fit.u), stages[-1].lower_bound
         # a sweep that still gains much is not near the optimum, and needs no proof of it

@@ -1,4 +1,4 @@
-"""Refinement: sweeps over the windows, now with all rows, which converge to the optimum.
+"""Refinement: sweeps over groups of links, now with all rows, which converge to the optimum.
 
 The objective is convex and its conditions are separate for each link, so that minimising over
 overlapping groups of links in turn (block coordinate descent) converges to the simultaneous
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from steelyard.errors import EstimationError
 from steelyard.estimators.sequential.inward import LinkwiseFit
 from steelyard.estimators.sequential.links import Link
-from steelyard.estimators.sequential.window import LAG, solve_window, window
+from steelyard.estimators.sequential.window import cover, solve_window
 from steelyard.regression.regression import triangle
 
 Array = NDArray[np.float64]
@@ -64,12 +64,12 @@ def whole_fit(R: Array, z: Array, K: Array, links: Sequence[Link]) -> WholeFit:
 
 
 class Sweeper:
-    """Sweeps over the windows of a problem, with the factors that they share."""
+    """Sweeps over overlapping groups of links, with the factors that all sweeps share."""
 
-    def __init__(self, whole: WholeFit, lag: int = LAG) -> None:
+    def __init__(self, whole: WholeFit) -> None:
         self.whole = whole
-        self.windows = [window(whole.links, top, lag) for top in range(len(whole.links))]
-        self.factors = [self._factor(members) for members in self.windows]
+        self.groups = cover(whole.links)
+        self.factors = [self._factor(members) for members in self.groups]
 
     def _factor(self, members: Sequence[int]) -> Array:
         links = [self.whole.links[k] for k in members]
@@ -84,16 +84,16 @@ class Sweeper:
         return triangle(np.vstack(rows))
 
     def sweep(self, fit: LinkwiseFit, *, outward: bool) -> LinkwiseFit:
-        """One step of every window, from the first link outward or from the last inward.
+        """One step of every group, from the first link outward or from the last inward.
 
         A step that fails, or that rounding makes worse, leaves its links as they are.
         """
         whole = self.whole
         u, duals = list(fit.u), list(fit.duals)
         residual = whole.residual(u)
-        order = range(len(self.windows))
+        order = range(len(self.groups))
         for at in order if outward else reversed(order):
-            members = self.windows[at]
+            members = self.groups[at]
             links = [whole.links[k] for k in members]
             before = [u[k] for k in members]
             if not sum(link.size for link in links):
@@ -121,7 +121,7 @@ class Sweeper:
 
 
 def _value(T: Array, h: Array, links: Sequence[Link], u: Sequence[Array]) -> float:
-    """Objective of a window, up to a constant; its pulls are in T."""
+    """Objective of a group, up to a constant; its pulls are in T."""
     away = T @ np.concatenate(list(u)) - h
     pulls = 0.0
     for link, one in zip(links, u, strict=True):

@@ -24,6 +24,8 @@ LAG = 3
 """For how many further steps inward a link stays a variable."""
 MOST_LINKS = 8
 """Largest number of links in one step, for hubs that carry many."""
+CORE, NEIGHBOURHOOD = 8, 14
+"""Links of a group that sweeps fit together, first without and then with those around it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,35 @@ def window(links: Sequence[Link], top: int, lag: int = LAG, most: int = MOST_LIN
         level = [child for link in level for child in links[link].children]
         out = out + level
     return out[:most]
+
+
+def cover(links: Sequence[Link], core: int = CORE, most: int = NEIGHBOURHOOD) -> list[list[int]]:
+    """Overlapping groups of neighbouring links that cover the tree.
+
+    The cores of the groups, at most ``core`` connected links each, contain every link once; a group
+    is a core and the links nearest to it, at most ``most`` together.
+    """
+    near = [
+        [*link.children] if link.parent < 0 else [link.parent, *link.children] for link in links
+    ]
+    taken = [False] * len(links)
+    out = []
+    for first in range(len(links)):
+        if taken[first]:
+            continue
+        members = [first]
+        taken[first] = True
+        for member in members:  # grows while it is walked
+            for other in near[member]:
+                if len(members) < core and not taken[other]:
+                    members.append(other)
+                    taken[other] = True
+        for member in members:
+            for other in near[member]:
+                if len(members) < most and other not in members:
+                    members.append(other)
+        out.append(sorted(members))
+    return out
 
 
 def solve_window(

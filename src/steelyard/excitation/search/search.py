@@ -199,8 +199,9 @@ def search(
         )
     if done == 0 and best_value > start_value - GAIN:
         raise SignalError(
-            f"{EXTENSIONS * budget_s:g} s of search found no motion that is better than a random "
-            "one; give more time, with --budget, or wider limits"
+            f"the time budget is too short: {budget_s:g} s of search, and {EXTENSIONS} times as "
+            "much, ended before any motion was better than a random one; give more time, with "
+            "--budget, or wider limits"
         )
     return Found(
         best,
