@@ -10,7 +10,6 @@ import numpy as np
 from steelyard.conic import _ball_loops as balls
 from steelyard.conic import _matrix_loops as matrices
 from steelyard.conic import _number_loops as numbers
-from steelyard.conic._jit import inner, outer
 from steelyard.conic._small_matrices import cholesky, solve_factored
 from steelyard.conic.interior_rules import (
     ABOVE,
@@ -25,6 +24,7 @@ from steelyard.conic.interior_rules import (
     STEP,
     USABLE,
 )
+from steelyard.conic.jit import inner, outer
 
 CALLED = "7488139bf232"
 """Digest of the files whose loops are compiled into these, which makes Numba's cache look again."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.conic._jit import inner
 from steelyard.conic._small_matrices import (
     invert_lower,
     lowest_eigenvalue,
     rotate_columns,
     small_cholesky,
 )
+from steelyard.conic.jit import inner
 
 INSIDE = 0.1
 S, Z, R, INVERSE, AWAY, WANTED, DS, DZ, SECOND = 0, 1, 2, 3, 4, 5, 6, 7, 8

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.conic._jit import inner
+from steelyard.conic.jit import inner
 
 INSIDE = 0.1
 S, Z, LAM, SCALING, AWAY, WANTED, DS, DZ, SECOND = 0, 1, 2, 3, 4, 5, 6, 7, 8

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.conic._jit import inner
+from steelyard.conic.jit import inner
 
 SWEEPS = 40
 """Most sweeps of Jacobi rotations; usually four to six are enough."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.conic._jit import jit
+from steelyard.conic.jit import jit
 from steelyard.model._gradient_loops import return_to_parent
 from steelyard.model._loops import LANES, advance
 from steelyard.model.mechanism import FLOATING

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.conic._jit import jit
+from steelyard.conic.jit import jit
 from steelyard.model._loops import LANES, advance
 
 

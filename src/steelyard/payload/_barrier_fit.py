@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.conic._jit import jit
+from steelyard.conic.jit import jit
 
 N = 10
 LESS = 0.2

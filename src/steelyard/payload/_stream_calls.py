@@ -13,7 +13,7 @@ from typing import Any
 
 from numba import types
 
-from steelyard.conic._jit import jit
+from steelyard.conic.jit import jit
 from steelyard.payload._stream_loops import (
     absorb_frame_samples,
     absorb_sensor_samples,

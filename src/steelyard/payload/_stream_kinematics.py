@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conic._jit import jit
+from steelyard.conic.jit import jit
 from steelyard.model.mechanism import PRISMATIC
 from steelyard.model.model import Model
 

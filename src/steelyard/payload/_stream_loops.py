@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.conic._jit import jit
+from steelyard.conic.jit import jit
 from steelyard.payload._stream_kinematics import (
     add_carried,
     move,

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.conic._jit import jit
+from steelyard.conic.jit import jit
 from steelyard.model._loops import fill_torque
 
 COMPUTED_TORQUE, PD, FREE = 0, 1, 2

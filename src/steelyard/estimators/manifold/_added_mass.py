@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.conic._jit import jit
+from steelyard.conic.jit import jit
 from steelyard.estimators.manifold._bodies import add_point, eigen, parameters, put
 from steelyard.estimators.manifold._linear import dot, factorise, squares, substitute
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.conic._jit import jit
+from steelyard.conic.jit import jit
 
 PAIRS = np.array([(0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3)])
 """Indices (i, j) of the entries of a step X."""
