@@ -34,7 +34,7 @@ TERM_WEIGHT, TERM_NUMBERS, KNOTS, VALUES = map(
 )
 COUNTS, TREE, BODY, TERM_ENTRIES = map(NAMES.index, ("counts", "tree", "body", "term_entries"))
 
-CALLED = "71c3e652e6ab"
+CALLED = "74095c7962c8"
 """Of the files that are called from here, so that Numba's cache on disk follows their changes."""
 SIGNAL = types.Array(types.float64, 1, "A", readonly=True, aligned=False)
 """Any array of floats in one dimension is converted to it, without a copy."""
