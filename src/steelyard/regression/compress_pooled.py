@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 
@@ -69,7 +68,6 @@ def compress_pooled(
         )
     # how many parts of the run are compressed at a time: as memory holds their factors
     most = max(1, min(4, MAX_FACTOR_BYTES // n_bytes))
-    workers = min(threads, most)
     duration_s = float(motion.time[-1] - motion.time[0])
     whole = compress(
         model,
@@ -77,7 +75,7 @@ def compress_pooled(
         measurements,
         base=base,
         block_s=block_length(duration_s, most=most),
-        threads=workers,
+        threads=min(threads, most),
         record=record,
     )
     weights = np.asarray(weigh(whole), dtype=float)
@@ -93,8 +91,9 @@ def compress_pooled(
         factor = staircase_triangle(one.group_factors, columns, weights, base.rank)
         return factor, one.counts.sum(axis=0)
 
-    with ThreadPoolExecutor(workers) as pool:
-        found = list(pool.map(pooled, parts))
+    # one after the other: `compress` limits the threads of LAPACK, which must not be done while
+    # another thread calls it
+    found = [pooled(part) for part in parts]
     return replace(
         whole,
         block_s=block_s,
