@@ -129,7 +129,7 @@ def compress_stream(
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         for motion, measurements in chunks:
             accumulator.add(motion, measurements, pool)
-        return accumulator.finish(tuple(runs))
+        return accumulator.finish(tuple(runs), pool)
 
 
 def most_blocks(groups: Sequence[RowGroup], n_extra: int = 0) -> int:
@@ -227,10 +227,15 @@ class Accumulator:
         while not self.fixed_grid and self._count(motion.run) > self.max_blocks:
             self.coarsen()
 
-    def finish(self, runs: tuple[RunRecord, ...] = ()) -> Regression:
+    def finish(self, runs: tuple[RunRecord, ...], pool: ThreadPoolExecutor) -> Regression:
         """Absorb the remaining samples and return the regression."""
-        for block in self.blocks.values():
-            self._absorb_waiting(block, everything=True)
+        # all samples, if blocks are shorter than a piece
+        jobs = [
+            pool.submit(self._absorb_waiting, block, everything=True)
+            for block in self.blocks.values()
+        ]
+        for job in jobs:
+            job.result()
         if not self.blocks:
             raise RegressionError(self.rows.why_none())
         limit = self.max_blocks * max(1, len({run for run, _ in self.blocks}))
