@@ -29,6 +29,7 @@ def shares_by_term(ways: Ways, way: Way) -> dict[str, float]:
     if not ways.equation.of_joints:
         return dict.fromkeys(ways.speeds, way.share)
     all_ways = [replace(way, share=share) for share in SHARES]
+    ways.find_shares(way, SHARES)
     squares = [ways.squares(one)[0] for one in all_ways]
     predicted = [
         ways.parts(replace(one, torque_filter="none", dead_band=False)) for one in all_ways

@@ -45,16 +45,22 @@ def part_edges(regression: Regression) -> NDArray[np.int64]:
     return np.array([regression.keys[group[0]][1] for group in groups[1:]], dtype=np.int64)
 
 
+def part_members(regression: Regression, edges: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """The blocks of each part, between these `part_edges`; refuses parts without any."""
+    part = np.searchsorted(edges, [number for _, number in regression.keys], side="right")
+    members = [np.flatnonzero(part == k) for k in range(len(edges) + 1)]
+    if not all(len(one) for one in members):
+        raise EstimationError("a part of the log has no torque values after this processing")
+    return members
+
+
 def parts_from(regression: Regression, sigma: Array, edges: NDArray[np.int64]) -> Parts:
     """The parts of a regression of one run, between these `part_edges`.
 
     sigma : (n_channels,) noise of each channel, N m or N.
     """
     weights = 1.0 / sigma
-    part = np.searchsorted(edges, [number for _, number in regression.keys], side="right")
-    groups = [np.flatnonzero(part == k) for k in range(len(edges) + 1)]
-    if not all(len(group) for group in groups):
-        raise EstimationError("a part of the log has no torque values after this processing")
+    groups = part_members(regression, edges)
     whole = [
         triangle(np.vstack([triangle(regression.block_rows(int(b), weights)) for b in group]))
         for group in groups

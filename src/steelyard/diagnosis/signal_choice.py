@@ -268,6 +268,7 @@ class _Search:
             self.score(way)
             return way
         options = [replace(way, share=share) for share in SHARES]
+        self.ways.find_shares(way, SHARES)
         return options[best_of([self.score(one) for one in options], SHARES.index(way.share))]
 
     def outside(self, way: Way) -> float:
