@@ -12,30 +12,13 @@ if TYPE_CHECKING:
 
 
 def _feasible(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
+    from steelyard.estimators.complete_estimate import complete_estimate
     from steelyard.estimators.feasible import fit_feasible
-    from steelyard.estimators.intervals import with_intervals
-    from steelyard.estimators.measurements import with_advice
     from steelyard.model.typical_sizes import known_parameters
 
     known = known_parameters(task.model)
     fit = fit_feasible(task.model, task.regression, task.constraints, prior=known)
-    estimate = with_intervals(
-        task.regression,
-        fit,
-        n_resamples=task.options.n_resamples,
-        ranges=task.options.ranges,
-        threads=task.threads,
-        progress=task.progress_of("intervals"),
-    )
-    if task.options.ranges:
-        estimate = with_advice(
-            estimate,
-            task.model,
-            fit,
-            threads=task.threads,
-            progress=task.progress_of("measurements"),
-        )
-    return estimate, fit
+    return complete_estimate(task, fit), fit
 
 
 ESTIMATORS = (

@@ -13,29 +13,13 @@ if TYPE_CHECKING:
 
 
 def _manifold(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
-    from steelyard.estimators.intervals import with_intervals
+    from steelyard.estimators.complete_estimate import complete_estimate
     from steelyard.estimators.manifold.robot_fit import fit_robot_on_manifold
-    from steelyard.estimators.measurements import with_advice
 
     found = fit_robot_on_manifold(
         task.model, task.regression, task.constraints, budget_s=task.options.budget_s
     )
-    estimate = with_intervals(
-        task.regression,
-        found.fit,
-        n_resamples=task.options.n_resamples,
-        ranges=task.options.ranges,
-        threads=task.threads,
-        progress=task.progress_of("intervals"),
-    )
-    if task.options.ranges:
-        estimate = with_advice(
-            estimate,
-            task.model,
-            found.fit,
-            threads=task.threads,
-            progress=task.progress_of("measurements"),
-        )
+    estimate = complete_estimate(task, found.fit)
     return replace(estimate, findings=(*estimate.findings, found.finding)), found.fit
 
 

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 
 
 def _drawn_to_prior(task: EstimationTask, metric: Metric) -> tuple[Estimate, ConstrainedFit]:
-    from steelyard.estimators._pull_report import with_pull
-    from steelyard.estimators.intervals import with_intervals
-    from steelyard.estimators.measurements import with_advice
+    from steelyard.estimators.complete_estimate import complete_estimate
     from steelyard.estimators.prior_fit import fit_with_prior
 
     fit = fit_with_prior(
@@ -28,23 +26,7 @@ def _drawn_to_prior(task: EstimationTask, metric: Metric) -> tuple[Estimate, Con
         threads=task.threads,
         progress=task.progress_of("weight of the prior"),
     )
-    estimate = with_intervals(
-        task.regression,
-        fit,
-        n_resamples=task.options.n_resamples,
-        ranges=task.options.ranges,
-        threads=task.threads,
-        progress=task.progress_of("intervals"),
-    )
-    if task.options.ranges:
-        estimate = with_advice(
-            estimate,
-            task.model,
-            fit,
-            threads=task.threads,
-            progress=task.progress_of("measurements"),
-        )
-    return (estimate if fit.pull is None else with_pull(estimate, fit.pull)), fit
+    return complete_estimate(task, fit), fit
 
 
 def _entropic(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:

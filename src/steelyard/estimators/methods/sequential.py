@@ -29,7 +29,6 @@ def _sequential(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
 
 
 def _with_prior(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
-    from steelyard.estimators._pull_report import with_pull
     from steelyard.estimators.sequential.fit import fit_sequential_with_prior
 
     found = fit_sequential_with_prior(
@@ -42,8 +41,7 @@ def _with_prior(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
         threads=task.threads,
         progress=task.progress_of("weight of the prior"),
     )
-    estimate, fit = _estimate(task, found)
-    return (estimate if fit.pull is None else with_pull(estimate, fit.pull)), fit
+    return _estimate(task, found)
 
 
 def _paper(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
@@ -53,26 +51,10 @@ def _paper(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
 
 
 def _estimate(task: EstimationTask, found: SequentialFit) -> tuple[Estimate, ConstrainedFit]:
-    """The estimate with its intervals and what is known about the fit."""
-    from steelyard.estimators.intervals import with_intervals
-    from steelyard.estimators.measurements import with_advice
+    """The estimate and what is known about the fit."""
+    from steelyard.estimators.complete_estimate import complete_estimate
 
-    estimate = with_intervals(
-        task.regression,
-        found.fit,
-        n_resamples=task.options.n_resamples,
-        ranges=task.options.ranges,
-        threads=task.threads,
-        progress=task.progress_of("intervals"),
-    )
-    if task.options.ranges:
-        estimate = with_advice(
-            estimate,
-            task.model,
-            found.fit,
-            threads=task.threads,
-            progress=task.progress_of("measurements"),
-        )
+    estimate = complete_estimate(task, found.fit)
     return replace(estimate, findings=(*estimate.findings, *found.findings)), found.fit
 
 
