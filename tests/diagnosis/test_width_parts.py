@@ -31,7 +31,6 @@ def test_parts_of_all_shares_are_those_of_each(terms, torque_filter, dead_band):
     alone, together = (Ways(model, log, Processing(), 8.0, speeds) for _ in range(2))
     together.find_shares(way, SHARES)
     assert len(together.found) == len(SHARES) * (1 if way == Way(12.0, "none", 0.0) else 2)
-    scale = None
     for one, found in together.found.items():
         expected = alone.parts(one)
         assert found.columns == expected.columns
@@ -40,6 +39,4 @@ def test_parts_of_all_shares_are_those_of_each(terms, torque_filter, dead_band):
         pairs += zip(found.channels, expected.channels, strict=True)
         for ours, theirs in pairs:
             gram, other = (np.swapaxes(R, 1, 2) @ R for R in (ours, theirs))
-            scale = np.abs(other).max()
-            assert np.allclose(gram, other, rtol=0.0, atol=1e-11 * scale)
-    assert scale is not None
+            assert np.allclose(gram, other, rtol=0.0, atol=1e-11 * np.abs(other).max())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.diagnosis.left_out import Parts, best_of, left_out_squares, scores
-from steelyard.diagnosis.signal_ways import Way, Ways
+from steelyard.diagnosis.signal_ways import Way, Ways, predicted_way
 from steelyard.model.model import Model
 
 Array = NDArray[np.float64]
@@ -31,9 +31,7 @@ def shares_by_term(ways: Ways, way: Way) -> dict[str, float]:
     all_ways = [replace(way, share=share) for share in SHARES]
     ways.find_shares(way, SHARES)
     squares = [ways.squares(one)[0] for one in all_ways]
-    predicted = [
-        ways.parts(replace(one, torque_filter="none", dead_band=False)) for one in all_ways
-    ]
+    predicted = [ways.parts(predicted_way(one)) for one in all_ways]
     counts, shared = predicted[0].counts, SHARES.index(way.share)
     place = {row: k for k, row in enumerate(ways.compared.rows)}
     best = np.full(len(place), shared)

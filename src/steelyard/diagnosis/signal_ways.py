@@ -110,7 +110,7 @@ class Ways:
         """Squared errors and counts (n_parts, n_channels) on unfiltered torque: of all samples, or
         of those outside the dead band.
         """
-        predicted = self.parts(_predicted(way, outside_band))
+        predicted = self.parts(predicted_way(way, outside_band))
         return left_out_squares(self.parts(way), predicted, self.pull), predicted.counts
 
     def parts(self, way: Way) -> Parts:
@@ -125,7 +125,7 @@ class Ways:
         """
         if not self.equation.of_joints:
             return
-        for one in dict.fromkeys((way, _predicted(way))):
+        for one in dict.fromkeys((way, predicted_way(way))):
             ways = [replace(one, share=share) for share in shares]
             if self.sigma is None:
                 self.parts(ways[0])
@@ -196,7 +196,7 @@ class Ways:
         )
 
 
-def _predicted(way: Way, outside_band: bool = False) -> Way:
+def predicted_way(way: Way, outside_band: bool = False) -> Way:
     """What this way is compared with: unfiltered torque of all samples, or of those outside the
     dead band.
     """
