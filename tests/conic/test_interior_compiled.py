@@ -11,7 +11,7 @@ import pytest
 from interior_problems import random_problem
 from seeds import every
 
-from steelyard.conic import interior_compiled
+from steelyard.conic import _ball_loops, _matrix_loops, _number_loops, interior_compiled
 from steelyard.conic.blocks import Block
 from steelyard.conic.interior_compiled import BallCondition, prepared
 from steelyard.conic.interior_conditions import MatrixCondition
@@ -126,3 +126,13 @@ def test_the_loops_name_the_version_of_those_that_they_call():
     digest = hashlib.sha256(whole).hexdigest()[:12]
     text = (folder / "_interior_loops.py").read_text(encoding="utf-8")
     assert f'CALLED = "{digest}"' in text, f'write CALLED = "{digest}" into _interior_loops.py'
+
+
+@pytest.mark.parametrize("room", [_ball_loops, _matrix_loops, _number_loops])
+def test_every_loop_is_compiled_once(room):
+    """Not for each integer that it is called with: compiling takes far longer than a fit."""
+    ready = prepared([], 1, unit_ball(1, np.zeros(1), 1.0))
+    ready.minimise(np.eye(1), np.ones(1), np.zeros(1), np.zeros(1))
+    loops = [loop for loop in vars(room).values() if hasattr(loop, "signatures")]
+    assert len(loops) > 5
+    assert max(len(loop.signatures) for loop in loops) <= 1

@@ -19,7 +19,8 @@ import numpy as np
 from steelyard.conic.jit import inner
 
 INSIDE = 0.1
-S, Z, W, LAM, AWAY, WANTED, DS, DZ, SECOND, ONE, TWO = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+S, Z, W, LAM, AWAY, WANTED, DS, DZ, SECOND, ONE, TWO = np.arange(11)
+"""Not Python's integers: Numba compiles a function for each of those that it is called with."""
 
 
 @inner

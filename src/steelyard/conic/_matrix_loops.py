@@ -19,7 +19,8 @@ from steelyard.conic._small_matrices import (
 from steelyard.conic.jit import inner
 
 INSIDE = 0.1
-S, Z, R, INVERSE, AWAY, WANTED, DS, DZ, SECOND = 0, 1, 2, 3, 4, 5, 6, 7, 8
+S, Z, R, INVERSE, AWAY, WANTED, DS, DZ, SECOND = np.arange(9)
+"""Not Python's integers: Numba compiles a function for each of those that it is called with."""
 
 
 @inner

@@ -12,7 +12,8 @@ import numpy as np
 from steelyard.conic.jit import inner
 
 INSIDE = 0.1
-S, Z, LAM, SCALING, AWAY, WANTED, DS, DZ, SECOND = 0, 1, 2, 3, 4, 5, 6, 7, 8
+S, Z, LAM, SCALING, AWAY, WANTED, DS, DZ, SECOND = np.arange(9)
+"""Not Python's integers: Numba compiles a function for each of those that it is called with."""
 
 
 @inner
