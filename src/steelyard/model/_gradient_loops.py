@@ -247,7 +247,6 @@ def fill_gradient(  # type: ignore[no-untyped-def]
     ``weights`` is flat, with the layout that `_loops.fill_regressor` writes. Fixed bases only.
     """
     n_bodies = parent.shape[0]
-    kin = np.empty((10, LANES))
     kins = np.empty((n_bodies, 10, LANES))
     phi = np.empty((10, LANES))
     slope = np.empty((9, LANES))
@@ -277,10 +276,9 @@ def fill_gradient(  # type: ignore[no-untyped-def]
                 n,
                 poses[i],
                 moving,
-                kin,
+                kins[i],
                 NO_JOINTS,
             )
-            kins[i] = kin
         back[:] = 0.0
         for i in range(n_bodies - 1, -1, -1):
             slope[:] = 0.0
