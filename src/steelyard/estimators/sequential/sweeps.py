@@ -24,6 +24,8 @@ from steelyard.estimators.sequential.window import cover, solve_window
 from steelyard.regression.regression import triangle
 
 Array = NDArray[np.float64]
+PANEL = 256
+"""Rows of R that are multiplied at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +58,26 @@ def whole_fit(R: Array, z: Array, K: Array, links: Sequence[Link]) -> WholeFit:
     for link in links:
         places.append(slice(at, at + link.size))
         at += link.size
-    turned = np.zeros((K.shape[0], at))
+    G = np.zeros((K.shape[0], at))
+    columns = factor_columns(R, K)
     for link, place in zip(links, places, strict=True):
-        turned[:, place] = K[:, link.columns] @ link.turn
+        end = link.rows.stop  # R K is block upper triangular
+        G[:end, place] = columns[:end, link.columns] @ link.turn
     origin = np.concatenate([link.origin for link in links])
-    return WholeFit(R @ turned, z - R @ (K @ origin), tuple(places), tuple(links))
+    return WholeFit(G, z - R @ (K @ origin), tuple(places), tuple(links))
+
+
+def factor_columns(R: Array, K: Array) -> Array:
+    """R K (n_base, n): columns of R for the base columns, and products for the dependent ones."""
+    single = np.count_nonzero(K, axis=0) == 1
+    place = np.abs(K).argmax(axis=0)
+    out = R[:, place] * K[place, np.arange(K.shape[1])]
+    others = np.flatnonzero(~single)
+    dependent = K[:, others]
+    for begin in range(0, len(R), PANEL):  # R is upper triangular
+        own = slice(begin, begin + PANEL)
+        out[own, others] = R[own, begin:] @ dependent[begin:]
+    return np.asarray(out)
 
 
 class Sweeper:
