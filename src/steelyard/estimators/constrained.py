@@ -17,6 +17,7 @@ from steelyard.estimators.cluster import cluster_spread
 from steelyard.estimators.least_squares import Fit, joint_noise, triangular_fit
 from steelyard.estimators.parallel.workers import Solver
 from steelyard.estimators.pull import Pull
+from steelyard.estimators.solver_names import SolverName
 from steelyard.model.model import Model
 from steelyard.regression.regression import Regression
 
@@ -94,6 +95,7 @@ class ConstrainedFit:
     theta : (n_columns,) standard parameters. beta : (n_base,) = K theta.
     problem : the fit to the data without a prior. solution : of that problem, if it was solved.
     squares : |z - R beta|² in units of the noise. pull : the prior and its weight, if any.
+    solver : what solved it, see `steelyard.estimators.solver_names`.
     refit : how resamples are fitted; None for the simultaneous fit.
     """
 
@@ -105,6 +107,7 @@ class ConstrainedFit:
     problem: ConicProblem
     settled: Settled
     squares: float
+    solver: SolverName
     solution: ConicSolution | None = None
     pull: Pull | None = None
     refit: Refit | None = None
