@@ -92,6 +92,16 @@ def test_a_chain_of_120_links():
     assert not np.any(base.K[inward])
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_chains_in_which_rounding_chose_a_column_too_many(seed):
+    """All columns at once gave 458 base parameters for these."""
+    rng = np.random.default_rng([42, seed])
+    model = Model(random_robot(rng, 42, chain=True, prismatic=0.0, fixed=0.0))
+    base = base_map(model)
+    assert base.rank == 11 * 42 - 5
+    assert _missed(model, base.independent, base.K) < 1e-10
+
+
 def test_joints_that_move_together_are_taken_all_at_once():
     """With mimic joints, links of different branches depend on each other."""
     rng = np.random.default_rng(4)

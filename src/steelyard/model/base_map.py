@@ -37,9 +37,10 @@ from steelyard.robot.inertia import PARAMETERS
 Array = NDArray[np.float64]
 ColumnOrder = Literal["pinocchio", "sousa"]
 
-LINKWISE_FROM = 600
-"""Columns from which base parameters are found link by link, where the model allows it; if not,
-half as many random states are used, which are twice as many rows as columns still.
+LINKWISE_FROM, LONG_PATH = 600, 24
+"""Columns of a model, or joints between the ground and a link, from which base parameters are found
+link by link. All columns at once take up to 18 s, and in two of six chains of 42 links
+rounding chose one column too many.
 """
 
 
@@ -141,13 +142,14 @@ def base_map(model: Model, order: ColumnOrder | Sequence[int] = "sousa") -> Base
         a sequence that names every column once. "sousa" gives the shortest combinations: with
         mass first, coefficients are divided by lever arms, and short ones give large factors.
 
-    From 600 columns on, "sousa" chooses base columns link by link, those of a link that are
-    farthest from depending on others (`steelyard.model.linkwise_base`); ``sequence`` of the result
-    is an order whose first independent columns these are.
+    For large robots (600 columns, or chains of 24 joints), "sousa" chooses base columns link by
+    link, those of a link that are farthest from depending on others
+    (`steelyard.model.linkwise_base`); ``sequence`` of the result is an order whose first
+    independent columns these are.
     """
     if isinstance(order, str):
         sequence = column_order(model, order)
-        if order == "sousa" and len(sequence) >= LINKWISE_FROM and is_linkwise(model):
+        if order == "sousa" and _is_large(model) and is_linkwise(model):
             return _cached_linkwise(model, sequence)
     else:
         sequence = tuple(int(i) for i in order)
@@ -169,6 +171,11 @@ def _cached_base_map(model: Model, sequence: tuple[int, ...]) -> BaseMap:
         K[:, dependent] = clean_coefficients(W, scale, independent, dependent)
     K.setflags(write=False)
     return BaseMap(model.columns, independent, K, sequence, model.hash)
+
+
+def _is_large(model: Model) -> bool:
+    longest = int(model.mechanism.path_length.max())
+    return len(model.columns) >= LINKWISE_FROM or longest >= LONG_PATH
 
 
 @lru_cache(maxsize=16)
@@ -196,6 +203,7 @@ def sampled_regressor(model: Model, seed: int, least_rows: int = 0) -> Array:
     """
     n_columns = len(model.columns)
     usual = 4 * n_columns // model.nv + 20
+    # half as many states are twice as many rows as columns still, and less memory
     n_states = max(30, usual if n_columns < LINKWISE_FROM else usual // 2)
     n_samples = max(n_states, -(-least_rows // model.nv))
     q, v, a = random_states(np.random.default_rng(seed), model.robot, n_samples)
