@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steelyard.conic.row_panels import row_panels
+from steelyard.conic.row_panels import row_panels, times_columns
 
 
 def _staircase(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -29,6 +29,17 @@ def test_products_are_those_of_the_whole_matrix(n):
         np.testing.assert_allclose(panels.times(x), F @ x, atol=1e-11)
         np.testing.assert_allclose(panels.back(r), F.T @ r, atol=1e-11)
         np.testing.assert_allclose(np.triu(panels.upper_gram()), np.triu(F.T @ F), atol=1e-10)
+
+
+def test_products_with_columns_of_few_entries():
+    """F T, as NumPy's: unit columns, columns of zeros, and a few full ones."""
+    rng = np.random.default_rng(3)
+    for n in (1, 30, 200):
+        T = np.eye(n)[:, rng.permutation(n)] * rng.normal(size=n)
+        T[:, rng.random(n) < 0.1] = 0.0
+        T[:, rng.random(n) < 0.2] = 1.0
+        for F in (np.triu(rng.normal(size=(n, n))), rng.normal(size=(7, n)), np.zeros((0, n))):
+            np.testing.assert_allclose(times_columns(F, T), F @ T, atol=1e-11)
 
 
 def test_zeros_are_left_out():

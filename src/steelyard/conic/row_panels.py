@@ -38,8 +38,8 @@ class RowPanels:
     panels: tuple[Panel, ...]
 
     def times(self, x: Array) -> Array:
-        """F x (n_rows,)."""
-        out = np.zeros(len(self.F))
+        """F x (n_rows,), or (n_rows, k) for a matrix."""
+        out = np.zeros((len(self.F), *x.shape[1:]))
         for panel in self.panels:
             np.matmul(panel.block, x[panel.columns], out=out[panel.rows])
         return out
@@ -79,6 +79,16 @@ class RowPanels:
             else:
                 out.append([panel])
         return out
+
+
+def times_columns(F: Array, T: Array) -> Array:
+    """F T (n_rows, k) for a matrix T (n, k) most of whose columns have a single entry."""
+    single = np.count_nonzero(T, axis=0) == 1
+    place = (T != 0.0).argmax(axis=0)
+    out = F[:, place] * T[place, np.arange(T.shape[1])]
+    others = np.flatnonzero(~single)
+    out[:, others] = row_panels(F).times(T[:, others])
+    return np.asarray(out)
 
 
 def row_panels(F: Array) -> RowPanels:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Block, Statement
 from steelyard.conic.problem import ConicProblem, ConicSolution, conic_problem
+from steelyard.conic.row_panels import times_columns
 from steelyard.conic.settle import Settled
 from steelyard.errors import EstimationError
 from steelyard.estimators.cluster import cluster_spread
@@ -156,7 +157,7 @@ def fit_problem(
     """The fit as a conic problem, from a triangular factor (n_base + 1, n_base + 1) of [W tau]."""
     R, z = factor[:-1, :-1] / sigma, factor[:-1, -1] / sigma
     return conic_problem(
-        len(scale), given, scale, F=R @ K, g=z, pull=pull / scale**2, towards=towards
+        len(scale), given, scale, F=times_columns(R, K), g=z, pull=pull / scale**2, towards=towards
     )
 
 

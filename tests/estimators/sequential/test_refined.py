@@ -13,7 +13,7 @@ from steelyard.estimators.sequential.inward import LinkwiseFit, fit_inward
 from steelyard.estimators.sequential.links import PriorPull
 from steelyard.estimators.sequential.lower_bound import LowerBound
 from steelyard.estimators.sequential.refined import ENOUGH, refine, still_to_gain
-from steelyard.estimators.sequential.sweeps import Sweeper, factor_columns, whole_fit
+from steelyard.estimators.sequential.sweeps import Sweeper, whole_fit
 from steelyard.estimators.sequential.window import (
     LAG,
     MOST_LINKS,
@@ -64,13 +64,6 @@ def test_what_sweeps_will_still_gain():
     assert still_to_gain([10.0, 9.0]) == pytest.approx(0.5 / 9.0)
     assert still_to_gain([10.0, 9.5, 9.0]) == pytest.approx(0.5 / 9.0)
     assert still_to_gain([10.0, 9.5, 9.5]) == 0.0
-
-
-def test_the_factor_in_standard_columns():
-    """R K, from the columns of R and the dependent columns alone."""
-    tree = random_tree(4, 30, chain=True, n_samples=40)
-    R = np.triu(np.random.default_rng(4).normal(size=tree.R.shape))
-    np.testing.assert_allclose(factor_columns(R, tree.K), R @ tree.K, atol=1e-9)
 
 
 def test_sweeps_never_make_the_fit_worse():

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.conic.row_panels import times_columns
 from steelyard.errors import EstimationError
 from steelyard.estimators.sequential.inward import LinkwiseFit
 from steelyard.estimators.sequential.links import Link
@@ -24,8 +25,6 @@ from steelyard.estimators.sequential.window import cover, solve_window
 from steelyard.regression.regression import triangle
 
 Array = NDArray[np.float64]
-PANEL = 256
-"""Rows of R that are multiplied at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,25 +58,12 @@ def whole_fit(R: Array, z: Array, K: Array, links: Sequence[Link]) -> WholeFit:
         places.append(slice(at, at + link.size))
         at += link.size
     G = np.zeros((K.shape[0], at))
-    columns = factor_columns(R, K)
+    columns = times_columns(R, K)
     for link, place in zip(links, places, strict=True):
         end = link.rows.stop  # R K is block upper triangular
         G[:end, place] = columns[:end, link.columns] @ link.turn
     origin = np.concatenate([link.origin for link in links])
     return WholeFit(G, z - R @ (K @ origin), tuple(places), tuple(links))
-
-
-def factor_columns(R: Array, K: Array) -> Array:
-    """R K (n_base, n): columns of R for the base columns, and products for the dependent ones."""
-    single = np.count_nonzero(K, axis=0) == 1
-    place = np.abs(K).argmax(axis=0)
-    out = R[:, place] * K[place, np.arange(K.shape[1])]
-    others = np.flatnonzero(~single)
-    dependent = K[:, others]
-    for begin in range(0, len(R), PANEL):  # R is upper triangular
-        own = slice(begin, begin + PANEL)
-        out[own, others] = R[own, begin:] @ dependent[begin:]
-    return np.asarray(out)
 
 
 class Sweeper:
