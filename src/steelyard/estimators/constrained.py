@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Block, Statement
 from steelyard.conic.problem import ConicProblem, ConicSolution, conic_problem
+from steelyard.conic.row_panels import times_columns
 from steelyard.conic.settle import Settled
 from steelyard.errors import EstimationError
 from steelyard.estimators.cluster import cluster_spread
 from steelyard.estimators.least_squares import Fit, joint_noise, triangular_fit
 from steelyard.estimators.parallel.workers import Solver
 from steelyard.estimators.pull import Pull
+from steelyard.estimators.solver_names import SolverName
 from steelyard.model.model import Model
 from steelyard.regression.regression import Regression
 
@@ -97,6 +99,7 @@ class ConstrainedFit:
     theta : (n_columns,) standard parameters. beta : (n_base,) = K theta.
     problem : the fit to the data without a prior. solution : of that problem, if it was solved.
     squares : |z - R beta|² in units of the noise. pull : the prior and its weight, if any.
+    solver : what solved it, see `steelyard.estimators.solver_names`.
     refit : how resamples are fitted; None for the simultaneous fit.
     """
 
@@ -108,6 +111,7 @@ class ConstrainedFit:
     problem: ConicProblem
     settled: Settled
     squares: float
+    solver: SolverName
     solution: ConicSolution | None = None
     pull: Pull | None = None
     refit: Refit | None = None
@@ -156,7 +160,7 @@ def fit_problem(
     """The fit as a conic problem, from a triangular factor (n_base + 1, n_base + 1) of [W tau]."""
     R, z = factor[:-1, :-1] / sigma, factor[:-1, -1] / sigma
     return conic_problem(
-        len(scale), given, scale, F=R @ K, g=z, pull=pull / scale**2, towards=towards
+        len(scale), given, scale, F=times_columns(R, K), g=z, pull=pull / scale**2, towards=towards
     )
 
 

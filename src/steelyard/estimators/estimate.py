@@ -18,6 +18,7 @@ from steelyard.estimators.estimate_record import (
 )
 from steelyard.estimators.measurement_advice import MeasurementAdvice
 from steelyard.estimators.quantiles import t_quantile
+from steelyard.estimators.solver_names import SolverName
 from steelyard.findings import Finding
 from steelyard.model.base_map import BaseMap, Fate
 from steelyard.regression.equation import TORQUE, Equation
@@ -214,6 +215,7 @@ class Estimate:
         open, or ranges were not computed.
     equation : what was fitted. Of energy or power, ``channels`` has a single entry in J or W, and
         ``relative_error`` is that of energy or power.
+    solver : what solved the problem, see `steelyard.estimators.solver_names`.
     """
 
     method: str
@@ -227,6 +229,7 @@ class Estimate:
     condition_scaled: float
     n_rows: int
     n_blocks: int
+    solver: SolverName
     findings: tuple[Finding, ...] = ()
     runs: tuple[RunRecord, ...] = ()
     prior: PriorRecord | None = None

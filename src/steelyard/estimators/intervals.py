@@ -83,6 +83,7 @@ def with_intervals(
         condition_scaled=fit.free.condition_scaled,
         n_rows=regression.n_rows,
         n_blocks=len(regression.keys),
+        solver=fit.solver,
         findings=tuple(findings),
         runs=regression.runs,
         equation=regression.equation,

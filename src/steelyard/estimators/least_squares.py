@@ -218,6 +218,7 @@ def solve(
         condition_scaled=fit.condition_scaled,
         n_rows=regression.n_rows,
         n_blocks=len(regression.keys),
+        solver="triangular",
         runs=regression.runs,
         held=held,
         equation=regression.equation,

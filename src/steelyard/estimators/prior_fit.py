@@ -148,6 +148,7 @@ def fit_with_prior(
         problem=plain,
         settled=settled,
         squares=squares(plain, settled.theta),
+        solver="interior-point" if place is None else "linkwise",
         pull=Pull(
             prior,
             metric,

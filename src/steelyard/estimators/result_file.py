@@ -207,6 +207,7 @@ def result_document(
         },
         "estimate": {
             "method": estimate.method,
+            "solver": estimate.solver,
             "relative_error": estimate.relative_error,
             "condition": estimate.condition,
             "condition_scaled": estimate.condition_scaled,

@@ -17,6 +17,7 @@ from steelyard._files.access import write_text
 from steelyard.errors import ResultError
 from steelyard.estimators.estimate import ChannelFit
 from steelyard.estimators.estimate_record import PriorRecord
+from steelyard.estimators.solver_names import SOLVER_WORDS
 from steelyard.model.mechanism import row_words
 from steelyard.report import _figures, _standard
 from steelyard.report._environment import template_environment
@@ -84,6 +85,7 @@ def _context(report: Report) -> dict[str, Any]:
         "report": report,
         "robot": model.robot,
         "estimate": estimate,
+        "solver_words": SOLVER_WORDS[estimate.solver],
         "brief": {one.code: one.words for one in brief_change_findings(model.robot)},
         "level": report.level,
         "n_columns": len(model.columns),

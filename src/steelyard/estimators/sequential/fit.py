@@ -327,4 +327,5 @@ class _Task:
             problem=problem,
             settled=found,
             squares=squares(problem, found.theta),
+            solver="linkwise",
         )
