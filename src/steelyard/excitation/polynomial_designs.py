@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import CollisionError, SignalError
+from steelyard.errors import SignalError
 from steelyard.excitation._poses import allowed_poses
 from steelyard.excitation.design_task import DesignTask
 from steelyard.excitation.limits import MotionLimits
@@ -141,10 +141,7 @@ def _proven(
     began: float,
 ) -> DesignedCore | str:
     """The motion with its proofs, or what is missing."""
-    try:
-        verified = verify_run(task, run)
-    except CollisionError as error:
-        return str(error)
+    verified = verify_run(task, run)
     if not verified.holds:
         return missed(verified)
     seconds = time.perf_counter() - began
