@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -44,6 +44,8 @@ coefficients, which are numbers near one."""
 START_SHARES = (0.7, 0.4, 0.2, 0.05)
 STARTS_TRIED = 40
 REPORT_SAMPLES = 1000
+FEW_SAMPLES = 8
+"""Of so many samples one is looked at first for distances."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,21 @@ class SearchProblem:
 
     def allows(self, x: Array) -> bool:
         """Whether torques and distances of a motion are within their limits at samples."""
-        if not np.isfinite(self.safety.torque).any() and self.safety.collision is None:
+        safety = self.safety
+        if np.isfinite(safety.torque).any():
+            without = replace(self, safety=replace(safety, collision=None))
+            if not np.isfinite(without.prices(price)(x).value):
+                return False
+        if safety.collision is None:
             return True
-        return bool(np.isfinite(self.prices(price)(x).value))
+        (q,) = self.basis.states(x, (self.prices(price).distance_shapes,))
+        near = safety.clearance_m
+        # most random motions are too close at some of the first, spread samples already
+        spread = np.arange(len(q)) % FEW_SAMPLES == 0
+        return all(
+            bool((safety.collision.distances(part, within_m=near) > near).all())
+            for part in (q[spread], q[~spread])
+        )
 
     def prices(self, barrier: Barrier) -> Objective:
         """The prices of torques and distances alone."""
