@@ -13,7 +13,6 @@ from solid_robots import oracle_distances, random_solid, random_solid_robot
 from steelyard.errors import CollisionError, SignalError
 from steelyard.excitation.collision import clearance
 from steelyard.excitation.collision.clearance import (
-    kept_clearance,
     plane_distances,
     prove_clearance,
     refuse_collision,
@@ -252,7 +251,7 @@ def test_every_pair_says_by_how_much_it_is_too_close(tmp_path, seed):
     q = motion.derivative(np.arange(0.0, motion.duration_s, 1.0 / 100.0), 0)
     least = oracle_distances(model, robot, q).min(axis=0)
     asked = float(np.median(least)) if np.median(least) > 0.0 else 0.05
-    found = kept_clearance(model, motion, asked)
+    found = prove_clearance(model, motion, asked, refuse_start=False)
     missing = np.array(found.missing_m)
     assert len(missing) == len(model.pairs)
     assert max(missing) == pytest.approx(max(0.0, asked - found.smallest_m), abs=1e-12)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.excitation.collision.clearance import ClearanceProof, kept_clearance
+from steelyard.excitation.collision.clearance import ClearanceProof, prove_clearance
 from steelyard.excitation.design_task import DesignTask
 from steelyard.excitation.extremes import Extremes, LimitCheck, check_limits
 from steelyard.excitation.torque.torque_bounds import TorqueBounds, torque_bounds
@@ -59,7 +59,9 @@ def verify_run(task: DesignTask, run: Trajectory) -> Verified:
         use = float(shares.max())
     clearance, missing = None, 0.0
     if task.collision is not None:
-        clearance = kept_clearance(task.collision, run, resolution_s=CLEARANCE_RESOLUTION_S)
+        clearance = prove_clearance(
+            task.collision, run, resolution_s=CLEARANCE_RESOLUTION_S, refuse_start=False
+        )
         missing = max(0.0, clearance.clearance_m - clearance.smallest_m)
     return Verified(extremes, broken, torque, worst, use, clearance, missing)
 

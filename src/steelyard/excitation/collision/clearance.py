@@ -111,45 +111,24 @@ def prove_clearance(
     *,
     resolution_s: float = 0.02,
     tolerance_m: float = TOLERANCE_M,
+    refuse_start: bool = True,
 ) -> ClearanceProof:
     """The smallest distance between solids that a motion is proven to keep.
 
     clearance_m : the distance asked for; that of the model if it is not given. resolution_s :
     length (s) of the intervals to start from. tolerance_m : intervals are halved, up to twelve
     times, while their bound is below the smallest distance found so far by more than this, or
-    below a clearance that the samples keep.
-
-    A motion whose first position is closer than the clearance is an error that names the links.
+    below a clearance that the samples keep. refuse_start : whether a motion whose first position
+    is closer than the clearance is an error that names the links; otherwise it is as any other.
     """
-    clearance = _checked(model, clearance_m, resolution_s)
-    first = _Motion(trajectory, model).at(np.zeros(1))[0][0]
-    refuse_collision(model, first, clearance, "the start pose")
-    return kept_clearance(
-        model, trajectory, clearance, resolution_s=resolution_s, tolerance_m=tolerance_m
-    )
-
-
-def _checked(model: CollisionModel, clearance_m: float | None, resolution_s: float) -> float:
-    """The distance asked for (m), that of the model by default."""
     clearance = model.clearance_m if clearance_m is None else clearance_m
     if not (np.isfinite(clearance) and clearance >= 0.0):
         raise SignalError(f"clearance_m is {clearance}; it must be 0 or more")
     if not (np.isfinite(resolution_s) and resolution_s > 0.0):
         raise SignalError(f"resolution_s is {resolution_s}; it must be positive")
-    return clearance
-
-
-def kept_clearance(
-    model: CollisionModel,
-    trajectory: Trajectory,
-    clearance_m: float | None = None,
-    *,
-    resolution_s: float = 0.02,
-    tolerance_m: float = TOLERANCE_M,
-) -> ClearanceProof:
-    """As `prove_clearance`, whatever the first position: what is missing is in the proof."""
-    clearance = _checked(model, clearance_m, resolution_s)
     motion = _Motion(trajectory, model)
+    if refuse_start:
+        refuse_collision(model, motion.at(np.zeros(1))[0][0], clearance, "the start pose")
     n = max(1, int(np.ceil(trajectory.duration_s / resolution_s)))
     length = trajectory.duration_s / n
     centre: Array = length * (np.arange(n, dtype=float) + 0.5)
