@@ -6,61 +6,27 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ball_arm import joint, link, write
+from crowded_arm import CLEARANCE_M, SETTINGS, crowded_task
 from solid_robots import oracle_distances
 
-from steelyard.errors import CollisionError, SignalError
+from steelyard.errors import SignalError
 from steelyard.excitation._poses import allowed_poses
-from steelyard.excitation.collision.collision import collision_model
 from steelyard.excitation.design import design_motion
-from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.design_task import DesignTask
 from steelyard.excitation.fourier_design import search_problem
-from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.search import search as search_module
 from steelyard.excitation.search._objective import shortfall
 from steelyard.excitation.search.fourier_basis import FourierBasis
 from steelyard.excitation.search.mending import mended
 from steelyard.excitation.search.search import Stage
-from steelyard.model.model import Model
-from steelyard.robot.robot import Robot
 
 pytest.importorskip("coal")
 pytest.importorskip("mujoco")
 
-CLEARANCE_M = 0.01
-SETTINGS = DesignSettings(period_s=4.0, harmonics=3, rounds=1, budget_s=600.0, share=1.0, threads=1)
-# the bracket is 12 to 14 mm from the shoulder wherever the arm is
-WRIST = [
-    link("base", 0.02),
-    link("shoulder", 0.05),
-    link("upper", 0.02, (0.4, 0, 0)),
-    link("bracket", 0.05, (0.112, 0, 0)),
-    link("fore", 0.03, (0.3, 0, 0)),
-    joint("turn", "base", "shoulder", (0, 0, 0.3), axis=(0, 0, 1)),
-    joint("lift", "shoulder", "upper", (0.002, 0, 0)),
-    joint("mount", "upper", "bracket", kind="fixed"),
-    joint("elbow", "upper", "fore", (0.6, 0, 0)),
-]
-INERTIAL = (
-    '<inertial><origin xyz="0.2 0.01 0.02"/><mass value="2"/>'
-    '<inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0" ixz="0" iyz="0"/></inertial>'
-)
-
 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory):
-    """A fast arm above a floor, two parts of which never are far apart."""
-    parts = [part.replace("<collision>", INERTIAL + "<collision>") for part in WRIST]
-    path = write(tmp_path_factory.mktemp("arm"), parts)
-    robot = Robot.from_urdf(path)
-    model = Model(robot)
-    one = np.ones(3)
-    limits = MotionLimits(
-        model.channels, -1.4 * one, 1.4 * one, 5.0 * one, 25.0 * one, np.inf * one, np.inf * one
-    )
-    collision = collision_model(path, robot, ground=0.1, clearance_m=CLEARANCE_M, limits=limits)
-    return DesignTask(model, limits, SETTINGS, collision=collision)
+    return crowded_task(tmp_path_factory.mktemp("arm"))
 
 
 def problem_of(task: DesignTask):
@@ -148,23 +114,3 @@ def test_allowed_motions_are_those_with_a_price(crowded):
         price = problem.prices(search_module.price)(x).value
         assert answers[-1] == np.isfinite(price)
     assert 0 < sum(answers) < len(answers)
-
-
-def test_the_few_poses_of_a_crowded_robot_are_found(crowded):
-    """The floor is so high that the upper arm must point up: one pose of many."""
-    places = crowded.collision.placements.copy()
-    floor = [k for k, shape in enumerate(crowded.collision.shapes) if not shape.is_bounded]
-    places[floor, 2, 3] = 0.65
-    pairs = {pair.names: pair for pair in crowded.collision.pairs}
-    high = replace(crowded.collision, placements=places, pairs=(pairs["ground", "upper"],))
-    poses = np.array(allowed_poses(replace(crowded, collision=high)))
-    assert len(poses) > 1
-    height = 0.3 - 0.4 * np.sin(poses[:, 1]) - 0.02
-    assert (height > 0.65 + CLEARANCE_M - 1e-9).all()
-
-
-def test_no_pose_at_all_names_the_pair_and_the_only_joint_that_moves_it(crowded):
-    pairs = {pair.names: pair for pair in crowded.collision.pairs}
-    stiff = replace(crowded.collision, pairs=(pairs["shoulder", "bracket"],), clearance_m=0.0141)
-    with pytest.raises(CollisionError, match=r"shoulder and bracket .*only joint 'lift' changes"):
-        allowed_poses(replace(crowded, collision=stiff))

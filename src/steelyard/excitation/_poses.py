@@ -20,6 +20,8 @@ FEW_POSES = 6
 MORE_POSES = 2000
 MORE_SPREAD = 0.95
 """Share of the ranges that these are drawn from."""
+SLOW_SHARE = 1e-3
+"""Share of the largest speed at which friction is that of Coulomb alone."""
 HOLD_SHARE = 0.9
 """Share of the torque limit that holding a pose may take."""
 
@@ -52,6 +54,7 @@ def allowed_poses(task: DesignTask) -> tuple[Array, ...]:
             f"the best of {len(poses)} poses, but its limit is {limits.torque[j]:.4g}; correct "
             "the limit, with --torque, or the masses of the robot's file"
         )
+    _refuse_stuck(task, poses[allowed])
     if task.collision is None:
         return tuple(poses[allowed])
     room = allowed & _apart(task.collision, poses)
@@ -65,6 +68,25 @@ def allowed_poses(task: DesignTask) -> tuple[Array, ...]:
     if len(found) == 0:
         _refuse_crowded(task.collision, np.vstack([poses[allowed], more]))
     return tuple(found)
+
+
+def _refuse_stuck(task: DesignTask, poses: Array) -> None:
+    """Refuse a joint whose friction, with the torque that holds it, leaves no torque to move it.
+
+    One that stands still, too: bounds of torque count the friction that may hold it.
+    """
+    limits, model = task.limits, task.model.with_widths({})
+    rest, slow = np.zeros_like(poses), np.full_like(poses, SLOW_SHARE) * limits.velocity
+    both = [np.abs(torque(model, task.reference, poses, v, rest)) for v in (slow, -slow)]
+    load = (np.maximum(*both) / limits.torque).min(axis=0)
+    for joint, share, limit in zip(limits.joints, load, limits.torque, strict=True):
+        if share >= 1.0:
+            raise SignalError(
+                f"joint '{joint}' needs {share * limit:.4g} of torque to move both ways, however "
+                f"slowly, in the best of {len(poses)} poses, mostly against its friction, but its "
+                f"limit is {limit:.4g}; correct the limit, with --torque, or the friction of the "
+                "robot's file"
+            )
 
 
 def _with_still(task: DesignTask, poses: Array) -> Array:
