@@ -259,5 +259,5 @@ def test_every_pair_says_by_how_much_it_is_too_close(tmp_path, seed):
     assert (missing >= true - 1e-6).all()
     # distances of solids that overlap are less exact
     apart = least > 0.0
-    assert (missing[apart] <= true[apart] + 2e-3).all()
+    assert (missing[apart] <= true[apart] + 5e-4).all()
     assert (true > 0.0).sum() > 0

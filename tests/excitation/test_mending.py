@@ -94,7 +94,7 @@ def test_what_cannot_be_mended_is_said(crowded):
 
 
 def test_the_shortfall_is_zero_with_room_and_grows_beyond_the_limit():
-    room = np.array([1.0, 0.02, 0.005, 0.0, -1.0])
+    room = np.array([1.0, 0.02, 0.0005, 0.0, -1.0])
     value, slope = shortfall(room)
     assert list(value[:2]) == [0.0, 0.0]
     assert (np.diff(value[1:]) > 0.0).all()

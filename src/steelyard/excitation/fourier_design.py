@@ -17,7 +17,7 @@ from steelyard.excitation.motions.fourier import FourierTrajectory
 from steelyard.excitation.motions.periodic_run import periodic_runs
 from steelyard.excitation.motions.sequence import SequenceTrajectory
 from steelyard.excitation.proven_core import DesignedCore, missed
-from steelyard.excitation.search._objective import Safety
+from steelyard.excitation.search._objective import DISTANCE_STEP_S, Safety
 from steelyard.excitation.search.fourier_basis import FourierBasis
 from steelyard.excitation.search.information import Information
 from steelyard.excitation.search.mending import mended
@@ -36,10 +36,10 @@ LEAD_SHARES = (1.0, 0.6, 0.35, 0.2)
 LEADS_TRIED = 6
 """Times of the motion that are tried as the beginning of the run, for each share."""
 LEAD_SAMPLES = 100
-MORE_CLEARANCE = 0.4
+MORE_CLEARANCE = 0.25
 """Share of what was missing that a pair keeps in addition at the samples of the next attempt, which
 are denser: between samples that are twice as dense distances fall by a quarter."""
-LEAST_CLEARANCE_M = 1e-4
+LEAST_CLEARANCE_M = 2e-5
 DENSE_STEP_S = 0.025
 """Time between samples of distances of a second attempt; of later ones, half of that each."""
 FIRST_SHARE = 0.75
@@ -115,8 +115,10 @@ def search_again(
 ) -> Found:
     """Another search, of one round, where a motion could not be mended; work is counted on."""
     settings = task.settings
+    # dense samples take long, and are needed only at the end
+    coarse = replace(problem.safety, distance_step_s=DISTANCE_STEP_S)
     found = search(
-        problem,
+        replace(problem, safety=coarse),
         seed=settings.seed,
         budget_s=max(LATER_SHARE * settings.budget_s, 2.0),
         rounds=1,

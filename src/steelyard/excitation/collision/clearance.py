@@ -32,7 +32,7 @@ Verdict = Literal["holds", "not proven", "violated"]
 
 TOLERANCE_M = 0.002
 """How far the proven distance may be below the smallest one found before intervals are halved."""
-TOO_CLOSE_PART = 0.25
+TOO_CLOSE_PART = 0.02
 """Of that tolerance, for a pair that is closer than the clearance: a design needs to know by how
 much."""
 MOST_HALVINGS = 12

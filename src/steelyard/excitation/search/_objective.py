@@ -24,8 +24,8 @@ DISTANCE_ROOM_M = 0.05
 DISTANCE_STEP_S = 0.1
 """Time between the samples at which distances are computed at first: between them an arm that
 accelerates by 5 m/s² comes closer by 6 mm, which the proof finds."""
-SHORT = 0.01
-"""Room below which a motion that is being mended is short of it: 0.5 mm of distance."""
+SHORT = 0.001
+"""Room below which a motion that is being mended is short of it: 0.05 mm of distance."""
 REFERENCE_SAMPLES = 1000
 """Criteria are those of this many samples per period, however many are computed."""
 
