@@ -89,6 +89,12 @@ def _refuse_stuck(task: DesignTask, poses: Array) -> None:
             )
 
 
+def kept_poses(task: DesignTask, poses: Array) -> Array:
+    """Poses that keep their distances, with joints that stand still where they stand."""
+    poses = _with_still(task, poses)
+    return poses if task.collision is None else poses[_apart(task.collision, poses)]
+
+
 def _with_still(task: DesignTask, poses: Array) -> Array:
     """The poses with joints that stand still where they stand."""
     for joint, position in task.still.items():
