@@ -167,7 +167,7 @@ def test_wrong_logs_are_refused(hung):
             prepare(with_frames(hung, **frames), humanoid(), PROCESSING)
     with pytest.raises(SignalError, match="nothing touches robot 'humanoid'"):
         codes_of(hung, Sensing(base_wrench="nothing"))
-    with pytest.raises(SignalError, match="contact at frame 'left_foot' is given twice"):
+    with pytest.raises(SignalError, match="columns of 'left_foot' are given twice"):
         Sensing(contacts=(MeasuredWrench("left_foot"), MeasuredWrench("left_foot")))
 
 

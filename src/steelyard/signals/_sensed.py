@@ -132,12 +132,10 @@ def sensed(
     if sensing.base is not None:
         base, log, joined = _base(log, robot, sensing.base)
         notes = (*notes, *joined)
-    stated = list(sensing.contacts)
     if isinstance(sensing.base_wrench, MeasuredWrench):
         pose_on_base(robot, sensing.base_wrench.frame, "the wrench that holds the base")
-        stated.insert(0, sensing.base_wrench)
-    _refuse_unknown_axes(stated, base, robot)
-    wrenches = tuple(wrench_recording(log, robot, one) for one in stated)
+    _refuse_unknown_axes(sensing.wrenches, base, robot)
+    wrenches = tuple(wrench_recording(log, robot, one) for one in sensing.wrenches)
     found = Sensed(robot, sensing, base, wrenches)
     _refuse_nothing_measured(found, log)
     notes = (*notes, *_without_torque(found, log))
@@ -162,7 +160,7 @@ def _base(
 
 
 def _refuse_unknown_axes(
-    stated: list[MeasuredWrench], base: BaseRecording | None, robot: Robot
+    stated: tuple[MeasuredWrench, ...], base: BaseRecording | None, robot: Robot
 ) -> None:
     """Wrenches in the axes of the world need the orientation of a floating base."""
     if base is None or ("", "quaternion_x") in base.needed:

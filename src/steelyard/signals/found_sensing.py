@@ -44,6 +44,9 @@ def completed(
       forces at other links are contacts;
     - with contacts and no wrench at the base, nothing else touches the robot; without either, the
       wrench that holds the base was not measured.
+
+    Where a wrench is stated, those that are not are not used, and a note names them: also a force
+    at the base beside stated contacts, which may be one of them already.
     """
     given = sensing or Sensing()
     if not robot.floating_base:
@@ -57,11 +60,11 @@ def completed(
         _refuse_strangers(log, robot, forces)
         contacts = tuple(MeasuredWrench(frame) for frame in forces if frame not in at_base)
         contacts += tuple(MeasuredWrench(frame) for frame in at_base[1:])
+        held_by = MeasuredWrench(at_base[0]) if at_base else None
     else:
-        notes = _unused_forces(log, forces, held_by, contacts, at_base)
+        notes = _unused_forces(log, forces, held_by, contacts)
     if held_by is None:
         held_by = "nothing" if contacts else "unmeasured"
-        held_by = MeasuredWrench(at_base[0]) if at_base else held_by
     found = Sensing(motion, held_by, contacts, given.torques or "recorded")
     if found.base_wrench == "nothing" and not found.contacts:
         raise SignalError(
@@ -91,13 +94,11 @@ def _unused_forces(
     forces: list[str],
     held_by: MeasuredWrench | BaseForces | None,
     contacts: tuple[MeasuredWrench, ...],
-    at_base: list[str],
 ) -> tuple[Finding, ...]:
     """A warning about forces in the log that the user's options do not name."""
     named = list(contacts)
     named += [held_by] if isinstance(held_by, MeasuredWrench) else []
-    used = {one.frame if one.columns is None else one.columns for one in named}
-    used |= set(at_base[:1]) if held_by is None else set()
+    used = {one.name_in_log for one in named}
     left = [frame or "(without a name)" for frame in forces if frame not in used]
     if not left:
         return ()

@@ -80,6 +80,11 @@ class MeasuredWrench:
         _check(f"axes of the wrench at '{self.frame}'", self.axes, WRENCH_AXES)
         _check(f"sign of the wrench at '{self.frame}'", self.sign, WRENCH_SIGNS)
 
+    @property
+    def name_in_log(self) -> str:
+        """The frame whose columns of the log hold it."""
+        return self.frame if self.columns is None else self.columns
+
 
 @dataclass(frozen=True)
 class Sensing:
@@ -109,10 +114,22 @@ class Sensing:
                 f"base_wrench is {self.base_wrench!r}; it must be a MeasuredWrench, 'nothing', "
                 "'unmeasured' or None"
             )
-        frames = [one.frame for one in self.contacts]
-        double = next((name for name in frames if frames.count(name) > 1), None)
-        if double is not None:
-            raise SignalError(f"the contact at frame '{double}' is given twice")
+        taken: dict[str, MeasuredWrench] = {}
+        for one in self.wrenches:
+            name = one.name_in_log
+            if name in taken:
+                raise SignalError(
+                    f"the columns of '{name}' are given twice, for the wrenches at frames "
+                    f"'{taken[name].frame}' and '{one.frame}': one force would count as two. Name "
+                    "them once, with --base-wrench or with --contact"
+                )
+            taken[name] = one
+
+    @property
+    def wrenches(self) -> tuple[MeasuredWrench, ...]:
+        """All measured wrenches: that of the base, if there is one, and the contacts."""
+        held = self.base_wrench
+        return (held, *self.contacts) if isinstance(held, MeasuredWrench) else self.contacts
 
     def as_record(self) -> dict[str, object]:
         """Plain values that JSON can hold."""

@@ -98,7 +98,7 @@ def wrench_torques(robot: Robot, frame: str, q: Array, force: Array, torque: Arr
 def wrench_recording(log: Log, robot: Robot, stated: MeasuredWrench) -> WrenchRecording:
     """The wrench of a frame; refuses a frame that robot or log do not have."""
     path = joints_to(robot, stated.frame)  # names the links of the robot where it is none of them
-    columns = stated.frame if stated.columns is None else stated.columns
+    columns = stated.name_in_log
     needed: dict[Key, Array] = {}
     turned = (
         (columns, "torque") in log.frame_signals

@@ -1,0 +1,79 @@
+"""What is found in a floating robot's log, beside what options state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from humanoid import humanoid, humanoid_log
+
+from steelyard.errors import SignalError
+from steelyard.logs.log import Log
+from steelyard.signals.prepare import prepare
+from steelyard.signals.processing import Processing
+from steelyard.signals.sensing import MeasuredWrench, Sensing
+
+PROCESSING = Processing(cutoff_hz=None, decimate=1, dead_band=None)
+
+
+@pytest.fixture(scope="module")
+def hung() -> Log:
+    """A run that hangs on its torso."""
+    return humanoid_log(1, 2.0)
+
+
+@pytest.fixture(scope="module")
+def stood() -> Log:
+    """A run that stands on two feet."""
+    return humanoid_log(1, 2.0, feet=("left_foot", "right_foot"))
+
+
+def prepared(log: Log, sensing: Sensing | None = None):
+    return prepare(log, humanoid(), replace(PROCESSING, sensing=sensing))
+
+
+def renamed(log: Log, names: dict[str, str]) -> Log:
+    """The log with other names of frames for forces and torques."""
+    return replace(
+        log,
+        frame_signals={
+            (names.get(frame, frame) if quantity in ("force", "torque") else frame, quantity): x
+            for (frame, quantity), x in log.frame_signals.items()
+        },
+    )
+
+
+def test_a_wrench_at_the_base_counts_once(hung: Log) -> None:
+    """Stated as a contact, the wrench that holds the base gives the same rows as one that holds."""
+    usual = prepared(hung)
+    as_contact = prepared(hung, Sensing(contacts=(MeasuredWrench("torso"),)))
+    np.testing.assert_array_equal(usual.measurements.tau, as_contact.measurements.tau)
+    assert as_contact.record.processing.sensing.base_wrench == "nothing"
+    assert "force-not-used" not in {one.code for one in as_contact.findings}
+    hoist = renamed(hung, {"torso": "hoist"})
+    named = prepared(hoist, Sensing(contacts=(MeasuredWrench("torso", "hoist"),)))
+    np.testing.assert_array_equal(usual.measurements.tau, named.measurements.tau)
+
+
+def test_forces_beside_stated_contacts_are_not_used(stood: Log) -> None:
+    """With stated contacts, a force at the base is left out, and the warning names it."""
+    feet = Sensing(contacts=(MeasuredWrench("left_foot"), MeasuredWrench("right_foot")))
+    there = {("torso", one): np.full((len(stood), 3), 3.0) for one in ("force", "torque")}
+    log = replace(stood, frame_signals={**stood.frame_signals, **there})
+    done = prepared(log, feet)
+    np.testing.assert_array_equal(done.measurements.tau, prepared(stood).measurements.tau)
+    words = {one.code: one.words for one in done.findings}["force-not-used"]
+    assert "torso" in words
+
+
+def test_columns_of_two_wrenches_are_refused() -> None:
+    """One force must not count as two: its columns belong to one wrench."""
+    torso = MeasuredWrench("torso")
+    for held, contacts in (
+        (torso, (torso,)),
+        (torso, (MeasuredWrench("left_foot", "torso"),)),
+        ("nothing", (torso, MeasuredWrench("imu", "torso"))),
+    ):
+        with pytest.raises(SignalError, match="columns of 'torso' are given twice"):
+            Sensing(base_wrench=held, contacts=contacts)
