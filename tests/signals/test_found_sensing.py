@@ -77,3 +77,22 @@ def test_columns_of_two_wrenches_are_refused() -> None:
     ):
         with pytest.raises(SignalError, match="columns of 'torso' are given twice"):
             Sensing(base_wrench=held, contacts=contacts)
+
+
+def test_a_link_with_several_wrenches(hung: Log) -> None:
+    """Wrenches at one link add up, whichever holds the base and whatever their columns are."""
+    usual = prepared(hung).measurements.tau
+    shares = {"A": 0.25, "B": 0.65, "": 0.1}
+    frames = {key: x for key, x in hung.frame_signals.items() if key[1] not in ("force", "torque")}
+    for name, share in shares.items():
+        for quantity in ("force", "torque"):
+            frames[name, quantity] = share * hung.frame_signals["torso", quantity]
+    log = replace(hung, frame_signals=frames)
+    a, b, c = (MeasuredWrench("torso", name) for name in shares)
+    for sensing in (
+        Sensing(base_wrench=a, contacts=(b, c)),
+        Sensing(base_wrench=c, contacts=(a, b)),
+        Sensing(contacts=(c, b, a)),
+    ):
+        tau = prepared(log, sensing).measurements.tau
+        np.testing.assert_allclose(tau, usual, rtol=0, atol=1e-10)

@@ -59,8 +59,10 @@ class Sensed:
     @property
     def names(self) -> dict[Key, str]:
         """How the signals are called in messages."""
-        frame = "" if self.base is None else self.base.source.frame
-        return {key: f"{key[0] or frame}.{key[1]}" for key in self.needed}
+        of_base = (
+            {} if self.base is None else dict.fromkeys(self.base.needed, self.base.source.frame)
+        )
+        return {key: f"{of_base.get(key, key[0])}.{key[1]}".lstrip(".") for key in self.needed}
 
     def with_base(
         self,
