@@ -12,7 +12,7 @@ from steelyard.errors import SignalError
 from steelyard.logs.log import Log
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
-from steelyard.signals.sensing import MeasuredWrench, Sensing
+from steelyard.signals.sensing import BaseMotion, MeasuredWrench, Sensing
 
 PROCESSING = Processing(cutoff_hz=None, decimate=1, dead_band=None)
 
@@ -96,3 +96,13 @@ def test_a_link_with_several_wrenches(hung: Log) -> None:
     ):
         tau = prepared(log, sensing).measurements.tau
         np.testing.assert_allclose(tau, usual, rtol=0, atol=1e-10)
+
+
+def test_a_pose_without_position_is_said(hung: Log) -> None:
+    """A stated pose that is an orientation alone is warned of, and not called a position."""
+    frames = {key: x for key, x in hung.frame_signals.items() if key[1] != "position"}
+    done = prepared(replace(hung, frame_signals=frames), Sensing(BaseMotion("pose")))
+    words = {one.code: one.words for one in done.findings}
+    assert "frame 'torso', but no positions" in words["no-positions"]
+    assert "from the orientation alone of 'torso'" in words["sensing"]
+    assert "no-positions" not in {one.code for one in prepared(hung).findings}

@@ -277,6 +277,20 @@ def recorded_source(
     return RecordedSource(kind, columns, gravity, axes, needed)
 
 
+def position_findings(source: FrameSource, log: Log, frame: str) -> tuple[Finding, ...]:
+    """A warning about poses that are orientations alone."""
+    if not isinstance(source, RecordedSource) or source.kind != "pose":
+        return ()
+    if ("", "position_x") in source.needed:
+        return ()
+    words = (
+        f"log '{log.name}' has orientations of frame '{frame}', but no positions: its origin is "
+        "taken to move without acceleration, which holds for slow motions only; record positions, "
+        "or an accelerometer"
+    )
+    return (Finding("warning", "no-positions", words),)
+
+
 def _or_its_imu(log: Log, columns: str) -> str:
     """How to use the IMU that the log has, for a message; empty where it has none."""
     parts = {"proper_acceleration", "angular_velocity"}

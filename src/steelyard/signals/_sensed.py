@@ -13,7 +13,7 @@ from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.robot.robot import Robot
 from steelyard.signals._base_recording import BaseRecording, base_recording, pose_on_base
-from steelyard.signals._frame_sources import Key
+from steelyard.signals._frame_sources import Key, position_findings
 from steelyard.signals._own_stamps import base_joined_by_time
 from steelyard.signals._pieces import Piece
 from steelyard.signals._timebase import missing_on_grid
@@ -133,7 +133,7 @@ def sensed(
     base = None
     if sensing.base is not None:
         base, log, joined = _base(log, robot, sensing.base)
-        notes = (*notes, *joined)
+        notes = (*notes, *joined, *position_findings(base.source, log, base.source.frame))
     if isinstance(sensing.base_wrench, MeasuredWrench):
         pose_on_base(robot, sensing.base_wrench.frame, "the wrench that holds the base")
     _refuse_unknown_axes(sensing.wrenches, base, robot)

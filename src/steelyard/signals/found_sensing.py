@@ -72,7 +72,7 @@ def completed(
             "contact is stated. State the links that carry it (--contact LINK); of a robot in free "
             "fall, use the joint torques alone (--base-wrench unmeasured)"
         )
-    words = f"log '{log.name}': {in_words(found, robot)}"
+    words = f"log '{log.name}': {in_words(found, robot, log)}"
     return found, (Finding("info", "sensing", words), *notes)
 
 
@@ -145,12 +145,17 @@ def _motion(log: Log, held: tuple[str, ...]) -> BaseMotion | None:
     return None
 
 
-def in_words(sensing: Sensing, robot: Robot) -> str:
-    """What is used besides the joints, in one sentence."""
+def in_words(sensing: Sensing, robot: Robot, log: Log) -> str:
+    """What is used of the log besides the joints, in one sentence."""
     parts = []
     if sensing.base is not None:
         frame = sensing.base.frame or robot.root
-        parts.append(f"the motion of the base is from {NEEDS[sensing.base.source]} of '{frame}'")
+        needs = NEEDS[sensing.base.source]
+        if sensing.base.source == "pose" and not log.has_frame_signal(
+            sensing.base.columns or frame, "position"
+        ):
+            needs = "the orientation alone"
+        parts.append(f"the motion of the base is from {needs} of '{frame}'")
     if isinstance(sensing.base_wrench, MeasuredWrench):
         parts.append(f"the wrench at '{sensing.base_wrench.frame}' holds the base")
     elif sensing.base_wrench == "nothing":
