@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import SignalError
 from steelyard.findings import Finding
+from steelyard.signals._base_recording import gravity_in
 from steelyard.signals._pieces import Piece
 from steelyard.signals._sensed import Sensed
 from steelyard.signals.frame_motion import FrameMotion, part_of
@@ -45,8 +46,28 @@ def base_findings(
         )
         doubts.append(Finding("warning", "turning-differs", words))
     if found.base.stated.source == "imu" and len(motion):
+        _refuse_downward(motion, found.base.gravity, log)
         doubts += _weightless(motion, float(np.linalg.norm(found.base.gravity)), log)
     return tuple(doubts)
+
+
+def _refuse_downward(motion: FrameMotion, gravity: Array, log: str) -> None:
+    """Refuse an accelerometer that shows gravity and not what holds against it.
+
+    Only an orientation tells; without one, the forces on the robot do (see `wrench_readings`).
+    """
+    if motion.R_world_frame is None or not gravity.any():
+        return
+    along = np.einsum(
+        "ni,ni->n", motion.proper_acceleration, gravity_in(motion.R_world_frame, gravity)
+    )
+    share = float(np.median(along)) / float(gravity @ gravity)
+    if share > 1.0 / FACTOR:
+        raise SignalError(
+            f"log '{log}': the accelerometer of frame '{motion.frame}' shows {share:.2g} g "
+            "(median) downward, by the recorded orientation; at rest it must show 1 g upward. "
+            "Change the sign of its columns, or check the orientation"
+        )
 
 
 def _weightless(motion: FrameMotion, gravity: float, log: str) -> list[Finding]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.errors import SignalError
 from steelyard.findings import Finding
 from steelyard.signals._base_recording import gravity_in
 from steelyard.signals._pieces import Piece
@@ -24,6 +25,10 @@ from steelyard.signals.sensing import WrenchAxes
 Array = NDArray[np.float64]
 DOUBTFUL = 0.25
 """A share of the forces that one mass leaves unexplained, above which axes are doubted."""
+UNEXPLAINED = 0.1
+"""A share of the forces above which the order of quaternions is doubted."""
+CLEARLY = 5.0
+"""The other order must leave so many times less to be named."""
 BETTER = 0.5
 """Other axes are named if they leave at most this share of what the stated ones leave."""
 
@@ -47,14 +52,10 @@ def reading_findings(
     """A warning where the forces fit the motion of the base much better in another reading."""
     if found.base is None or not found.wrenches or found.sensing.base_wrench == "unmeasured":
         return ()
-    q, _, a = found.base.columns(piece.base, piece.even, cutoff, processing, log)
-    gravity = gravity_in(rotations_of(q[:, 3:7]), found.base.gravity)
-    a = a[:, :3] - gravity
-    q_joints = piece.columns(joints, "position") if joints else np.zeros((len(a), 0))
-    lost = np.asarray(found.missing(piece, joints)[:, :3].any(axis=1))
-    stated = _fit(found.torques(piece, joints, q_joints)[:, :3], a, lost)
+    stated = _whole_fit(found, piece, joints, cutoff, processing, log)
     if stated is None:
         return ()
+    reordered = _other_order(found, piece, joints, cutoff, processing, log, stated)
     wrenches = tuple(one.stated for one in found.wrenches)
     if len({one.axes for one in wrenches}) == 1 and stated.left > DOUBTFUL:
         other: WrenchAxes = "world" if wrenches[0].axes == "frame" else "frame"
@@ -65,16 +66,73 @@ def reading_findings(
                     replace(one, stated=replace(one.stated, axes=other)) for one in found.wrenches
                 ),
             )
-            better = _fit(turned.torques(piece, joints, q_joints)[:, :3], a, lost)
+            better = _whole_fit(turned, piece, joints, cutoff, processing, log)
             if better is not None and better.left < BETTER * stated.left:
                 return (_axes_finding(log, wrenches[0].axes, other, stated, better),)
     if stated.mass < 0.0:
         words = (
             f"log '{log}': the measured forces pull the robot down, as if its mass were "
-            f"{stated.mass:.3g} kg; are they those that the robot exerts (--wrench-sign by-robot)?"
+            f"{stated.mass:.3g} kg: {' '.join(_why_down(found, reordered))}"
         )
         return (Finding("warning", "wrench-sign", words),)
     return ()
+
+
+def _other_order(
+    found: Sensed,
+    piece: Piece,
+    joints: tuple[str, ...],
+    cutoff: float | None,
+    processing: Processing,
+    log: str,
+    stated: MassFit,
+) -> MassFit | None:
+    """The fit with quaternions in the other order; refuses a log that fits clearly better so.
+
+    None where the stated order is not doubted, or where there are no quaternions.
+    """
+    base = found.base
+    if base is None or ("", "quaternion_x") not in base.needed or found.sensing.base is None:
+        return None
+    if stated.left <= UNEXPLAINED and stated.mass > 0.0:
+        return None
+    order = found.sensing.base.quaternion_order
+    # the four numbers were taken for x, y, z, w in the stated order: w, x, y, z in the other
+    numbers = "wxyz" if order == "w-first" else "xyzw"
+    meant = "xyzw" if order == "w-first" else "wxyz"
+    even = dict(piece.even) | {
+        ("", f"quaternion_{is_}"): piece.even["", f"quaternion_{was}"]
+        for was, is_ in zip(numbers, meant, strict=True)
+    }
+    fit = _whole_fit(found, replace(piece, even=even), joints, cutoff, processing, log)
+    if fit is None or fit.mass <= 0.0:
+        return None
+    if stated.left > UNEXPLAINED and fit.left * CLEARLY <= stated.left:
+        other = "w-first" if order == "x-first" else "x-first"
+        raise SignalError(
+            f"log '{log}': quaternions of the base are read {order}, and then {stated.left:.0%} of "
+            "the measured forces do not fit the weight and the acceleration of one mass "
+            f"({stated.mass:.3g} kg); read {other}, {fit.left:.0%} do not ({fit.mass:.3g} kg): "
+            f"state --base-quaternion {other} (quaternion_order='{other}' of BaseMotion)"
+        )
+    return fit
+
+
+def _why_down(found: Sensed, reordered: MassFit | None) -> list[str]:
+    """What may be wrong where forces pull the robot down, as questions; most likely first."""
+    why = ["are they those that the robot exerts (--wrench-sign by-robot)?"]
+    if found.base is not None and found.base.source.kind == "imu":
+        why.append(
+            "Or does the accelerometer have the opposite sign? At rest it must show an "
+            "acceleration upward; if it shows gravity, downward, change the sign of its columns "
+            "and not that of the forces."
+        )
+    if reordered is not None:
+        why.append(
+            "Or are the quaternions of the base in another order (--base-quaternion)? In the other "
+            f"one, the mass is {reordered.mass:.3g} kg."
+        )
+    return why
 
 
 def _axes_finding(
@@ -88,6 +146,23 @@ def _axes_finding(
         f"the weight and the acceleration of one mass; in {names[other]} {better.left:.0%} do not. "
         f"Is --wrench-axes {other} meant?",
     )
+
+
+def _whole_fit(
+    found: Sensed,
+    piece: Piece,
+    joints: tuple[str, ...],
+    cutoff: float | None,
+    processing: Processing,
+    log: str,
+) -> MassFit | None:
+    """The mass that explains the sum of all forces on the robot best, in the stated reading."""
+    assert found.base is not None
+    q, _, a = found.base.columns(piece.base, piece.even, cutoff, processing, log)
+    a = a[:, :3] - gravity_in(rotations_of(q[:, 3:7]), found.base.gravity)
+    q_joints = piece.columns(joints, "position") if joints else np.zeros((len(a), 0))
+    lost = np.asarray(found.missing(piece, joints)[:, :3].any(axis=1))
+    return _fit(found.torques(piece, joints, q_joints)[:, :3], a, lost)
 
 
 def _fit(force: Array, a: Array, lost: NDArray[np.bool_]) -> MassFit | None:
