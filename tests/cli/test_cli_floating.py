@@ -152,8 +152,8 @@ def test_options_state_what_was_measured(folder, capsys):
 
     assert "the base of robot 'humanoid' is fixed" in no("--base-motion", "pose")
     floats = "--floating-base"
-    assert "--base-motion pose, twist or imu" in no(floats, "--base-frame", "torso")
-    assert "neither --contact nor --base-wrench" in no(floats, "--wrench-axes", "world")
+    assert "name them with --contact or --base-wrench" in no("--wrench-axes", "world")
+    assert "moves against the base" in no(floats, "--base-frame", "left_foot")
     assert "LINK or LINK=COLUMNS" in no(floats, "--contact", "left_foot=")
     assert "given twice" in no(floats, *(["--contact", "left_foot", "--contact", "left_foot"]))
     assert "'hoof'" in no(floats, "--contact", "hoof")

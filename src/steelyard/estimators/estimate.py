@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -20,6 +21,7 @@ from steelyard.estimators.measurement_advice import MeasurementAdvice
 from steelyard.estimators.quantiles import t_quantile
 from steelyard.findings import Finding
 from steelyard.model.base_map import BaseMap, Fate
+from steelyard.model.model import Column
 from steelyard.regression.equation import TORQUE, Equation
 from steelyard.signals.run_record import RunRecord, content_hashes
 
@@ -170,8 +172,8 @@ class StandardEstimate:
     interval_kind : "confidence" where the data determine it individually, "mostly prior" where a
         prior determines it more than the data do, "feasible range" where the data determine only
         a combination and constraints limit it, "closest to prior" where they determine only a
-        combination and the value is the closest to the prior, "prior only" where no torque
-        depends on it or it was not estimated.
+        combination and the value is the closest to the prior, "prior only" where no measured
+        torque depends on it or it was not estimated.
     at_boundary : whether a condition on its body or joint is active.
     credible_lower, credible_upper : the range that is credible given the prior, for the parameters
         of bodies that have one; see `steelyard.estimators.credible`.
@@ -193,7 +195,8 @@ class Estimate:
     """Base parameters of a model from data.
 
     beta : (n_base,) values that predict torques; undetermined ones are the smallest that fit.
-    determined : (n_base,) whether the data determine each.
+    determined : (n_base,) whether the data determine each. seen : (n_base,) whether any measured
+        row depends on it; all of them if None.
     spreads : the classical covariance first, then the cluster-robust or resampled one if the time
         blocks allow it. Intervals use the last.
     condition, condition_scaled : of the weighted regressor, raw and with columns of norm one.
@@ -235,6 +238,7 @@ class Estimate:
     data_share: Array | None = None
     measurement_advice: MeasurementAdvice | None = None
     equation: Equation = TORQUE
+    seen: NDArray[np.bool_] | None = None
 
     def __repr__(self) -> str:
         also = "" if self.standard is None else f" and {len(self.standard.theta)} standard"
@@ -303,6 +307,11 @@ class Estimate:
             fates.append(fate)
         return tuple(fates)
 
+    def _measured_columns(self) -> NDArray[np.bool_]:
+        """Whether a measured row depends on each standard parameter (n_columns,)."""
+        K = self.base.K if self.seen is None else self.base.K[self.seen]
+        return np.asarray((K != 0.0).any(axis=0))
+
     def standard_parameters(self, level: float = 0.95) -> tuple[StandardEstimate, ...]:
         """Every standard parameter with its interval; empty where the method gives none."""
         if self.standard is None:
@@ -313,6 +322,7 @@ class Estimate:
         bound = {name for statement in self.standard.active for name in statement.parameters}
         row_of = {name: row for row, name in enumerate(self.base.names)}
         held = {self.base.names[row] for row in self.held}
+        measured = self._measured_columns()
         between: StandardKind = "feasible range" if self.standard.feasible else "closest to prior"
         out = []
         for i, column in enumerate(self.base.columns):
@@ -327,7 +337,7 @@ class Estimate:
                 lower = value - float(half[row_of[column.name]])
                 upper = value + float(half[row_of[column.name]])
             else:
-                if not self.base.K[:, i].any():
+                if not measured[i]:
                     kind = "prior only"
                 if self.standard.ranges is not None:
                     lower, upper = (float(x) for x in self.standard.ranges[i])
@@ -351,3 +361,17 @@ class Estimate:
                 )
             )
         return tuple(out)
+
+
+def not_estimated(
+    parameters: Iterable[StandardEstimate], columns: Iterable[Column], *, with_prior: bool
+) -> frozenset[str]:
+    """Names of the standard parameters whose values come neither from data nor from a prior.
+
+    with_prior : whether the method takes a prior: it has values for bodies, none for joint terms.
+    """
+    return frozenset(
+        one.name
+        for one, column in zip(parameters, columns, strict=True)
+        if one.interval_kind == "prior only" and (column.term_kind is not None or not with_prior)
+    )

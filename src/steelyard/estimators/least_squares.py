@@ -95,13 +95,15 @@ class Fit:
 
     beta : (n,) solution, of smallest column-scaled norm where it is not unique.
     inverse : (n, rank) with (RᵀR)⁺ = inverse inverseᵀ.
-    determined : (n,) whether each entry of beta is unique.
+    determined : (n,) whether each entry of beta is unique. seen : (n,) whether any row depends on
+        it.
     condition, condition_scaled : over the directions that the data determine.
     """
 
     beta: Array
     inverse: Array
     determined: NDArray[np.bool_]
+    seen: NDArray[np.bool_]
     rank: int
     residual_square: float
     condition: float
@@ -114,7 +116,8 @@ def triangular_fit(factor: Array) -> Fit:
     n = R.shape[1]
     if n == 0:
         empty = np.zeros(0)
-        return Fit(empty, np.zeros((0, 0)), empty.astype(bool), 0, float(z @ z), 1.0, 1.0)
+        none = empty.astype(bool)
+        return Fit(empty, np.zeros((0, 0)), none, none, 0, float(z @ z), 1.0, 1.0)
     size = np.linalg.norm(R, axis=0)
     scale = np.where(size > 0, size, 1.0)
     U, s, Vt = np.linalg.svd(R / scale, full_matrices=False)
@@ -129,6 +132,7 @@ def triangular_fit(factor: Array) -> Fit:
         beta,
         inverse,
         determined,
+        size > 0.0,
         rank,
         float(residual @ residual),
         float(raw[0] / raw[rank - 1]) if rank else float("inf"),
@@ -211,6 +215,7 @@ def solve(
         base=regression.base,
         beta=beta,
         determined=whole.determined,
+        seen=whole.seen,
         spreads=tuple(spreads),
         channels=channel_fits(regression, beta, weights),
         relative_error=relative_error(regression, beta),

@@ -8,7 +8,7 @@ import what they need when they are called.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -57,7 +57,18 @@ class ExportRequest:
                 f"the method '{self.result.method}' of the result gives no physical standard "
                 "parameters; identify with 'entropic' (the default) or another constrained method"
             )
-        return spread_robot(self.model, theta, self.attached)
+        return spread_robot(self.model, theta, self.attached, self._not_estimated)
+
+    @property
+    def _not_estimated(self) -> frozenset[str]:
+        """Names of the parameters that come neither from data nor from a prior."""
+        from steelyard.estimators.estimate import not_estimated
+        from steelyard.estimators.result_entries import stored_object, stored_standard
+
+        with_prior = stored_object(self.result, "record", "prior") is not None
+        return not_estimated(
+            stored_standard(self.result), self.model.columns, with_prior=with_prior
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +107,16 @@ def format_named(name: str) -> ExportFormat:
     )
 
 
-def spread_robot(model: Model, theta: object, attached: AttachedChoice) -> IdentifiedRobot:
-    """The robot with standard parameters (n_columns,); "refuse" allows no body of several links."""
+def spread_robot(
+    model: Model,
+    theta: object,
+    attached: AttachedChoice,
+    not_estimated: Collection[str] = (),
+) -> IdentifiedRobot:
+    """The robot with standard parameters (n_columns,); "refuse" allows no body of several links.
+
+    not_estimated : names of parameters that no file must state.
+    """
     import numpy as np
 
     from steelyard.errors import ModelError
@@ -110,7 +129,7 @@ def spread_robot(model: Model, theta: object, attached: AttachedChoice) -> Ident
             f"attached is {shown(str(attached))}; it must be one of {listed(ATTACHED_CHOICES)}"
         )
     if attached != "refuse":
-        return identified_robot(model, values, attached=attached)
+        return identified_robot(model, values, attached=attached, not_estimated=not_estimated)
     for one in attached_links(model, "keep"):
         if one.kept:
             raise ModelError(
@@ -118,7 +137,7 @@ def spread_robot(model: Model, theta: object, attached: AttachedChoice) -> Ident
                 f"{quoted_list((one.receiver, *one.kept))}, and --attached refuse is given; with "
                 "--attached keep all but the first keep theirs, with lump they are emptied"
             )
-    return identified_robot(model, values)
+    return identified_robot(model, values, not_estimated=not_estimated)
 
 
 def joints_json(found: IdentifiedRobot, name: str, data: bytes) -> bytes:

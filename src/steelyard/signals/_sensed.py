@@ -124,7 +124,7 @@ def sensed(
     """
     sensing, notes = completed(processing.sensing, log, robot)
     if processing.sensing is None and not robot.floating_base:
-        return Sensed(robot, sensing), log, processing, ()
+        return Sensed(robot, sensing), log, processing, notes
     if sensing.base is not None and not robot.floating_base:
         raise SignalError(
             f"a motion of the base is stated, but the base of robot '{robot.name}' is fixed; give "

@@ -7,12 +7,14 @@ from numpy.typing import NDArray
 
 from steelyard.errors import SignalError
 from steelyard.findings import Finding
+from steelyard.logs.log import Log
 from steelyard.signals._base_recording import gravity_in
 from steelyard.signals._pieces import Piece
 from steelyard.signals._sensed import Sensed
 from steelyard.signals.frame_motion import FrameMotion, part_of
+from steelyard.signals.orientation import rotations_of
 from steelyard.signals.processing import Processing
-from steelyard.signals.turning import Reading, turning_mismatch
+from steelyard.signals.turning import DIFFERS, EXPLAINED, Reading, moving_axes, turning_mismatch
 
 Array = NDArray[np.float64]
 FACTOR = 2.0
@@ -20,7 +22,7 @@ FACTOR = 2.0
 REASONS: dict[Reading, str] = {
     "degrees": "it appears to be in deg/s; state the unit in the column, [deg/s]",
     "base": "it appears to be in the axes of the world; give --base-twist-axes world "
-    "(twist_axes='base')",
+    "(twist_axes='world')",
     "degrees-base": "it appears to be in deg/s and in the axes of the world; state the unit in the "
     "column, [deg/s], and give --base-twist-axes world",
     "sign": "its sign appears to be the opposite; check it",
@@ -32,7 +34,7 @@ def base_findings(
     found: Sensed, piece: Piece, cutoff: float | None, processing: Processing, log: str
 ) -> tuple[Finding, ...]:
     """Doubts about the motion of the base; an angular velocity that is read wrong is refused."""
-    if found.base is None or found.base.stated.source == "pose":
+    if found.base is None or found.base.source.kind == "pose":
         return ()
     motion = _known(found.base.source.motion(piece.base, piece.even, cutoff, processing, log))
     doubts: list[Finding] = []
@@ -45,7 +47,7 @@ def base_findings(
             "the angular velocity, the orientation, and the clocks of both"
         )
         doubts.append(Finding("warning", "turning-differs", words))
-    if found.base.stated.source == "imu" and len(motion):
+    if found.base.source.kind == "imu" and len(motion):
         _refuse_downward(motion, found.base.gravity, log)
         doubts += _weightless(motion, float(np.linalg.norm(found.base.gravity)), log)
     return tuple(doubts)
@@ -68,6 +70,35 @@ def _refuse_downward(motion: FrameMotion, gravity: Array, log: str) -> None:
             "(median) downward, by the recorded orientation; at rest it must show 1 g upward. "
             "Change the sign of its columns, or check the orientation"
         )
+
+
+def refuse_other_axes(found: Sensed, log: Log) -> None:
+    """Refuse a linear velocity that is the derivative of the position in other axes than stated."""
+    if found.base is None or found.base.source.kind != "twist":
+        return
+    source, stated = found.base.source, found.base.stated
+    position = log.frame_signals.get((source.frame, "position"))
+    if position is None or ("", "linear_velocity_x") not in source.needed:
+        return
+    v = np.column_stack([source.needed["", f"linear_velocity_{axis}"] for axis in "xyz"])
+    q = np.column_stack([source.needed["", f"quaternion_{axis}"] for axis in "xyzw"])
+    known = np.isfinite(np.hstack([position, v, q])).all(axis=1)
+    off = moving_axes(log.time[known], position[known], rotations_of(q[known]), v[known])
+    other = "world" if stated.twist_axes == "frame" else "frame"
+    if off is None or off[stated.twist_axes] < DIFFERS:
+        return
+    if off[other] < min(DIFFERS, EXPLAINED * off[stated.twist_axes]):
+        angular = stated.angular_axes or stated.twist_axes
+        raise SignalError(
+            f"log '{log.name}': the linear velocity of frame '{source.frame}' is not the "
+            f"derivative of its position in the axes of the {_whose(stated.twist_axes)}, but in "
+            f"those of the {_whose(other)}; give --base-twist-axes {other} --base-angular-axes "
+            f"{angular} (twist_axes='{other}', angular_axes='{angular}')"
+        )
+
+
+def _whose(axes: str) -> str:
+    return "world" if axes == "world" else "frame itself"
 
 
 def _weightless(motion: FrameMotion, gravity: float, log: str) -> list[Finding]:

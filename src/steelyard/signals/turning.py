@@ -26,6 +26,8 @@ FEWEST = 20
 MOST = 4000
 TURNS = 0.1
 """Angular velocity (rad/s, rms) below which nothing is compared."""
+MOVES = 0.02
+"""Speed (m/s, rms) below which no linear velocity is compared."""
 DIFFERS = 0.3
 """Difference, as a share of the derivative (rms), above which the two contradict each other."""
 EXPLAINED = 0.5
@@ -87,6 +89,30 @@ def turning_mismatch(motion: FrameMotion) -> TurningMismatch | None:
         f"of its orientation ({size:.3g} rad/s)"
     )
     return TurningMismatch(stated / size, best if explained else None, words)
+
+
+def moving_axes(time: Array, position: Array, R: Array, v: Array) -> dict[str, float] | None:
+    """How far a linear velocity is from the derivative of the position, by the axes it is read in.
+
+    time : (n_samples,) s. position, v : (n_samples, 3) m, m/s; R : (n_samples, 3, 3) orientation of
+    the frame in the world. The differences are shares of the derivative (rms), of "frame" and
+    "world" axes; None where too little moves to tell.
+    """
+    if len(time) <= 2 * FEWEST:
+        return None
+    k = max(1, round(STEP_S / float(np.median(np.diff(time)))))
+    middle = np.arange(k, len(time) - k)
+    slope = (position[middle + k] - position[middle - k]) / (time[middle + k] - time[middle - k])[
+        :, None
+    ]
+    known = np.isfinite(slope).all(axis=1) & np.isfinite(v[middle]).all(axis=1)
+    known &= np.isfinite(R[middle]).all(axis=(1, 2))
+    slope, middle = slope[known], middle[known]
+    size = _rms(slope) if len(slope) >= FEWEST else 0.0
+    if size < MOVES:
+        return None
+    turned = np.einsum("nij,nj->ni", R[middle], v[middle])
+    return {"frame": _rms(turned - slope) / size, "world": _rms(v[middle] - slope) / size}
 
 
 def _derivative(time: Array, R: Array, middle: NDArray[np.int64], k: int) -> Array:

@@ -3,7 +3,8 @@
 The forces on the robot accelerate all of it, weight included: their sum is near m a, with the
 robot's mass m and the base's acceleration minus gravity, a. Weight is most of it. So the reading
 of the forces (axes of the frame or of the world, on the robot or by it) that leaves most of them
-unexplained by any one mass is probably not the right one.
+unexplained by any one mass, or that gives a mass far from the robot file's, is probably not the
+right one, or a contact is missing.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ CLEARLY = 5.0
 """The other order must leave so many times less to be named."""
 BETTER = 0.5
 """Other axes are named if they leave at most this share of what the stated ones leave."""
+OTHER_MASS = 0.2
+"""Share of the file's mass by which that of the forces may differ without a warning."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,9 @@ def reading_findings(
         return ()
     reordered = _other_order(found, piece, joints, cutoff, processing, log, stated)
     wrenches = tuple(one.stated for one in found.wrenches)
-    if len({one.axes for one in wrenches}) == 1 and stated.left > DOUBTFUL:
+    own = sum(float(link.inertial[0]) for link in found.robot.links if link.inertial is not None)
+    doubted = own > 0.0 and abs(stated.mass - own) > OTHER_MASS * own
+    if len({one.axes for one in wrenches}) == 1 and (stated.left > DOUBTFUL or doubted):
         other: WrenchAxes = "world" if wrenches[0].axes == "frame" else "frame"
         if other == "frame" or found.base.orientation(piece.base, piece.even) is not None:
             turned = replace(
@@ -67,7 +72,11 @@ def reading_findings(
                 ),
             )
             better = _whole_fit(turned, piece, joints, cutoff, processing, log)
-            if better is not None and better.left < BETTER * stated.left:
+            if (
+                better is not None
+                and _is_better(better, stated, own)
+                and (reordered is None or better.left < BETTER * reordered.left)
+            ):
                 return (_axes_finding(log, wrenches[0].axes, other, stated, better),)
     if stated.mass < 0.0:
         words = (
@@ -75,6 +84,13 @@ def reading_findings(
             f"{stated.mass:.3g} kg: {' '.join(_why_down(found, reordered))}"
         )
         return (Finding("warning", "wrench-sign", words),)
+    if doubted:
+        words = (
+            f"log '{log}': the measured forces carry {stated.mass:.3g} kg, but the links of the "
+            f"robot file weigh {own:.3g} kg: is a contact missing, are the forces in other axes "
+            "(--wrench-axes) or units, or is the mass in the file wrong?"
+        )
+        return (Finding("warning", "forces-differ-from-weight", words),)
     return ()
 
 
@@ -135,6 +151,17 @@ def _why_down(found: Sensed, reordered: MassFit | None) -> list[str]:
     return why
 
 
+def _is_better(other: MassFit, stated: MassFit, own: float) -> bool:
+    """Whether another reading explains more of the forces, or gives the file's mass much better.
+
+    own : the mass in the robot file, kg; 0 where it states none.
+    """
+    if stated.left > DOUBTFUL and other.left < BETTER * stated.left:
+        return True
+    nearer = abs(other.mass - own) < BETTER * abs(stated.mass - own)
+    return own > 0.0 and nearer and other.left < stated.left
+
+
 def _axes_finding(
     log: str, axes: WrenchAxes, other: WrenchAxes, stated: MassFit, better: MassFit
 ) -> Finding:
@@ -143,8 +170,8 @@ def _axes_finding(
         "warning",
         "wrench-axes",
         f"log '{log}': read in {names[axes]}, {stated.left:.0%} of the measured forces do not fit "
-        f"the weight and the acceleration of one mass; in {names[other]} {better.left:.0%} do not. "
-        f"Is --wrench-axes {other} meant?",
+        f"the weight and the acceleration of one mass ({stated.mass:.3g} kg); in {names[other]} "
+        f"{better.left:.0%} do not ({better.mass:.3g} kg). Is --wrench-axes {other} meant?",
     )
 
 
