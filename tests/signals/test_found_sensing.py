@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from humanoid import humanoid, humanoid_log
 
-from steelyard.errors import SignalError
+from steelyard.errors import LogError, SignalError
 from steelyard.logs.log import Log
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
@@ -106,3 +106,23 @@ def test_a_pose_without_position_is_said(hung: Log) -> None:
     assert "frame 'torso', but no positions" in words["no-positions"]
     assert "from the orientation alone of 'torso'" in words["sensing"]
     assert "no-positions" not in {one.code for one in prepared(hung).findings}
+
+
+def test_a_foot_with_a_torque_alone_is_refused(stood: Log) -> None:
+    """A link's torque without a force is no point contact, and is not left out either."""
+    frames = {key: x for key, x in stood.frame_signals.items() if key != ("left_foot", "force")}
+    frames["left_foot", "torque"] = np.ones((len(stood), 3))
+    log = replace(stood, frame_signals=frames)
+    with pytest.raises(LogError, match=r"no force of .* 'left_foot'; .*left_foot.force_x"):
+        prepared(log)
+    done = prepared(log, Sensing(contacts=(MeasuredWrench("right_foot"),)))
+    assert "left_foot" in {one.code: one.words for one in done.findings}["force-not-used"]
+
+
+def test_a_position_without_an_axis_is_refused(hung: Log) -> None:
+    """A pose of the base that lacks one coordinate is not taken for an orientation alone."""
+    frames = {key: x for key, x in hung.frame_signals.items() if key != ("torso", "position")}
+    log = replace(hung, frame_signals=frames, incomplete={("torso", "position"): ("z",)})
+    for sensing in (None, Sensing(BaseMotion("pose"))):
+        with pytest.raises(LogError, match=r"torso\.position_z"):
+            prepared(log, sensing)

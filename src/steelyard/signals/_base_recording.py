@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import SignalError, listed
+from steelyard.errors import LogError, SignalError, listed
 from steelyard.logs.log import Log
 from steelyard.robot.robot import Robot
 from steelyard.signals._frame_sources import Even, Key, RecordedSource, recorded_source
@@ -95,6 +95,8 @@ def base_recording(log: Log, robot: Robot, stated: BaseMotion) -> BaseRecording:
     T = pose_on_base(robot, frame, "the motion of the base")
     columns = frame if stated.columns is None else stated.columns
     gravity = np.asarray(robot.gravity, dtype=float)
+    if stated.source == "pose" and (columns, "position") in log.incomplete:
+        raise LogError(log.lacks_of_frame(columns, "position"))
     assert stated.source is not None  # a sensing that is complete has one
     source = recorded_source(
         log,

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from steelyard.errors import LogError, SignalError, listed
 from steelyard.findings import Finding
-from steelyard.logs.frame_columns import ORIENTATIONS
+from steelyard.logs.frame_columns import ORIENTATIONS, frame_column_name
 from steelyard.logs.log import Log
 from steelyard.robot.robot import Robot
 from steelyard.signals._base_recording import base_links, pose_on_base
@@ -27,6 +27,7 @@ from steelyard.signals.unused_frames import (
     force_findings,
     forces_of,
     refuse_incomplete,
+    torques_alone,
     unused_of_fixed_base,
 )
 
@@ -66,7 +67,7 @@ def completed(
         )
     motion = found_base_motion(log, robot, given.base)
     held_by, contacts = given.base_wrench, given.contacts
-    forces = forces_of(log)
+    forces = (*forces_of(log), *torques_alone(log, robot))
     at_base = [frame for frame in base_links(robot) if frame in forces]
     if held_by is None and not contacts:
         _refuse_strangers(log, robot, forces)
@@ -140,9 +141,9 @@ def found_base_motion(log: Log, robot: Robot, stated: BaseMotion | None = None) 
             f"log '{log.name}' has no motion of the base '{robot.root}' of robot '{robot.name}', "
             f"which floats; columns of {listed(held)} are needed, such as "
             f"{robot.root}.position_x to _z and {robot.root}.quaternion_x to _w (or velocities, or "
-            f"an IMU){_frames_there(log)}{_imu_there(log)}. Where its columns have another name, "
-            "state it with --base-columns NAME; if the base does not move, leave --floating-base "
-            "out"
+            f"an IMU){_frames_there(log)}{_axes_missing(log, held)}{_imu_there(log)}. Where its "
+            "columns have another name, state it with --base-columns NAME; if the base does not "
+            "move, leave --floating-base out"
         )
     source, name = found
     return replace(given, source=source, frame=name if given.columns is None else given.frame)
@@ -193,6 +194,17 @@ def in_words(sensing: Sensing, robot: Robot, log: Log) -> str:
 def _frames_there(log: Log) -> str:
     there = [frame or "(without a name)" for frame in log.frames]
     return f"; the log has columns of the frames {listed(there)}" if there else ""
+
+
+def _axes_missing(log: Log, frames: tuple[str, ...]) -> str:
+    """Columns that a motion of one of these frames lacks, for a message."""
+    names = [
+        frame_column_name(frame, quantity, axis)
+        for (frame, quantity), axes in log.incomplete.items()
+        for axis in axes
+        if frame in frames and quantity not in ("force", "torque")
+    ]
+    return f"; it lacks {listed(names)}" if names else ""
 
 
 def _imu_there(log: Log) -> str:

@@ -35,6 +35,14 @@ def forces_of(log: Log) -> tuple[str, ...]:
     return tuple(dict.fromkeys(frame for frame, quantity in named if quantity == "force"))
 
 
+def torques_alone(log: Log, robot: Robot) -> tuple[str, ...]:
+    """The links with a torque, whole or not, and no force at all."""
+    named = [*log.frame_signals, *log.incomplete]
+    links, forces = {link.name for link in robot.links}, forces_of(log)
+    turned = dict.fromkeys(frame for frame, quantity in named if quantity == "torque")
+    return tuple(frame for frame in turned if frame in links and frame not in forces)
+
+
 def refuse_incomplete(log: Log, frames: Collection[str]) -> None:
     """Refuse a force or torque of one of these frames that lacks an axis."""
     for (frame, quantity), axes in log.incomplete.items():
