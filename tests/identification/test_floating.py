@@ -109,6 +109,28 @@ def test_a_saved_result_repeats_its_sensing(hung, tmp_path):
     assert sensing.torques == "recorded"
 
 
+def test_held_out_logs_have_their_own_sensing(tmp_path):
+    """What no option stated is found in each log anew: poses in one, an IMU in the other."""
+    feet = ("left_foot", "right_foot")
+    pose, imu = (
+        humanoid_log(seed, feet=feet, base=BaseSensors(kind, force_noise=0.5, torque_noise=0.05))
+        for seed, kind in ((1, "pose"), (2, "imu"))
+    )
+    stated = Sensing(torques="recorded")
+    for sensing in (None, stated):
+        options = QUICK | {"processing": replace(PROCESSING, sensing=sensing)}
+        found = identify(humanoid(), pose, method="wls", validate_on=imu, **options)
+        run = found.estimate.runs[0]
+        assert run.processing.sensing.base.source == "pose"
+        assert run.processing_as_used.sensing == sensing
+        assert found.validation.overall.prediction.relative_error < 0.1
+    found.save(tmp_path)
+    saved = read_result(tmp_path / "result.json")
+    assert saved.processing_as_used.sensing == stated
+    held_out = validate_result(humanoid(), saved, [imu])
+    assert held_out.overall.prediction.relative_error < 0.1
+
+
 def codes_of(log: Log, sensing: Sensing | None = None, robot: Robot | None = None) -> dict:
     done = prepare(log, robot or humanoid(), replace(PROCESSING, sensing=sensing))
     return {one.code: one.words for one in done.findings}

@@ -102,6 +102,7 @@ def prepare(
             f"robot '{robot.name}' has a floating base; energy and power are computed for robots "
             "on a fixed base only: use the torque equation"
         )
+    asked = processing.sensing
     found, log, processing, sensing_notes = sensed(log, robot, processing)
     refuse_other_axes(found, log)
     joints, extra = match_joints(log, robot, found.torques_needed)
@@ -175,6 +176,7 @@ def prepare(
             channel: int(count)
             for channel, count in zip(channels, np.isnan(kept.tau).sum(axis=0), strict=True)
         },
+        sensing_asked=asked,
     )
     limits = beyond_limits(robot, positions)
     stuck = constant_torques(torques_of(found, pieces))
