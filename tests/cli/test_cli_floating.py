@@ -129,7 +129,7 @@ def test_a_result_validates_other_logs_with_its_sensing(folder, tmp_path, capsys
     told = ("--contact", "left_foot=plate", "--contact", "right_foot", "--base-motion", "pose")
     code, _ = run(capsys, "identify", robot, renamed, "-o", tmp_path / "out", *QUICK, *told)
     assert code == 0
-    code, found = run(capsys, "validate", robot, tmp_path / "out", renamed, "--floating-base")
+    code, found = run(capsys, "validate", robot, tmp_path / "out", renamed)
     assert code == 0
     assert found["overall"]["prediction"]["relative_error"] < 0.02
     pytest.importorskip("mujoco")

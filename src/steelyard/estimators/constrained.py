@@ -15,6 +15,7 @@ from steelyard.conic.settle import Settled
 from steelyard.errors import EstimationError
 from steelyard.estimators.cluster import cluster_spread
 from steelyard.estimators.least_squares import Fit, joint_noise, triangular_fit
+from steelyard.estimators.optimum_distance import OptimumDistance
 from steelyard.estimators.parallel.workers import Solver
 from steelyard.estimators.pull import Pull
 from steelyard.model.model import Model
@@ -94,7 +95,8 @@ class ConstrainedFit:
     theta : (n_columns,) standard parameters. beta : (n_base,) = K theta.
     problem : the fit to the data without a prior. solution : of that problem, if it was solved.
     squares : |z - R beta|² in units of the noise. pull : the prior and its weight, if any.
-    refit : how resamples are fitted; None for the simultaneous fit.
+    refit : how resamples are fitted; None for the simultaneous fit. distance : of a sequential fit
+        from the simultaneous one.
     """
 
     method: str
@@ -108,6 +110,7 @@ class ConstrainedFit:
     solution: ConicSolution | None = None
     pull: Pull | None = None
     refit: Refit | None = None
+    distance: OptimumDistance | None = None
 
     def __repr__(self) -> str:
         count = f"{len(self.theta)} parameters inside {len(self.blocks)} conditions"

@@ -19,6 +19,7 @@ from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
 from steelyard.errors import EstimationError, LogError
 from steelyard.estimators.estimator import DEFAULT_METHOD, EstimationOptions
 from steelyard.estimators.merged_bodies import with_merged_bodies
+from steelyard.estimators.optimum_distance import CODES
 from steelyard.estimators.parallel.threads import available_threads
 from steelyard.estimators.prior_weight import MIN_GROUPS, GammaRule
 from steelyard.estimators.registry import (
@@ -325,4 +326,15 @@ def _certified(
     certificate, findings = prove(found.model, found.regression, found.fit)
     if progress is not None:
         progress("certificate", 1, 1)
+    found = _with_tighter_gap(found, None if certificate is None else certificate.gap)
     return with_findings(replace(found, certificate=certificate), findings)
+
+
+def _with_tighter_gap(found: Identification, gap: float | None) -> Identification:
+    """``found`` with one statement about its distance from the optimum: the tightest bound."""
+    distance = None if found.fit is None else found.fit.distance
+    if distance is None or gap is None:
+        return found
+    said = distance.with_bound(gap).finding
+    kept = [said if one.code in CODES else one for one in found.estimate.findings]
+    return replace(found, estimate=replace(found.estimate, findings=tuple(kept)))
