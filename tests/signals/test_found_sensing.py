@@ -126,3 +126,18 @@ def test_a_position_without_an_axis_is_refused(hung: Log) -> None:
     for sensing in (None, Sensing(BaseMotion("pose"))):
         with pytest.raises(LogError, match=r"torso\.position_z"):
             prepared(log, sensing)
+
+
+@pytest.mark.parametrize(("every", "wide"), [(10, 1), (40, 6)])
+def test_a_wrench_at_a_lower_rate_names_the_longest_gap(hung: Log, every: int, wide: int) -> None:
+    """Forces in few rows are no rows of their own: the option that interpolates them is named."""
+    gone = np.arange(len(hung)) % every >= wide
+    frames = dict(hung.frame_signals)
+    for quantity in ("force", "torque"):
+        frames["torso", quantity] = np.where(gone[:, None], np.nan, frames["torso", quantity])
+    log = replace(hung, frame_signals=frames)
+    filtered = replace(PROCESSING, cutoff_hz=17.0, torque_filter="same")
+    with pytest.raises(SignalError, match="--max-gap-s"):
+        prepare(log, humanoid(), filtered)
+    done = prepare(log, humanoid(), replace(filtered, max_gap_s=0.5))
+    assert np.isfinite(done.measurements.tau[:, 0]).sum() >= 2
