@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from humanoid import humanoid, humanoid_log
 
-from steelyard.errors import LogError, SignalError
+from steelyard.errors import EstimationError, LogError, SignalError
+from steelyard.identification.identify import identify
 from steelyard.logs.log import Log
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
@@ -141,3 +142,32 @@ def test_a_wrench_at_a_lower_rate_names_the_longest_gap(hung: Log, every: int, w
         prepare(log, humanoid(), filtered)
     done = prepare(log, humanoid(), replace(filtered, max_gap_s=0.5))
     assert np.isfinite(done.measurements.tau[:, 0]).sum() >= 2
+
+
+def test_a_base_wrench_without_torque_names_its_columns(hung: Log) -> None:
+    """What holds the base has a torque too; a rope has none, and is a point contact."""
+    frames = {key: x for key, x in hung.frame_signals.items() if key != ("torso", "torque")}
+    log = replace(hung, frame_signals=frames)
+    for sensing in (None, Sensing(base_wrench=MeasuredWrench("torso"))):
+        with pytest.raises(LogError, match=r"torso\.torque_x, .*--base-wrench unmeasured"):
+            prepared(log, sensing)
+    mounted = renamed(log, {"torso": "imu"})
+    with pytest.raises(LogError, match=r"imu\.torque_x, imu\.torque_y.*--contact imu"):
+        prepared(mounted)
+    rope = prepared(mounted, Sensing(contacts=(MeasuredWrench("imu"),)))
+    point = prepared(mounted, Sensing(base_wrench=MeasuredWrench("imu", torque=False)))
+    np.testing.assert_array_equal(rope.measurements.tau, point.measurements.tau)
+    assert rope.measurements.tau[:, 3:6].any()
+
+
+def test_base_rows_of_zeros_are_named_in_words(hung: Log) -> None:
+    """A torque of the base that is zero all the time was not measured."""
+    frames = dict(hung.frame_signals) | {("torso", "torque"): np.zeros((len(hung), 3))}
+    with pytest.raises(EstimationError, match="the base torque x is zero in all"):
+        identify(
+            humanoid(),
+            replace(hung, frame_signals=frames),
+            processing=PROCESSING,
+            method="wls",
+            threads=1,
+        )

@@ -17,6 +17,7 @@ from steelyard.errors import EstimationError, listed
 from steelyard.estimators.cluster import cluster_spread, overconfidence
 from steelyard.estimators.estimate import ChannelFit, Estimate, Spread
 from steelyard.findings import Finding
+from steelyard.model.mechanism import BASE_WRENCH, row_words
 from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
@@ -153,6 +154,13 @@ def check_torques(regression: Regression) -> None:
                 raise EstimationError(
                     f"the torques do no work in any of {n_rows} intervals: no joint moves, or no "
                     "torque was measured; record a motion of all joints"
+                )
+            if group.name in BASE_WRENCH:
+                raise EstimationError(
+                    f"the {row_words(group.name)} is zero in all {n_rows} rows, as if it had "
+                    "not been measured, or as if nothing turned or moved the base there: give all "
+                    "columns of the wrenches on the robot, or, with the joint torques alone, "
+                    "--base-wrench unmeasured"
                 )
             raise EstimationError(
                 f"the torque of '{group.name}' is zero in all {n_rows} rows, as if it had not been "

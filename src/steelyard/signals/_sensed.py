@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, SignalError, listed
 from steelyard.findings import Finding
+from steelyard.logs.frame_columns import frame_column_name
 from steelyard.logs.log import Log
 from steelyard.robot.robot import Robot
 from steelyard.signals._base_recording import BaseRecording, base_recording, pose_on_base
@@ -135,7 +136,8 @@ def sensed(
         base, log, joined = _base(log, robot, sensing.base)
         notes = (*notes, *joined, *position_findings(base.source, log, base.source.frame))
     if isinstance(sensing.base_wrench, MeasuredWrench):
-        pose_on_base(robot, sensing.base_wrench.frame, "the wrench that holds the base")
+        T = pose_on_base(robot, sensing.base_wrench.frame, "the wrench that holds the base")
+        _refuse_force_alone(log, sensing.base_wrench, at_origin=not T[:3, 3].any())
     _refuse_unknown_axes(sensing.wrenches, base, robot)
     wrenches = tuple(wrench_recording(log, robot, one) for one in sensing.wrenches)
     found = Sensed(robot, sensing, base, wrenches)
@@ -159,6 +161,29 @@ def _base(
         return base, log, ()
     base = base_recording(joined.log, robot, replace(stated, quaternion_order="x-first"))
     return base, joined.log, joined.findings
+
+
+def _refuse_force_alone(log: Log, held_by: MeasuredWrench, *, at_origin: bool) -> None:
+    """What holds the base also turns it, unless it is said that no torque acts there.
+
+    at_origin : whether it acts at the origin of the root, which a force alone never turns.
+    """
+    columns = held_by.name_in_log
+    has = {quantity for frame, quantity in log.frame_signals if frame == columns}
+    if held_by.torque != "where recorded" or "force" not in has or "torque" in has:
+        return
+    names = [frame_column_name(columns, "torque", axis) for axis in "xyz"]
+    point = f"--contact {held_by.frame}" + ("" if held_by.columns is None else f"={columns}")
+    instead = (
+        "Without them, only joint torques can be used: --base-wrench unmeasured"
+        if at_origin
+        else f"If no torque acts at the origin of '{held_by.frame}', as on a rope, state a point "
+        f"contact: {point} (torque=False of MeasuredWrench)"
+    )
+    raise LogError(
+        f"log '{log.name}': the wrench at '{held_by.frame}' that holds the base has a force, but "
+        f"no torque: columns {listed(names)} are missing. {instead}"
+    )
 
 
 def _refuse_unknown_axes(
