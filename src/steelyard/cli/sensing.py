@@ -16,7 +16,10 @@ def add_sensing_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "floating base, contacts and missing torques",
         "What the logs have besides positions and torques of the joints. For a floating base it is "
-        "read from the names of the columns where no option states it.",
+        "read from the names of the columns where no option states it: LINK.position_x, "
+        "LINK.quaternion_w, LINK.linear_velocity_x, LINK.angular_velocity_x, "
+        "LINK.proper_acceleration_x (an accelerometer) of the root or a link fixed to it; "
+        "LINK.force_x and LINK.torque_x at any link.",
     )
     add = group.add_argument
     add(

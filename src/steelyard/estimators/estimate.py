@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -21,7 +20,6 @@ from steelyard.estimators.measurement_advice import MeasurementAdvice
 from steelyard.estimators.quantiles import t_quantile
 from steelyard.findings import Finding
 from steelyard.model.base_map import BaseMap, Fate
-from steelyard.model.model import Column
 from steelyard.regression.equation import TORQUE, Equation
 from steelyard.signals.run_record import RunRecord, content_hashes
 
@@ -307,6 +305,18 @@ class Estimate:
             fates.append(fate)
         return tuple(fates)
 
+    @property
+    def not_estimated(self) -> frozenset[str]:
+        """Names of the standard parameters that come neither from data nor from a prior, which has
+        values for bodies and none for joint terms.
+        """
+        with_prior = self.prior is not None
+        return frozenset(
+            one.name
+            for one, column in zip(self.standard_parameters(), self.base.columns, strict=True)
+            if one.interval_kind == "prior only" and not (with_prior and column.term_kind is None)
+        )
+
     def _measured_columns(self) -> NDArray[np.bool_]:
         """Whether a measured row depends on each standard parameter (n_columns,)."""
         K = self.base.K if self.seen is None else self.base.K[self.seen]
@@ -361,17 +371,3 @@ class Estimate:
                 )
             )
         return tuple(out)
-
-
-def not_estimated(
-    parameters: Iterable[StandardEstimate], columns: Iterable[Column], *, with_prior: bool
-) -> frozenset[str]:
-    """Names of the standard parameters whose values come neither from data nor from a prior.
-
-    with_prior : whether the method takes a prior: it has values for bodies, none for joint terms.
-    """
-    return frozenset(
-        one.name
-        for one, column in zip(parameters, columns, strict=True)
-        if one.interval_kind == "prior only" and (column.term_kind is not None or not with_prior)
-    )

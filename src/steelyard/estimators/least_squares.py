@@ -25,6 +25,10 @@ Array = NDArray[np.float64]
 # Singular values of the column-scaled factor below this share of the largest: directions that the
 # data do not determine. Where noise raises one above it, sigma is large instead.
 RANK_TOLERANCE = 1e-9
+NEGLIGIBLE_SHARE = 1e-5
+"""Share of the torque below which a negative parameter is rounding, and not impossible."""
+NOT_MEASURED = "not-measured"
+"""Code of the warning about parameters of torques that were not recorded."""
 
 
 def ols(regression: Regression) -> Estimate:
@@ -235,7 +239,9 @@ def solve(
         held=held,
         equation=regression.equation,
     )
-    findings.extend(impossible_findings(estimate))
+    size = np.linalg.norm(factor[:, -1])
+    share = np.linalg.norm(factor[:, :-1], axis=0) * np.abs(beta) / (size if size > 0 else 1.0)
+    findings.extend(impossible_findings(estimate, share))
     return replace(estimate, findings=tuple(findings))
 
 
@@ -296,7 +302,7 @@ def excitation_findings(regression: Regression, fit: Fit) -> tuple[Finding, ...]
         return (
             Finding(
                 "warning",
-                "not-measured",
+                NOT_MEASURED,
                 f"{len(blind)} of {regression.base.rank} base parameters appear only in torques "
                 f"that were not recorded, so they cannot be estimated: {listed(blind)}"
                 + (
@@ -325,13 +331,16 @@ def excitation_findings(regression: Regression, fit: Fit) -> tuple[Finding, ...]
     )
 
 
-def impossible_findings(estimate: Estimate) -> tuple[Finding, ...]:
-    """A warning that names parameters whose whole interval is physically impossible."""
+def impossible_findings(estimate: Estimate, share: Array) -> tuple[Finding, ...]:
+    """A warning that names parameters whose whole interval is physically impossible.
+
+    share : (n_base,) of the torque that each parameter explains.
+    """
     base = estimate.base
     signed = ("m", "Ixx", "Iyy", "Izz", "Ia", "fv", "fc")
     names = []
     for k, parameter in enumerate(estimate.parameters()):
-        alone = np.count_nonzero(base.K[k]) == 1
+        alone = np.count_nonzero(base.K[k]) == 1 and share[k] > NEGLIGIBLE_SHARE
         if alone and base.columns[base.independent[k]].symbol in signed and parameter.upper < 0.0:
             names.append(f"{parameter.name} {parameter.value:.3g} {parameter.unit}")
     if not names:
@@ -340,8 +349,12 @@ def impossible_findings(estimate: Estimate) -> tuple[Finding, ...]:
         Finding(
             "warning",
             "impossible-values",
-            f"{len(names)} parameters are negative with their whole interval, which is not "
+            f"{_negative(len(names))} with the whole interval, which is not "
             f"physical: {listed(names)}; look for a wrong sign, unit or term, or use a method "
             "with physical constraints",
         ),
     )
+
+
+def _negative(count: int) -> str:
+    return "1 parameter is negative" if count == 1 else f"{count} parameters are negative"

@@ -21,7 +21,7 @@ from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, finite
 from steelyard.errors import RegressionError, ResultError
 from steelyard.estimators.estimate import Estimate
 from steelyard.model.attached_links import RULES, AttachedRule
-from steelyard.model.model import Model
+from steelyard.model.model import RIGID_BODY, Model
 from steelyard.model.term_kinds import TERM_NAMES
 from steelyard.model.terms import Term
 from steelyard.regression.equation import TORQUE, Equation
@@ -116,6 +116,28 @@ class Result:
                 "its model"
             )
         return np.array(values)
+
+    @property
+    def not_estimated(self) -> frozenset[str]:
+        """Names of the standard parameters that come neither from data nor from a prior, so that no
+        robot file should state them: pass them on to :func:`steelyard.identified_robot`.
+        """
+        standard, with_prior = self.document.get("standard"), "prior" in self.document["record"]
+        if standard is None:
+            return frozenset()
+        try:
+            kinds = {column["name"]: column["kind"] for column in self.document["model"]["columns"]}
+            return frozenset(
+                entry["name"]
+                for entry in standard["parameters"]
+                if entry["interval_kind"] == "prior only"
+                and not (with_prior and kinds[entry["name"]] == RIGID_BODY)
+            )
+        except (KeyError, TypeError) as failure:
+            raise ResultError(
+                f"the standard parameters of the result are damaged; "
+                f"{type(failure).__name__}: {failure}"
+            ) from None
 
     @property
     def feasible(self) -> bool:

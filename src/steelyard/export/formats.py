@@ -57,18 +57,7 @@ class ExportRequest:
                 f"the method '{self.result.method}' of the result gives no physical standard "
                 "parameters; identify with 'entropic' (the default) or another constrained method"
             )
-        return spread_robot(self.model, theta, self.attached, self._not_estimated)
-
-    @property
-    def _not_estimated(self) -> frozenset[str]:
-        """Names of the parameters that come neither from data nor from a prior."""
-        from steelyard.estimators.estimate import not_estimated
-        from steelyard.estimators.result_entries import stored_object, stored_standard
-
-        with_prior = stored_object(self.result, "record", "prior") is not None
-        return not_estimated(
-            stored_standard(self.result), self.model.columns, with_prior=with_prior
-        )
+        return spread_robot(self.model, theta, self.attached, self.result.not_estimated)
 
 
 @dataclass(frozen=True, eq=False)

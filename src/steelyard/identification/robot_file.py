@@ -20,7 +20,6 @@ from steelyard.errors import (
     SteelyardError,
     shown_path,
 )
-from steelyard.estimators.estimate import not_estimated
 from steelyard.export.formats import (
     JOINTS_SUFFIX,
     AttachedChoice,
@@ -38,6 +37,8 @@ NOT_WRITTEN = "robot-file-not-written"
 """Code of the finding that says why there is no robot file."""
 KEPT = "kept-in-robot-file"
 """Code of the finding that says what the robot file keeps, since it was not estimated."""
+USELESS = 1.0
+"""Relative error above which no robot file is written: that of predicting zero."""
 IDENTIFIED = ".identified"
 """What follows the stem of the robot file in the names of the files that are made of it."""
 LONGEST_NAME = 50
@@ -80,6 +81,14 @@ def robot_files(
     if standard is None or not standard.feasible:
         return RobotFiles()
     path = found.model.robot.source if robot_file is None else robot_file
+    error = found.estimate.relative_error
+    if error > USELESS:
+        words = (
+            "the robot file with the identified parameters is not written: they explain the "
+            f"{found.estimate.equation.kind.quantity} worse than no model at all (relative error "
+            f"{error:.3g}, 1 is that of predicting zero); .to_urdf() in Python writes it anyway"
+        )
+        return RobotFiles(findings=(Finding("warning", NOT_WRITTEN, words),))
     try:
         if path is None:
             return _new_file(_spread(found, attached))
@@ -135,12 +144,8 @@ def _spread(found: FoundFields, attached: AttachedChoice | None) -> IdentifiedRo
     """The robot with the physical standard parameters, spread over its links."""
     estimate = found.estimate
     assert estimate.standard is not None
-    unknown = not_estimated(
-        estimate.standard_parameters(),
-        found.model.columns,
-        with_prior=estimate.prior is not None,
-    )
-    return spread_robot(found.model, estimate.standard.theta, attached or _rule(found), unknown)
+    rule = attached or _rule(found)
+    return spread_robot(found.model, estimate.standard.theta, rule, estimate.not_estimated)
 
 
 def _rule(found: FoundFields) -> AttachedChoice:

@@ -225,13 +225,13 @@ def _without_torque(found: Sensed, log: Log) -> tuple[Finding, ...]:
             f"friction, drive inertia and offset of {'all' if whole else 'these'} joints cannot be "
             "identified, and links only as far as other rows show them"
         )
-        notes.append(Finding("warning", "torque-not-recorded", words))
+        notes.append(Finding("info", "torque-not-recorded", words))
     if found.n_base and found.sensing.base_wrench == "unmeasured":
         words = (
             f"log '{log.name}': the wrench that holds the base '{found.robot.root}' was not "
             "measured: no parameter of the base itself can be identified from joint torques"
         )
-        notes.append(Finding("warning", "base-wrench-not-recorded", words))
+        notes.append(Finding("info", "base-wrench-not-recorded", words))
     return tuple(notes)
 
 

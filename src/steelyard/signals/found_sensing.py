@@ -142,8 +142,10 @@ def found_base_motion(log: Log, robot: Robot, stated: BaseMotion | None = None) 
             f"which floats; columns of {listed(held)} are needed, such as "
             f"{robot.root}.position_x to _z and {robot.root}.quaternion_x to _w (or velocities, or "
             f"an IMU){_frames_there(log)}{_axes_missing(log, held)}{_imu_there(log)}. Where its "
-            "columns have another name, state it with --base-columns NAME; if the base does not "
-            "move, leave --floating-base out"
+            "columns have another name, state it with --base-columns NAME; where they are in a "
+            "file of their own, put both into one file, each on its own rows with its own times, "
+            "or join them in Python (join_logs); if the base does not move, leave --floating-base "
+            "out"
         )
     source, name = found
     return replace(given, source=source, frame=name if given.columns is None else given.frame)
