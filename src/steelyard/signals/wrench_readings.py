@@ -44,6 +44,28 @@ class MassFit:
     left: float
 
 
+@dataclass(frozen=True, eq=False)
+class _Recorded:
+    """One way to read a piece of a log; arguments as of `reading_findings`."""
+
+    found: Sensed
+    piece: Piece
+    joints: tuple[str, ...]
+    cutoff: float | None
+    processing: Processing
+    log: str
+
+    def fit(self) -> MassFit | None:
+        """The mass that explains the sum of all forces on the robot best."""
+        found, piece, joints = self.found, self.piece, self.joints
+        assert found.base is not None
+        q, _, a = found.base.columns(piece.base, piece.even, self.cutoff, self.processing, self.log)
+        a = a[:, :3] - gravity_in(rotations_of(q[:, 3:7]), found.base.gravity)
+        q_joints = piece.columns(joints, "position") if joints else np.zeros((len(a), 0))
+        lost = np.asarray(found.missing(piece, joints)[:, :3].any(axis=1))
+        return _fit(found.torques(piece, joints, q_joints)[:, :3], a, lost)
+
+
 def reading_findings(
     found: Sensed,
     piece: Piece,
@@ -55,10 +77,11 @@ def reading_findings(
     """A warning where the forces fit the motion of the base much better in another reading."""
     if found.base is None or not found.wrenches or found.sensing.base_wrench == "unmeasured":
         return ()
-    stated = _whole_fit(found, piece, joints, cutoff, processing, log)
+    recorded = _Recorded(found, piece, joints, cutoff, processing, log)
+    stated = recorded.fit()
     if stated is None:
         return ()
-    reordered = _other_order(found, piece, joints, cutoff, processing, log, stated)
+    reordered = _other_order(recorded, stated)
     wrenches = tuple(one.stated for one in found.wrenches)
     own = sum(float(link.inertial[0]) for link in found.robot.links if link.inertial is not None)
     doubted = own > 0.0 and abs(stated.mass - own) > OTHER_MASS * own
@@ -71,7 +94,7 @@ def reading_findings(
                     replace(one, stated=replace(one.stated, axes=other)) for one in found.wrenches
                 ),
             )
-            better = _whole_fit(turned, piece, joints, cutoff, processing, log)
+            better = replace(recorded, found=turned).fit()
             if (
                 better is not None
                 and _is_better(better, stated, own)
@@ -94,25 +117,17 @@ def reading_findings(
     return ()
 
 
-def _other_order(
-    found: Sensed,
-    piece: Piece,
-    joints: tuple[str, ...],
-    cutoff: float | None,
-    processing: Processing,
-    log: str,
-    stated: MassFit,
-) -> MassFit | None:
+def _other_order(recorded: _Recorded, stated: MassFit) -> MassFit | None:
     """The fit with quaternions in the other order; refuses a log that fits clearly better so.
 
     None where the stated order is not doubted, or where there are no quaternions.
     """
-    base = found.base
-    if base is None or ("", "quaternion_x") not in base.needed or found.sensing.base is None:
+    base, motion, piece = recorded.found.base, recorded.found.sensing.base, recorded.piece
+    if base is None or motion is None or ("", "quaternion_x") not in base.needed:
         return None
     if stated.left <= UNEXPLAINED and stated.mass > 0.0:
         return None
-    order = found.sensing.base.quaternion_order
+    order = motion.quaternion_order
     # the four numbers were taken for x, y, z, w in the stated order: w, x, y, z in the other
     numbers = "wxyz" if order == "w-first" else "xyzw"
     meant = "xyzw" if order == "w-first" else "wxyz"
@@ -120,16 +135,17 @@ def _other_order(
         ("", f"quaternion_{is_}"): piece.even["", f"quaternion_{was}"]
         for was, is_ in zip(numbers, meant, strict=True)
     }
-    fit = _whole_fit(found, replace(piece, even=even), joints, cutoff, processing, log)
+    fit = replace(recorded, piece=replace(piece, even=even)).fit()
     if fit is None or fit.mass <= 0.0:
         return None
     if stated.left > UNEXPLAINED and fit.left * CLEARLY <= stated.left:
         other = "w-first" if order == "x-first" else "x-first"
         raise SignalError(
-            f"log '{log}': quaternions of the base are read {order}, and then {stated.left:.0%} of "
-            "the measured forces do not fit the weight and the acceleration of one mass "
-            f"({stated.mass:.3g} kg); read {other}, {fit.left:.0%} do not ({fit.mass:.3g} kg): "
-            f"state --base-quaternion {other} (quaternion_order='{other}' of BaseMotion)"
+            f"log '{recorded.log}': quaternions of the base are read {order}, and then "
+            f"{stated.left:.0%} of the measured forces do not fit the weight and the acceleration "
+            f"of one mass ({stated.mass:.3g} kg); read {other}, {fit.left:.0%} do not "
+            f"({fit.mass:.3g} kg): state --base-quaternion {other} "
+            f"(quaternion_order='{other}' of BaseMotion)"
         )
     return fit
 
@@ -173,23 +189,6 @@ def _axes_finding(
         f"the weight and the acceleration of one mass ({stated.mass:.3g} kg); in {names[other]} "
         f"{better.left:.0%} do not ({better.mass:.3g} kg). Is --wrench-axes {other} meant?",
     )
-
-
-def _whole_fit(
-    found: Sensed,
-    piece: Piece,
-    joints: tuple[str, ...],
-    cutoff: float | None,
-    processing: Processing,
-    log: str,
-) -> MassFit | None:
-    """The mass that explains the sum of all forces on the robot best, in the stated reading."""
-    assert found.base is not None
-    q, _, a = found.base.columns(piece.base, piece.even, cutoff, processing, log)
-    a = a[:, :3] - gravity_in(rotations_of(q[:, 3:7]), found.base.gravity)
-    q_joints = piece.columns(joints, "position") if joints else np.zeros((len(a), 0))
-    lost = np.asarray(found.missing(piece, joints)[:, :3].any(axis=1))
-    return _fit(found.torques(piece, joints, q_joints)[:, :3], a, lost)
 
 
 def _fit(force: Array, a: Array, lost: NDArray[np.bool_]) -> MassFit | None:
