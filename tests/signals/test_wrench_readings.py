@@ -87,3 +87,24 @@ def test_an_upright_base_leaves_both_causes_open() -> None:
     words = words_of(changed(still, force=force))["wrench-sign"]
     assert "--base-quaternion" in words
     assert "--wrench-sign by-robot" in words
+
+
+@pytest.mark.parametrize("kind", ["twist", "imu"])
+def test_an_angular_acceleration_of_another_unit_or_sign_is_refused(kind: str) -> None:
+    """Where the log has one, it must be the derivative of the angular velocity."""
+    log = humanoid_log(15, 2.0, base=BaseSensors("twist", gyro_noise=1e-3, force_noise=0.5))
+    alpha = log.frame_signals["torso", "angular_acceleration"]
+    if kind == "imu":
+        other = humanoid_log(15, 2.0, base=BaseSensors("imu", gyro_noise=1e-3, force_noise=0.5))
+        log = changed(other, angular_acceleration=alpha)
+    filtered = replace(PROCESSING, cutoff_hz=12.0)
+    codes = {one.code for one in prepare(log, humanoid(), filtered).findings}
+    assert "turning-differs" not in codes
+    for factor, words in ((180.0 / np.pi, r"deg/s\^2"), (-1.0, "sign appears to be the opposite")):
+        with pytest.raises(SignalError, match=f"angular acceleration of frame 'torso'.*{words}"):
+            prepare(changed(log, angular_acceleration=factor * alpha), humanoid(), filtered)
+    shuffled = changed(log, angular_acceleration=np.roll(alpha, 1, axis=1))
+    done = prepare(shuffled, humanoid(), filtered)
+    assert (
+        "angular acceleration" in {one.code: one.words for one in done.findings}["turning-differs"]
+    )

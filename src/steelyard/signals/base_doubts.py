@@ -14,7 +14,14 @@ from steelyard.signals._sensed import Sensed
 from steelyard.signals.frame_motion import FrameMotion, part_of
 from steelyard.signals.orientation import rotations_of
 from steelyard.signals.processing import Processing
-from steelyard.signals.turning import DIFFERS, EXPLAINED, Reading, moving_axes, turning_mismatch
+from steelyard.signals.turning import (
+    DIFFERS,
+    EXPLAINED,
+    Reading,
+    acceleration_mismatch,
+    moving_axes,
+    turning_mismatch,
+)
 
 Array = NDArray[np.float64]
 FACTOR = 2.0
@@ -47,10 +54,31 @@ def base_findings(
             "the angular velocity, the orientation, and the clocks of both"
         )
         doubts.append(Finding("warning", "turning-differs", words))
+    if ("", "angular_acceleration_x") in found.base.needed:
+        doubts += _angular_acceleration(motion, log)
     if found.base.source.kind == "imu" and len(motion):
         _refuse_downward(motion, found.base.gravity, log)
         doubts += _weightless(motion, float(np.linalg.norm(found.base.gravity)), log)
     return tuple(doubts)
+
+
+def _angular_acceleration(motion: FrameMotion, log: str) -> list[Finding]:
+    """A warning where it is not the derivative of the angular velocity; refused where unit or sign
+    explain it.
+    """
+    differs = acceleration_mismatch(motion)
+    if differs is None:
+        return []
+    if differs.reading == "degrees":
+        reason = "it appears to be in deg/s²; state the unit in the column, [deg/s^2]"
+        raise SignalError(f"log '{log}': {differs.words}: {reason}")
+    if differs.reading is not None:
+        raise SignalError(f"log '{log}': {differs.words}: {REASONS[differs.reading]}")
+    words = (
+        f"log '{log}': {differs.words}, by {100 * differs.share:.0f} %: check its unit, axes and "
+        "clock, or leave its columns out; the derivative is then used"
+    )
+    return [Finding("warning", "turning-differs", words)]
 
 
 def _refuse_downward(motion: FrameMotion, gravity: Array, log: str) -> None:

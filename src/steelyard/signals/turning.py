@@ -26,6 +26,8 @@ FEWEST = 20
 MOST = 4000
 TURNS = 0.1
 """Angular velocity (rad/s, rms) below which nothing is compared."""
+SPINS = 0.3
+"""Angular acceleration (rad/s², rms) below which nothing is compared."""
 MOVES = 0.02
 """Speed (m/s, rms) below which no linear velocity is compared."""
 DIFFERS = 0.3
@@ -87,6 +89,38 @@ def turning_mismatch(motion: FrameMotion) -> TurningMismatch | None:
     words = (
         f"the angular velocity of frame '{motion.frame}' (rms {_rms(w):.3g}) is not the derivative "
         f"of its orientation ({size:.3g} rad/s)"
+    )
+    return TurningMismatch(stated / size, best if explained else None, words)
+
+
+def acceleration_mismatch(motion: FrameMotion) -> TurningMismatch | None:
+    """How a recorded angular acceleration contradicts the angular velocity; None where it does not.
+
+    Its readings are "degrees" and "sign". In the axes of the frame, the one is the derivative of
+    the other, component by component.
+    """
+    w, alpha, time = motion.angular_velocity, motion.angular_acceleration, motion.time
+    if len(motion) <= 2 * FEWEST:
+        return None
+    period = float(np.median(np.diff(time)))
+    k = max(1, round(STEP_S / period))
+    middle = np.arange(k, len(time) - k)
+    span = time[middle + k] - time[middle - k]
+    middle, span = middle[span < 3.0 * k * period], span[span < 3.0 * k * period]
+    slope = (w[middle + k] - w[middle - k]) / span[:, None]
+    known = np.isfinite(slope).all(axis=1) & np.isfinite(alpha[middle]).all(axis=1)
+    slope, alpha = slope[known], alpha[middle][known]
+    size = _rms(slope) if len(slope) >= FEWEST else 0.0
+    stated = _rms(alpha - slope) if size >= SPINS else 0.0
+    if stated < DIFFERS * size or size < SPINS:
+        return None
+    readings: dict[Reading, Array] = {"degrees": np.radians(alpha), "sign": -alpha}
+    left = {name: _rms(values - slope) for name, values in readings.items()}
+    best = min(left, key=lambda name: left[name])
+    explained = left[best] < min(DIFFERS * size, EXPLAINED * stated)
+    words = (
+        f"the angular acceleration of frame '{motion.frame}' (rms {_rms(alpha):.3g}) is not the "
+        f"derivative of its angular velocity ({size:.3g} rad/s²)"
     )
     return TurningMismatch(stated / size, best if explained else None, words)
 
