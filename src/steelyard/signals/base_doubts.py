@@ -57,7 +57,7 @@ def base_findings(
     if ("", "angular_acceleration_x") in found.base.needed:
         doubts += _angular_acceleration(motion, log)
     if found.base.source.kind == "imu" and len(motion):
-        _refuse_downward(motion, found.base.gravity, log)
+        doubts += _downward(motion, found.base.gravity, log)
         doubts += _weightless(motion, float(np.linalg.norm(found.base.gravity)), log)
     return tuple(doubts)
 
@@ -81,23 +81,25 @@ def _angular_acceleration(motion: FrameMotion, log: str) -> list[Finding]:
     return [Finding("warning", "turning-differs", words)]
 
 
-def _refuse_downward(motion: FrameMotion, gravity: Array, log: str) -> None:
-    """Refuse an accelerometer that shows gravity and not what holds against it.
+def _downward(motion: FrameMotion, gravity: Array, log: str) -> list[Finding]:
+    """A warning about an accelerometer that shows gravity and not what holds against it.
 
-    Only an orientation tells; without one, the forces on the robot do (see `wrench_readings`).
+    Only an orientation tells; without one, the forces on the robot do (see `wrench_readings`). It
+    may also be the orientation that is wrong, on which the equations of an IMU do not depend.
     """
     if motion.R_world_frame is None or not gravity.any():
-        return
-    along = np.einsum(
-        "ni,ni->n", motion.proper_acceleration, gravity_in(motion.R_world_frame, gravity)
-    )
+        return []
+    down = gravity_in(motion.R_world_frame, gravity)
+    along = np.einsum("ni,ni->n", motion.proper_acceleration, down)
     share = float(np.median(along)) / float(gravity @ gravity)
-    if share > 1.0 / FACTOR:
-        raise SignalError(
-            f"log '{log}': the accelerometer of frame '{motion.frame}' shows {share:.2g} g "
-            "(median) downward, by the recorded orientation; at rest it must show 1 g upward. "
-            "Change the sign of its columns, or check the orientation"
-        )
+    if share <= 1.0 / FACTOR:
+        return []
+    words = (
+        f"log '{log}': the accelerometer of frame '{motion.frame}' shows {share:.2g} g (median) "
+        "downward, by the recorded orientation; at rest it must show 1 g upward. Either its sign "
+        "is the opposite, or the orientation is in a world whose z axis points down"
+    )
+    return [Finding("warning", "accelerometer-downward", words)]
 
 
 def refuse_other_axes(found: Sensed, log: Log) -> None:
