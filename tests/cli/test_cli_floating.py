@@ -189,7 +189,7 @@ def test_base_seen(folder, capsys):
     assert len(leg["not_seen"]) == 10
     assert main(["base", "seen", str(robot), "--floating-base"]) == 0
     assert "torso: all ten parameters not at all" in capsys.readouterr().out
-    assert "the joints are" in refused(
+    assert "its joints are" in refused(
         capsys, "base", "seen", robot, "--floating-base", "--without-torque", "neck"
     )
 
@@ -215,6 +215,9 @@ def test_simulated_logs(folder, tmp_path, capsys):
         capsys, *short, "--floating-base", "--controller", "pd"
     )
     assert "fixed base" in refused(capsys, *short, "--floating-base", "--sensor", "imu")
+    assert "no such body can exist" in refused(
+        capsys, *short, "--floating-base", "--set", "torso.m=-5"
+    )
     assert np.isfinite(log.frame_signals["torso", "proper_acceleration"]).all()
 
 

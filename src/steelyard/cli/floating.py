@@ -28,7 +28,7 @@ def add_floating_arguments(parser: argparse.ArgumentParser) -> None:
         help="it stands on these links, whose forces are logged; by default a measured wrench at "
         "the root holds it")  # fmt: skip
     add("--record-base", choices=("pose", "twist", "imu"),
-        help="what is logged of the motion of its base (default: pose)")  # fmt: skip
+        help="what is logged of the motion of its root link (default: pose)")  # fmt: skip
     add("--without-torque", nargs="+", metavar="JOINT", help="joints whose torque is not logged")
     add("--base-noise", nargs=2, type=float, metavar=("LINEAR", "ANGULAR"),
         help="standard deviation of what is logged of the base: m and rad of a pose; m/s, m/s² "

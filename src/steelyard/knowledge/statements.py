@@ -13,7 +13,7 @@ from typing import Literal
 from steelyard.errors import listed, quoted_list
 
 Relation = Literal["is", "is at least", "is at most"]
-LONGEST_TYPED = 12
+LONGEST_TYPED = 15
 """Characters of a number above which nobody typed it."""
 
 
