@@ -83,14 +83,12 @@ def turning_mismatch(motion: FrameMotion) -> TurningMismatch | None:
     stated = _rms(w - derivative)
     if stated < DIFFERS * size:
         return None
-    left = {name: _rms(values - derivative) for name, values in readings.items()}
-    best = min(left, key=lambda name: left[name])
-    explained = left[best] < min(DIFFERS * size, EXPLAINED * stated)
+    reading = _explanation(readings, derivative, stated)
     words = (
         f"the angular velocity of frame '{motion.frame}' (rms {_rms(w):.3g}) is not the derivative "
         f"of its orientation ({size:.3g} rad/s)"
     )
-    return TurningMismatch(stated / size, best if explained else None, words)
+    return TurningMismatch(stated / size, reading, words)
 
 
 def acceleration_mismatch(motion: FrameMotion) -> TurningMismatch | None:
@@ -115,14 +113,12 @@ def acceleration_mismatch(motion: FrameMotion) -> TurningMismatch | None:
     if stated < DIFFERS * size or size < SPINS:
         return None
     readings: dict[Reading, Array] = {"degrees": np.radians(alpha), "sign": -alpha}
-    left = {name: _rms(values - slope) for name, values in readings.items()}
-    best = min(left, key=lambda name: left[name])
-    explained = left[best] < min(DIFFERS * size, EXPLAINED * stated)
+    reading = _explanation(readings, slope, stated)
     words = (
         f"the angular acceleration of frame '{motion.frame}' (rms {_rms(alpha):.3g}) is not the "
         f"derivative of its angular velocity ({size:.3g} rad/s²)"
     )
-    return TurningMismatch(stated / size, best if explained else None, words)
+    return TurningMismatch(stated / size, reading, words)
 
 
 def moving_axes(time: Array, position: Array, R: Array, v: Array) -> dict[str, float] | None:
@@ -147,6 +143,13 @@ def moving_axes(time: Array, position: Array, R: Array, v: Array) -> dict[str, f
         return None
     turned = np.einsum("nij,nj->ni", R[middle], v[middle])
     return {"frame": _rms(turned - slope) / size, "world": _rms(v[middle] - slope) / size}
+
+
+def _explanation(readings: dict[Reading, Array], truth: Array, stated: float) -> Reading | None:
+    """The reading (n, 3) that is near the truth; None where none is much nearer than the stated."""
+    left = {name: _rms(values - truth) for name, values in readings.items()}
+    best = min(left, key=lambda name: left[name])
+    return best if left[best] < min(DIFFERS * _rms(truth), EXPLAINED * stated) else None
 
 
 def _derivative(time: Array, R: Array, middle: NDArray[np.int64], k: int) -> Array:
