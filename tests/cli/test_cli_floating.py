@@ -215,6 +215,10 @@ def test_simulated_logs(folder, tmp_path, capsys):
         capsys, *short, "--floating-base", "--controller", "pd"
     )
     assert "fixed base" in refused(capsys, *short, "--floating-base", "--sensor", "imu")
+    imu = ("--floating-base", "--record-base", "imu", "--imu-frame", "imu")
+    assert run(capsys, *short, *imu)[0] == 0
+    assert ("imu", "proper_acceleration") in read_log(out).frame_signals
+    assert "--record-base imu" in refused(capsys, *short, "--floating-base", *imu[-2:])
     assert "no such body can exist" in refused(
         capsys, *short, "--floating-base", "--set", "torso.m=-5"
     )

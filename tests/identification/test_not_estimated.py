@@ -108,6 +108,8 @@ def test_unmeasured_friction_keeps_what_the_file_states(method, tmp_path):
     again = format_named("urdf").render(request)
     assert again.data == files["identified_robot"].read_bytes()
     assert any("left_hip" in note and "not estimated" in note for note in again.notes)
+    (code,) = format_named("numpy").render(request).notes
+    assert "left_hip.fv" in code
     fresh = ElementTree.fromstring(format_named("sdf").render(request).data)
     stated = {
         joint.attrib["name"]

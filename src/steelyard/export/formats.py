@@ -226,7 +226,8 @@ def _c(request: ExportRequest) -> Exported:
     from steelyard.model.base_map import base_map
 
     model = request.model
-    return Exported(c_header(model, base_map(model), request.result.beta).encode())
+    text = c_header(model, base_map(model), request.result.beta)
+    return Exported(text.encode(), notes=_undetermined(request.result))
 
 
 def _numpy(request: ExportRequest) -> Exported:
@@ -234,7 +235,23 @@ def _numpy(request: ExportRequest) -> Exported:
     from steelyard.model.base_map import base_map
 
     model = request.model
-    return Exported(numpy_module(model, base_map(model), request.result.beta).encode())
+    text = numpy_module(model, base_map(model), request.result.beta)
+    return Exported(text.encode(), notes=_undetermined(request.result))
+
+
+def _undetermined(result: Result) -> tuple[str, ...]:
+    """A note on base parameters that the data do not determine, whose torque is not computed."""
+    from steelyard.estimators.result_entries import stored_parameters
+
+    open_ones = [
+        one.name for one in stored_parameters(result) if one.interval_kind == "undetermined"
+    ]
+    if not open_ones:
+        return ()
+    return (
+        f"the data do not determine {listed(open_ones)}: the code computes next to no torque from "
+        "these, as the friction of joints whose torque was not recorded",
+    )
 
 
 FORMATS = (
