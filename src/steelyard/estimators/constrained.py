@@ -17,6 +17,7 @@ from steelyard.conic.settle import Settled
 from steelyard.errors import EstimationError
 from steelyard.estimators.cluster import cluster_spread
 from steelyard.estimators.least_squares import Fit, joint_noise, triangular_fit
+from steelyard.estimators.optimum_distance import OptimumDistance
 from steelyard.estimators.parallel.workers import Solver
 from steelyard.estimators.pull import Pull
 from steelyard.estimators.solver_names import SolverName
@@ -100,7 +101,8 @@ class ConstrainedFit:
     problem : the fit to the data without a prior. solution : of that problem, if it was solved.
     squares : |z - R beta|² in units of the noise. pull : the prior and its weight, if any.
     solver : what solved it, see `steelyard.estimators.solver_names`.
-    refit : how resamples are fitted; None for the simultaneous fit.
+    refit : how resamples are fitted; None for the simultaneous fit. distance : of a sequential fit
+        from the simultaneous one.
     """
 
     method: str
@@ -115,6 +117,7 @@ class ConstrainedFit:
     solution: ConicSolution | None = None
     pull: Pull | None = None
     refit: Refit | None = None
+    distance: OptimumDistance | None = None
 
     def __repr__(self) -> str:
         count = f"{len(self.theta)} parameters inside {len(self.blocks)} conditions"

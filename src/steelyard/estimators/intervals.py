@@ -76,6 +76,7 @@ def with_intervals(
         base=regression.base,
         beta=fit.beta,
         determined=fit.free.determined,
+        seen=fit.free.seen,
         spreads=tuple(spreads),
         channels=channel_fits(regression, fit.beta, fit.weights),
         relative_error=relative_error(regression, fit.beta),

@@ -162,10 +162,25 @@ def long_enough(
             used.append(piece)
     if not used:
         longest = max(pieces, key=len)
-        if cutoff is not None:
-            check_length(len(longest), cutoff, processing.filter_order, longest.base.rate_hz, name)
-        trim(len(longest), longest.base.rate_hz, cutoff, processing, name)
+        rate = longest.base.rate_hz
+        try:
+            if cutoff is not None:
+                check_length(len(longest), cutoff, processing.filter_order, rate, name)
+            trim(len(longest), rate, cutoff, processing, name)
+        except SignalError as failure:
+            raise SignalError(f"{failure}{_cut_at_gaps(pieces, processing)}") from None
     return used
+
+
+def _cut_at_gaps(pieces: Sequence[Piece], processing: Processing) -> str:
+    """Why pieces are short, and what to do, for a message; empty for a log in one piece."""
+    if len(pieces) == 1:
+        return ""
+    return (
+        f". The log was cut into {len(pieces)} pieces, at gaps longer than "
+        f"{processing.max_gap_s:g} s; if a signal was sampled at a lower rate than the others, "
+        "give a longer --max-gap-s (max_gap_s), up to which gaps are interpolated"
+    )
 
 
 def trim(

@@ -25,7 +25,7 @@ from steelyard.signals._matching import match_joints, moving_joints, needed_sign
 from steelyard.signals._pieces import Piece, pieces_of
 from steelyard.signals._samples import decimation, joined, long_enough, samples_of
 from steelyard.signals._sensed import Sensed, sensed, torques_of
-from steelyard.signals.base_doubts import base_findings
+from steelyard.signals.base_doubts import base_findings, refuse_other_axes
 from steelyard.signals.cutoff import HIGHEST, CutoffChoice, at_recorded_rate, automatic_cutoff
 from steelyard.signals.dead_band import error_band, without_slow_torques
 from steelyard.signals.drives import joint_side
@@ -107,7 +107,9 @@ def prepare(
             f"robot '{robot.name}' has a floating base; energy and power are computed for robots "
             "on a fixed base only: use the torque equation"
         )
+    asked = processing.sensing
     found, log, processing, sensing_notes = sensed(log, robot, processing)
+    refuse_other_axes(found, log)
     joints, extra = match_joints(log, robot, found.torques_needed)
     if not isinstance(model, Model):
         model = Model(robot)
@@ -181,6 +183,7 @@ def prepare(
             channel: int(count)
             for channel, count in zip(channels, np.isnan(kept.tau).sum(axis=0), strict=True)
         },
+        sensing_asked=asked,
     )
     limits = beyond_limits(robot, positions)
     stuck = constant_torques(torques_of(found, pieces))
