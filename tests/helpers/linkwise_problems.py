@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -43,6 +43,7 @@ class Tree:
     R: Array
     z: Array
     truth: Array
+    constraints: Constraints = field(default_factory=Constraints)
 
     @property
     def K(self) -> Array:
@@ -51,8 +52,8 @@ class Tree:
 
     @property
     def given(self):
-        """The default conditions."""
-        return blocks(self.model, Constraints())
+        """The conditions, the default ones if no others are stated."""
+        return blocks(self.model, self.constraints)
 
     @property
     def weak(self) -> WeakPull:
@@ -94,13 +95,15 @@ def random_tree(
     noise: float = 0.1,
     n_samples: int | None = None,
     prismatic: float = 0.2,
+    mimic: float = 0.0,
 ) -> Tree:
     """A tree with friction, random states and this share of noise on each torque.
 
     noise 0 means exact torques, in units of a thousandth of their size.
     """
     rng = np.random.default_rng([seed, n_links, 4711])
-    model = Model(random_robot(rng, n_links, chain=chain, prismatic=prismatic, fixed=0.0))
+    robot = random_robot(rng, n_links, chain=chain, prismatic=prismatic, fixed=0.0, mimic=mimic)
+    model = Model(robot)
     base = base_map(model)
     theta = model.prior_theta()
     terms = [column.kind != "rigid_body" for column in model.columns]
