@@ -48,6 +48,44 @@ def test_refined_trees_reach_the_optimum_of_clarabel_and_the_gap_is_true(tens):
         assert last.value == pytest.approx(tree.problem.objective(found.theta), rel=1e-9)
 
 
+@pytest.mark.parametrize("n_links", [2, 4, 6, 16, 20])
+def test_mimic_joints_between_branches(n_links):
+    """Branches that only a mimic joint joins are fitted together: the optimum is reached."""
+    for seed in range(6):
+        tree = random_tree(
+            seed,
+            n_links,
+            noise=0.02,
+            prismatic=0.5,
+            mimic=0.5,
+            n_samples=200 if n_links < 9 else 60,
+        )
+        found = refined(tree)
+        above = tree.problem.objective(found.theta) - tree.optimum
+        rounding = 1e-6 * max(tree.optimum, 1.0)
+        assert found.stages[-1].relative_gap <= ENOUGH
+        assert found.stages[-1].lower_bound <= tree.optimum + rounding
+        assert above <= ENOUGH * max(tree.optimum, 1.0) + rounding
+
+
+def test_tied_links_are_in_one_group_and_one_step():
+    """Links that share a coordinate, wherever they are; up to 14 links are one group anyway."""
+    for seed in range(5):
+        links = random_tree(seed, 25, n_samples=20, mimic=0.3).links()
+        groups = cover(links)
+        assert any(link.tied for link in links)
+        for k, link in enumerate(links):
+            assert k not in link.tied
+            for other in link.tied:
+                assert k in links[other].tied
+                assert any({k, other} <= set(group) for group in groups) or len(link.tied) > 6
+            later = [other for other in link.tied if other > k][: MOST_LINKS - 1]
+            assert set(later) <= set(window(links, k))
+        assert max(len(group) for group in groups) <= NEIGHBOURHOOD
+        few = random_tree(seed, 14, n_samples=20).links()
+        assert cover(few) == [list(range(14))]
+
+
 def test_a_long_chain():
     """Of 100 links, the pass is no more than half above the optimum, and few sweeps reach it."""
     tree = random_tree(905, 100, chain=True, noise=0.1, n_samples=40, prismatic=0.0)

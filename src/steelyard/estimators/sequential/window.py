@@ -38,22 +38,33 @@ class StepSolution:
 
 
 def window(links: Sequence[Link], top: int, lag: int = LAG, most: int = MOST_LINKS) -> list[int]:
-    """A link and what it carries, by level, down to ``lag`` levels and at most ``most`` links."""
+    """A link and what it carries, by level, down to ``lag`` levels and at most ``most`` links.
+
+    Links that a mimic joint or a coupling ties to one of these count as carried by it, unless their
+    own step is still to come.
+    """
     out = level = [top]
     for _ in range(lag):
-        level = [child for link in level for child in links[link].children]
+        reached: dict[int, None] = {}
+        for link in level:
+            later = [other for other in links[link].tied if other > top]
+            reached.update(dict.fromkeys((*later, *links[link].children)))
+        level = [link for link in reached if link not in out]
         out = out + level
     return out[:most]
 
 
 def cover(links: Sequence[Link], core: int = CORE, most: int = NEIGHBOURHOOD) -> list[list[int]]:
-    """Overlapping groups of neighbouring links that cover the tree.
+    """Overlapping groups of neighbouring links that cover the tree; one if ``most`` links are all.
 
     The cores of the groups, at most ``core`` connected links each, contain every link once; a group
-    is a core and the links nearest to it, at most ``most`` together.
+    is a core and the links nearest to it, at most ``most`` together. Neighbours are the links on
+    both sides of a joint, and those that a mimic joint or a coupling ties.
     """
+    if len(links) <= most:
+        return [list(range(len(links)))]
     near = [
-        [*link.children] if link.parent < 0 else [link.parent, *link.children] for link in links
+        [*link.tied, *([link.parent] if link.parent >= 0 else []), *link.children] for link in links
     ]
     taken = [False] * len(links)
     out = []
