@@ -96,8 +96,9 @@ def random_tree(
     n_samples: int | None = None,
     prismatic: float = 0.2,
     mimic: float = 0.0,
+    friction: float = 1.0,
 ) -> Tree:
-    """A tree with friction, random states and this share of noise on each torque.
+    """A tree with friction up to this size, random states and this share of noise on each torque.
 
     noise 0 means exact torques, in units of a thousandth of their size.
     """
@@ -107,7 +108,7 @@ def random_tree(
     base = base_map(model)
     theta = model.prior_theta()
     terms = [column.kind != "rigid_body" for column in model.columns]
-    theta[terms] = rng.uniform(0.2, 1.0, size=sum(terms))
+    theta[terms] = friction * rng.uniform(0.2, 1.0, size=sum(terms))
     n_samples = n_samples or 8 * len(model.columns) // n_links
     W = torque_regressor(model, *random_states(rng, model.robot, n_samples))
     tau = W @ theta

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from linkwise_problems import Tree, random_tree
@@ -157,6 +159,37 @@ def test_with_a_prior_it_is_the_entropic_fit(seed):
     coordinates = np.linalg.lstsq(together.turn, best - together.origin, rcond=None)[0]
     counted += 0.5 * np.sum((rows @ coordinates - targets) ** 2)
     assert optimum == pytest.approx(counted, rel=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_gap_with_a_strong_prior_and_no_friction(seed):
+    """Friction is at its bound there, nearly without a force: the gap stays what it truly is."""
+    rng = np.random.default_rng([seed, 3])
+    tree = random_tree(
+        seed, int(rng.integers(2, 9)), noise=1e-3, n_samples=300, prismatic=0.0, friction=0.0
+    )
+    gamma = float(rng.choice([100.0, 1e4]))
+    prior = replace(scattered(tree.model, tree.truth, rng, 0.1), theta=0.5 * tree.truth)
+    found = refine(
+        tree.R,
+        tree.z,
+        tree.K,
+        tree.links(PriorPull(prior, gamma, usual_term_weight(gamma), tree.weak.scale)),
+    )
+    together = prior_problem(
+        tree.model.first_column_of_body,
+        tree.weak.scale,
+        typical_parameters(tree.model),
+        tree.given,
+        prior.theta,
+        prior.trust,
+    )
+    best = found.stage_of(together.solve(tree.R @ tree.K, tree.z, gamma).theta)
+    rounding = 1e-7 * max(best.value, 1.0)
+    assert best.lower_bound <= best.value + rounding
+    above = found.stages[-1].value - best.value
+    assert found.stages[-1].gap <= above + 1e-4 * max(best.value, 1.0) + rounding
+    assert found.n_sweeps <= 2
 
 
 def test_the_work_of_a_step_does_not_grow_with_the_chain():
