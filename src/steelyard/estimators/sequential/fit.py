@@ -28,6 +28,7 @@ from steelyard.estimators.constrained import (
 from steelyard.estimators.feasible import PULL
 from steelyard.estimators.prior_fit import fit_with_prior
 from steelyard.estimators.prior_weight import GammaChoice, GammaRule
+from steelyard.estimators.sequential.inward import LinkwiseFit
 from steelyard.estimators.sequential.links import (
     Link,
     LinkLayout,
@@ -39,6 +40,7 @@ from steelyard.estimators.sequential.links import (
 from steelyard.estimators.sequential.paper import fit_paper, joint_rows
 from steelyard.estimators.sequential.refined import ENOUGH, Refined, Stage, check_sweeps, refine
 from steelyard.estimators.sequential.resampled import paper_solver, sequential_solver
+from steelyard.estimators.solver_names import SolverName
 from steelyard.findings import Finding
 from steelyard.knowledge.conflicts import check_constraints
 from steelyard.knowledge.constraint_blocks import blocks
@@ -147,7 +149,7 @@ def fit_sequential(
     try:
         links = task.links()
         found = refine(task.R, task.z, regression.base.K, links, sweeps=sweeps, progress=progress)
-        fit = task.settled("sequential", found.theta)
+        fit = task.settled("sequential", found.theta, solver_of(found.fit))
     except EstimationError:
         check_constraints(model, constraints or Constraints())  # raises if they contradict
         raise
@@ -186,7 +188,7 @@ def fit_sequential_paper(
     try:
         links = task.links()
         published = fit_paper(rows, columns, factors, K, links)
-        fit = task.settled("sequential-paper", published.theta(links))
+        fit = task.settled("sequential-paper", published.theta(links), solver_of(published))
         best = refine(task.R, task.z, K, links)
     except EstimationError:
         check_constraints(model, constraints or Constraints())
@@ -242,11 +244,16 @@ def fit_sequential_with_prior(
         progress=progress,
         place=place,
     )
-    fit = replace(fit, method="sequential-entropic")
     found = kept[-1]
+    fit = replace(fit, method="sequential-entropic", solver=solver_of(found.fit))
     R = fit.system.factor[:-1, :-1] / fit.sigma
     unseen = unseen_links(R, regression.base, found.whole.links)
     return SequentialFit(fit, found, found.stage_of(fit.theta), sweeps, unseen)
+
+
+def solver_of(fit: LinkwiseFit) -> SolverName:
+    """What solved the steps of a fit."""
+    return "linkwise-clarabel" if fit.n_clarabel else "linkwise"
 
 
 def unseen_links(R: Array, base: BaseMap, links: tuple[Link, ...]) -> tuple[str, ...]:
@@ -310,7 +317,7 @@ class _Task:
     def links(self) -> tuple[Link, ...]:
         return links_of(self.layout, self.typical, self.given, self.pull)
 
-    def settled(self, method: str, theta: Array) -> ConstrainedFit:
+    def settled(self, method: str, theta: Array, solver: SolverName) -> ConstrainedFit:
         """The fit with parameters that meet every condition exactly."""
         pull, K = self.pull, self.regression.base.K
         weights = pull.weights * pull.scale**2
@@ -327,5 +334,5 @@ class _Task:
             problem=problem,
             settled=found,
             squares=squares(problem, found.theta),
-            solver="linkwise",
+            solver=solver,
         )
