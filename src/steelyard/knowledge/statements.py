@@ -157,8 +157,10 @@ class Limit:
 
     @property
     def words(self) -> str:
-        """The condition in words."""
-        return f"{self.quantity.words} {self.relation} {exact_number(self.value)}"
+        """The condition in words; a default bound, which nobody stated, to four digits."""
+        by_default = isinstance(self.quantity, DefaultBound)
+        value = f"{self.value:.4g}" if by_default else exact_number(self.value)
+        return f"{self.quantity.words} {self.relation} {value}"
 
 
 @dataclass(frozen=True)
