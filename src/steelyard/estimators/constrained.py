@@ -18,6 +18,7 @@ from steelyard.estimators.cluster import cluster_spread
 from steelyard.estimators.least_squares import Fit, joint_noise, triangular_fit
 from steelyard.estimators.parallel.workers import Solver
 from steelyard.estimators.pull import Pull
+from steelyard.estimators.sequential.optimum_gap import OptimumGap
 from steelyard.estimators.solver_names import SolverName
 from steelyard.model.model import Model
 from steelyard.regression.regression import Regression
@@ -98,6 +99,7 @@ class ConstrainedFit:
     squares : |z - R beta|² in units of the noise. pull : the prior and its weight, if any.
     solver : what solved it, see `steelyard.estimators.solver_names`.
     refit : how resamples are fitted; None for the simultaneous fit.
+    optimum_gap : of a sequential fit, what it proved about its distance from the optimum.
     """
 
     method: str
@@ -112,6 +114,7 @@ class ConstrainedFit:
     solution: ConicSolution | None = None
     pull: Pull | None = None
     refit: Refit | None = None
+    optimum_gap: OptimumGap | None = None
 
     def __repr__(self) -> str:
         count = f"{len(self.theta)} parameters inside {len(self.blocks)} conditions"

@@ -27,6 +27,7 @@ from steelyard.estimators.registry import (
     refuse_needless_budget,
     refuse_needless_sweeps,
 )
+from steelyard.estimators.sequential.optimum_gap import with_tighter_gap
 from steelyard.findings import Finding
 from steelyard.identification._arguments import (
     RobotLike,
@@ -325,4 +326,7 @@ def _certified(
     certificate, findings = prove(found.model, found.regression, found.fit)
     if progress is not None:
         progress("certificate", 1, 1)
-    return with_findings(replace(found, certificate=certificate), findings)
+    gap = None if certificate is None else certificate.gap
+    told = with_tighter_gap(found.findings, found.fit.optimum_gap, gap)
+    found = replace(found, estimate=replace(found.estimate, findings=told), certificate=certificate)
+    return with_findings(found, findings)

@@ -55,7 +55,8 @@ def _estimate(task: EstimationTask, found: SequentialFit) -> tuple[Estimate, Con
     from steelyard.estimators.complete_estimate import complete_estimate
 
     estimate = complete_estimate(task, found.fit)
-    return replace(estimate, findings=(*estimate.findings, *found.findings)), found.fit
+    told = replace(estimate, findings=(*estimate.findings, *found.findings))
+    return told, replace(found.fit, optimum_gap=found.optimum_gap)
 
 
 ESTIMATORS = (

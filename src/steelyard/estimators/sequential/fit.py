@@ -37,8 +37,9 @@ from steelyard.estimators.sequential.links import (
     layout_of,
     links_of,
 )
+from steelyard.estimators.sequential.optimum_gap import OptimumGap
 from steelyard.estimators.sequential.paper import fit_paper, joint_rows
-from steelyard.estimators.sequential.refined import ENOUGH, Refined, Stage, check_sweeps, refine
+from steelyard.estimators.sequential.refined import Refined, Stage, check_sweeps, refine
 from steelyard.estimators.sequential.resampled import paper_solver, sequential_solver
 from steelyard.estimators.solver_names import SolverName
 from steelyard.findings import Finding
@@ -65,6 +66,7 @@ class SequentialFit:
     fit : with parameters that meet every condition exactly. refined : its stages.
     reached : objective of these parameters, and the lower bound of the simultaneous optimum.
     sweeps : as asked for, None for as many as needed. unseen : links without data of their own.
+    floating : name of the body that is a floating base, if any.
     """
 
     fit: ConstrainedFit
@@ -73,56 +75,45 @@ class SequentialFit:
     sweeps: int | None
     unseen: tuple[str, ...]
     published: bool = False
+    floating: str | None = None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The distance from the simultaneous optimum; links without data."""
-        return (*self._unseen(), self._gap())
+        return (*self._unseen(), self.optimum_gap.finding())
 
-    def _gap(self) -> Finding:
-        gap, share = max(self.reached.gap, 0.0), max(self.reached.relative_gap, 0.0)
-        n = self.refined.n_sweeps
-        how = (
-            "the published sequential method"
-            if self.published
-            else f"the sequential fit with {n} sweep{'' if n == 1 else 's'}"
-        )
-        if not np.isfinite(gap):
-            return Finding(
-                "warning",
-                "sequential-gap-unknown",
-                f"how far {how} is from the simultaneous optimum could not be proven: use more "
-                "sweeps, or the method 'feasible' or 'entropic'",
-            )
-        words = (
-            f"the objective of {how} is proven to be at most {100.0 * share:.2g} % "
-            f"({gap:.2g} in units of the noise) above the simultaneous optimum: all parameters "
-            f"together are at most {np.sqrt(2.0 * gap):.2g} standard deviations away from it"
-        )
-        enough = share <= 1.01 * ENOUGH
-        if enough or self.sweeps is not None:
-            return Finding("info", "sequential-gap", words)
-        if self.published:
-            return Finding(
-                "warning", "sequential-not-optimal", f"{words}; the method 'sequential' reaches it"
-            )
-        return Finding(
-            "warning",
-            "sequential-not-optimal",
-            f"{words}; allow more sweeps, or use the method 'feasible' or 'entropic'",
+    @property
+    def optimum_gap(self) -> OptimumGap:
+        """How far from the simultaneous optimum, with all squared residuals counted."""
+        rest = float(self.fit.system.factor[-1, -1] / self.fit.sigma) ** 2
+        return OptimumGap(
+            max(self.reached.gap, 0.0),
+            self.reached.value + 0.5 * rest,
+            self.refined.n_sweeps,
+            self.sweeps is not None,
+            self.published,
         )
 
     def _unseen(self) -> tuple[Finding, ...]:
         if not self.unseen:
             return ()
+        cures = []
+        if self.floating in self.unseen:
+            cures.append(
+                f"measure the wrench that holds '{self.floating}', or all contact forces (joint "
+                "torques alone do not show a floating base)"
+            )
+        if set(self.unseen) - {self.floating}:
+            others = "the others' joints" if cures else "their joints"
+            cures.append(f"record a motion of {others}")
         return (
             Finding(
                 "warning",
                 "links-without-data",
                 f"the data hold nothing about {listed(self.unseen)} that the inner links could not "
                 "explain as well: only sums with the links that carry them are determined, and "
-                "their own parameters are placed by the prior or the weak pull; record a motion of "
-                "their joints",
+                "their own parameters are placed by the prior or the weak pull; "
+                + "; ".join(cures),
             ),
         )
 
@@ -160,6 +151,7 @@ def fit_sequential(
         found.stage_of(fit.theta),
         sweeps,
         unseen_links(task.R, regression.base, links),
+        floating=_floating(model),
     )
 
 
@@ -202,6 +194,7 @@ def fit_sequential_paper(
         None,
         unseen_links(task.R, regression.base, links),
         published=True,
+        floating=_floating(model),
     )
 
 
@@ -248,7 +241,14 @@ def fit_sequential_with_prior(
     fit = replace(fit, method="sequential-entropic", solver=solver_of(found.fit))
     R = fit.system.factor[:-1, :-1] / fit.sigma
     unseen = unseen_links(R, regression.base, found.whole.links)
-    return SequentialFit(fit, found, found.stage_of(fit.theta), sweeps, unseen)
+    reached = found.stage_of(fit.theta)
+    return SequentialFit(fit, found, reached, sweeps, unseen, floating=_floating(model))
+
+
+def _floating(model: Model) -> str | None:
+    """Name of the body that is a floating base."""
+    body = model.mechanism.bodies[0]
+    return body.name if body.joint is None else None
 
 
 def solver_of(fit: LinkwiseFit) -> SolverName:
