@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard.conic.problem import ConicProblem, conic_problem
 from steelyard.conic.solver import solve
+from steelyard.estimators.entropic import PriorProblem, prior_problem
 from steelyard.estimators.sequential.links import (
     Link,
     PriorPull,
@@ -18,6 +19,7 @@ from steelyard.estimators.sequential.links import (
 )
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
+from steelyard.knowledge.prior import Prior
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model
@@ -66,6 +68,17 @@ class Tree:
         """The links, with the weak pull if no other is given."""
         layout = layout_of(self.model, self.base)
         return links_of(layout, typical_parameters(self.model), self.given, pull or self.weak)
+
+    def together(self, prior: Prior) -> PriorProblem:
+        """The simultaneous fit with a prior."""
+        return prior_problem(
+            self.model.first_column_of_body,
+            self.weak.scale,
+            typical_parameters(self.model),
+            self.given,
+            prior.theta,
+            prior.trust,
+        )
 
     @cached_property
     def problem(self) -> ConicProblem:

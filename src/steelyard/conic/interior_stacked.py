@@ -31,6 +31,8 @@ from steelyard.conic.interior_solution import InteriorSolution, usable
 from steelyard.conic.row_panels import RowPanels, row_panels
 
 Array = NDArray[np.float64]
+SOLVED = 1e-12
+"""Newton equations that are met to this share of their right-hand side need no second solve."""
 
 
 def minimise_stacked(
@@ -140,7 +142,8 @@ def _step(
             left = right - rows.back(rows.times(step))
             for group in groups:
                 group.add_curvature(left, step, -1.0)
-            step = step + _solved(factor, left)
+            if np.max(np.abs(left)) > SOLVED * np.max(np.abs(right)):
+                step = step + _solved(factor, left)
         for group in groups:
             group.follow(step)
         return np.asarray(step)

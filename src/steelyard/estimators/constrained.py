@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -36,17 +37,33 @@ class System:
 
     weights : (n_groups,) of the row groups. factor : (n_base + 1, n_base + 1) of [W tau].
     free : the unconstrained least-squares fit of it. sigma : noise of the weighted residuals.
+    regression : the data.
     """
 
     weights: Array
     factor: Array
     free: Fit
     sigma: float
+    regression: Regression
 
     @property
     def free_squares(self) -> float:
         """|z - R beta|² of the unconstrained fit, in units of the noise."""
         return float(self.free.residual_square - self.factor[-1, -1] ** 2) / self.sigma**2
+
+    @cached_property
+    def dependence(self) -> float:
+        """Median ratio of cluster-robust to classical variances, at least 1.
+
+        Autocorrelated residuals carry less information than as many independent ones.
+        """
+        free = self.free
+        covariance, _ = cluster_spread(self.regression, self.weights, free.beta, free.inverse)
+        if covariance is None:
+            return 1.0
+        classical = self.sigma**2 * np.sum(free.inverse**2, axis=1)
+        ratio = np.diag(covariance)[classical > 0] / classical[classical > 0]
+        return max(1.0, float(np.median(ratio[np.isfinite(ratio)])))
 
 
 def weighted_system(model: Model, regression: Regression, weighting: Weighting = "wls") -> System:
@@ -62,21 +79,7 @@ def weighted_system(model: Model, regression: Regression, weighting: Weighting =
     # noise-free data would give infinite weights
     floor = 1e-4 * np.linalg.norm(factor[:, -1]) / np.sqrt(regression.n_rows)
     sigma = float(max(np.sqrt(free.residual_square / freedom), floor, np.finfo(float).tiny))
-    return System(weights, factor, free, sigma)
-
-
-def dependence(regression: Regression, system: System) -> float:
-    """Median ratio of cluster-robust to classical variances, at least 1.
-
-    Autocorrelated residuals carry less information than as many independent ones.
-    """
-    free = system.free
-    covariance, _ = cluster_spread(regression, system.weights, free.beta, free.inverse)
-    if covariance is None:
-        return 1.0
-    classical = system.sigma**2 * np.sum(free.inverse**2, axis=1)
-    ratio = np.diag(covariance)[classical > 0] / classical[classical > 0]
-    return max(1.0, float(np.median(ratio[np.isfinite(ratio)])))
+    return System(weights, factor, free, sigma, regression)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,8 @@ StandardKind = Literal[
     "confidence", "mostly prior", "feasible range", "closest to prior", "prior only"
 ]
 Limits = tuple[float | None, float | None]
+NO_MASS = 1e-6
+"""If the mass may be smaller than this share of it, the centre of mass is unbounded."""
 MOSTLY_PRIOR = 0.5
 """A parameter is called mostly prior if less than this share of its variance is from the data."""
 

@@ -9,11 +9,10 @@ import pytest
 from linkwise_problems import random_tree
 from prior_problems import scattered
 
-from steelyard.estimators.entropic import prior_problem, usual_term_weight
+from steelyard.estimators.entropic import usual_term_weight
 from steelyard.estimators.sequential.links import PriorPull
 from steelyard.estimators.sequential.refined import refine
 from steelyard.knowledge.constraints import Constraints
-from steelyard.model.typical_sizes import typical_parameters
 
 GAMMA = 10.0
 
@@ -47,14 +46,7 @@ def test_known_parameters_leave_the_objective_what_it_is(seed):
             u = link.start + 0.1 * rng.normal(size=link.size)
             assert np.allclose(link.coordinates(link.theta(u)), u, rtol=0.0, atol=1e-10)
     found = refine(tree.R, tree.z, tree.K, tree.links(pull))
-    together = prior_problem(
-        tree.model.first_column_of_body,
-        tree.weak.scale,
-        typical_parameters(tree.model),
-        tree.given,
-        prior.theta,
-        prior.trust,
-    )
+    together = tree.together(prior)
     best = found.stage_of(together.solve(tree.R @ tree.K, tree.z, GAMMA).theta)
     # counted without the links' coordinates
     theta = found.theta

@@ -10,7 +10,7 @@ from linkwise_problems import Tree, random_tree
 from prior_problems import scattered
 
 from steelyard.errors import EstimationError
-from steelyard.estimators.entropic import prior_problem, usual_term_weight
+from steelyard.estimators.entropic import usual_term_weight
 from steelyard.estimators.sequential.inward import LinkwiseFit, fit_inward
 from steelyard.estimators.sequential.links import PriorPull
 from steelyard.estimators.sequential.lower_bound import LowerBound
@@ -23,7 +23,6 @@ from steelyard.estimators.sequential.window import (
     cover,
     window,
 )
-from steelyard.model.typical_sizes import typical_parameters
 
 GAMMA = 5.0
 
@@ -135,14 +134,7 @@ def test_with_a_prior_it_is_the_entropic_fit(seed):
     prior = scattered(tree.model, tree.truth, rng, 0.3)
     pull = PriorPull(prior, GAMMA, usual_term_weight(GAMMA), tree.weak.scale)
     found = refine(tree.R, tree.z, tree.K, tree.links(pull), sweeps=8)
-    together = prior_problem(
-        tree.model.first_column_of_body,
-        tree.weak.scale,
-        typical_parameters(tree.model),
-        tree.given,
-        prior.theta,
-        prior.trust,
-    )
+    together = tree.together(prior)
     best = together.solve(tree.R @ tree.K, tree.z, GAMMA).theta
     u = [link.coordinates(best[link.columns]) for link in found.whole.links]
     optimum = found.whole.value(u)
@@ -176,14 +168,7 @@ def test_the_gap_with_a_strong_prior_and_no_friction(seed):
         tree.K,
         tree.links(PriorPull(prior, gamma, usual_term_weight(gamma), tree.weak.scale)),
     )
-    together = prior_problem(
-        tree.model.first_column_of_body,
-        tree.weak.scale,
-        typical_parameters(tree.model),
-        tree.given,
-        prior.theta,
-        prior.trust,
-    )
+    together = tree.together(prior)
     best = found.stage_of(together.solve(tree.R @ tree.K, tree.z, gamma).theta)
     rounding = 1e-7 * max(best.value, 1.0)
     assert best.lower_bound <= best.value + rounding
