@@ -47,6 +47,8 @@ TERM_PULL = 1e-3
 sizes."""
 LEAST_PULL = 1e-6
 """Smallest weight of that, which makes terms unique that the data do not determine."""
+ROUNDING = 1e-14
+"""Entries of the coordinates that are smaller than this share of their row are zero."""
 
 _BASIS = np.zeros((10, 4, 4))
 """Orthonormal basis of the symmetric 4×4 matrices."""
@@ -246,7 +248,8 @@ def prior_problem(
     centre[own] = _UNIT
     y, N = without_equations(T, given)
     origin, turn = T @ y, T @ N
-    turn[np.abs(turn) < 1e-15 * np.max(np.abs(turn), axis=1, keepdims=True)] = 0.0
+    # relative to what the row was without equations: that of a fixed parameter is all rounding
+    turn[np.abs(turn) < ROUNDING * np.max(np.abs(T), axis=1, keepdims=True)] = 0.0
     anchored = np.ones(len(scale), dtype=bool)
     anchored[own[known[:, 0]]] = False
     bodies = _bodies(own, y, N)

@@ -29,6 +29,7 @@ from steelyard.estimators.feasible import PULL
 from steelyard.estimators.optimum_distance import OptimumDistance
 from steelyard.estimators.prior_fit import fit_with_prior
 from steelyard.estimators.prior_weight import GammaChoice, GammaRule
+from steelyard.estimators.sequential.inward import LinkwiseFit
 from steelyard.estimators.sequential.links import (
     Link,
     LinkLayout,
@@ -40,6 +41,7 @@ from steelyard.estimators.sequential.links import (
 from steelyard.estimators.sequential.paper import fit_paper, joint_rows
 from steelyard.estimators.sequential.refined import Refined, Stage, check_sweeps, refine
 from steelyard.estimators.sequential.resampled import paper_solver, sequential_solver
+from steelyard.estimators.solver_names import SolverName
 from steelyard.findings import Finding
 from steelyard.knowledge.conflicts import check_constraints
 from steelyard.knowledge.constraint_blocks import blocks
@@ -64,6 +66,7 @@ class SequentialFit:
     fit : with parameters that meet every condition exactly. refined : its stages.
     reached : objective of these parameters, and the lower bound of the simultaneous optimum.
     unseen : links without data of their own. published : whether it is the published method.
+    floating : name of the body that is a floating base, if any.
     """
 
     fit: ConstrainedFit
@@ -71,6 +74,7 @@ class SequentialFit:
     reached: Stage
     unseen: tuple[str, ...]
     published: bool = False
+    floating: str | None = None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -95,14 +99,23 @@ class SequentialFit:
     def _unseen(self) -> tuple[Finding, ...]:
         if not self.unseen:
             return ()
+        cures = []
+        if self.floating in self.unseen:
+            cures.append(
+                f"measure the wrench that holds '{self.floating}', or all contact forces (joint "
+                "torques alone do not show a floating base)"
+            )
+        if set(self.unseen) - {self.floating}:
+            others = "the others' joints" if cures else "their joints"
+            cures.append(f"record a motion of {others}")
         return (
             Finding(
                 "warning",
                 "links-without-data",
                 f"the data hold nothing about {listed(self.unseen)} that the inner links could not "
                 "explain as well: only sums with the links that carry them are determined, and "
-                "their own parameters are placed by the prior or the weak pull; record a motion of "
-                "their joints and, of the base itself, the wrench that holds it",
+                "their own parameters are placed by the prior or the weak pull; "
+                + "; ".join(cures),
             ),
         )
 
@@ -129,7 +142,7 @@ def fit_sequential(
     try:
         links = task.links()
         found = refine(task.R, task.z, regression.base.K, links, sweeps=sweeps, progress=progress)
-        fit = task.settled("sequential", found.theta)
+        fit = task.settled("sequential", found.theta, solver_of(found.fit))
     except EstimationError:
         check_constraints(model, constraints or Constraints())  # raises if they contradict
         raise
@@ -139,6 +152,7 @@ def fit_sequential(
         found,
         found.stage_of(fit.theta),
         unseen_links(task.R, regression.base, links),
+        floating=_floating(model),
     )
 
 
@@ -167,7 +181,7 @@ def fit_sequential_paper(
     try:
         links = task.links()
         published = fit_paper(rows, columns, factors, K, links)
-        fit = task.settled("sequential-paper", published.theta(links))
+        fit = task.settled("sequential-paper", published.theta(links), solver_of(published))
         best = refine(task.R, task.z, K, links)
     except EstimationError:
         check_constraints(model, constraints or Constraints())
@@ -180,6 +194,7 @@ def fit_sequential_paper(
         found.stage_of(fit.theta),
         unseen_links(task.R, regression.base, links),
         published=True,
+        floating=_floating(model),
     )
 
 
@@ -222,11 +237,23 @@ def fit_sequential_with_prior(
         progress=progress,
         place=place,
     )
-    fit = replace(fit, method="sequential-entropic")
     found = kept[-1]
+    fit = replace(fit, method="sequential-entropic", solver=solver_of(found.fit))
     R = fit.system.factor[:-1, :-1] / fit.sigma
     unseen = unseen_links(R, regression.base, found.whole.links)
-    return SequentialFit(fit, found, found.stage_of(fit.theta), unseen)
+    reached = found.stage_of(fit.theta)
+    return SequentialFit(fit, found, reached, unseen, floating=_floating(model))
+
+
+def _floating(model: Model) -> str | None:
+    """Name of the body that is a floating base."""
+    body = model.mechanism.bodies[0]
+    return body.name if body.joint is None else None
+
+
+def solver_of(fit: LinkwiseFit) -> SolverName:
+    """What solved the steps of a fit."""
+    return "linkwise-clarabel" if fit.n_clarabel else "linkwise"
 
 
 def unseen_links(R: Array, base: BaseMap, links: tuple[Link, ...]) -> tuple[str, ...]:
@@ -290,7 +317,7 @@ class _Task:
     def links(self) -> tuple[Link, ...]:
         return links_of(self.layout, self.typical, self.given, self.pull)
 
-    def settled(self, method: str, theta: Array) -> ConstrainedFit:
+    def settled(self, method: str, theta: Array, solver: SolverName) -> ConstrainedFit:
         """The fit with parameters that meet every condition exactly."""
         pull, K = self.pull, self.regression.base.K
         weights = pull.weights * pull.scale**2
@@ -307,5 +334,5 @@ class _Task:
             problem=problem,
             settled=found,
             squares=squares(problem, found.theta),
-            solver="linkwise",
+            solver=solver,
         )

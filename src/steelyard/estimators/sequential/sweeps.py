@@ -92,7 +92,7 @@ class Sweeper:
         A step that fails, or that rounding makes worse, leaves its links as they are.
         """
         whole = self.whole
-        u, duals = list(fit.u), list(fit.duals)
+        u, duals, n_clarabel = list(fit.u), list(fit.duals), fit.n_clarabel
         residual = whole.residual(u)
         order = range(len(self.groups))
         for at in order if outward else reversed(order):
@@ -117,10 +117,11 @@ class Sweeper:
                 continue
             if _value(T, h, links, found.u) > _value(T, h, links, before):
                 continue
+            n_clarabel += found.by_clarabel
             for k, new, dual in zip(members, found.u, found.duals, strict=True):
                 residual -= whole.G[:, whole.places[k]] @ (new - u[k])
                 u[k], duals[k] = new, dual
-        return LinkwiseFit(tuple(u), tuple(duals), fit.step_sizes)
+        return LinkwiseFit(tuple(u), tuple(duals), fit.step_sizes, n_clarabel)
 
 
 def _value(T: Array, h: Array, links: Sequence[Link], u: Sequence[Array]) -> float:
