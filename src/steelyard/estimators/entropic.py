@@ -57,13 +57,9 @@ _UNIT = np.array([np.trace(E) for E in _BASIS])
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """The optimum for one gamma.
-
-    theta : (n_columns,). divergence : (n_bodies,) D of each body with a prior, NaN without.
-    """
+    """The optimum for one gamma. theta : (n_columns,)."""
 
     theta: Array
-    divergence: Array
     solution: InteriorSolution
 
 
@@ -131,9 +127,14 @@ class PriorProblem:
         return Residuals(rows, g - F @ self.origin, rows.T @ rows)
 
     def solve_data(
-        self, data: Residuals, gamma: float, metric: Metric = "entropic", terms: float | None = None
+        self,
+        data: Residuals,
+        gamma: float,
+        metric: Metric = "entropic",
+        terms: float | None = None,
+        near: Placed | None = None,
     ) -> Placed:
-        """The optimum for residuals that are written in u."""
+        """The optimum for residuals that are written in u. near : that for similar ones."""
         anchor, wish = self.pulls(gamma, terms)
         rows, targets = [data.F, anchor], [data.g, wish]
         gram = data.gram + anchor.T @ anchor
@@ -154,10 +155,15 @@ class PriorProblem:
             away = np.einsum("eij,ij->e", _BASIS, np.eye(4) - body.b)
             targets.append(np.sqrt(weight) * away)
         found = self.ready.minimise(
-            np.vstack(rows), np.concatenate(targets), c, self.start, gram=gram, floors=floors
+            np.vstack(rows),
+            np.concatenate(targets),
+            c,
+            self.start,
+            gram=gram,
+            floors=floors,
+            near=None if near is None else near.solution,
         )
-        theta = self.origin + self.turn @ found.x
-        return Placed(theta, self.divergence(theta, metric), found)
+        return Placed(self.origin + self.turn @ found.x, found)
 
     @cached_property
     def ready(self) -> Prepared:

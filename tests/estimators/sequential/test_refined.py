@@ -12,7 +12,7 @@ from steelyard.estimators.entropic import prior_problem, usual_term_weight
 from steelyard.estimators.sequential.inward import LinkwiseFit, fit_inward
 from steelyard.estimators.sequential.links import PriorPull
 from steelyard.estimators.sequential.lower_bound import LowerBound
-from steelyard.estimators.sequential.refined import ENOUGH, refine
+from steelyard.estimators.sequential.refined import ENOUGH, refine, still_to_gain
 from steelyard.estimators.sequential.sweeps import Sweeper, whole_fit
 from steelyard.estimators.sequential.window import (
     LAG,
@@ -46,6 +46,24 @@ def test_refined_trees_reach_the_optimum_of_clarabel_and_the_gap_is_true(tens):
         for stage in found.stages:
             assert stage.lower_bound <= tree.optimum + rounding
         assert last.value == pytest.approx(tree.problem.objective(found.theta), rel=1e-9)
+
+
+def test_a_long_chain():
+    """Of 100 links, the pass is no more than half above the optimum, and few sweeps reach it."""
+    tree = random_tree(905, 100, chain=True, noise=0.1, n_samples=40, prismatic=0.0)
+    found = refined(tree)
+    pass_alone, last = found.stages[0], found.stages[-1]
+    assert last.relative_gap <= ENOUGH
+    assert pass_alone.value <= 1.5 * last.lower_bound
+    assert found.n_sweeps <= 12
+
+
+def test_what_sweeps_will_still_gain():
+    """The rest of a geometric series: 1 + 0.5 + 0.25 + ... after the first two of its terms."""
+    assert still_to_gain([10.0, 9.0, 8.5]) == pytest.approx(0.5 / 8.5)
+    assert still_to_gain([10.0, 9.0]) == pytest.approx(0.5 / 9.0)
+    assert still_to_gain([10.0, 9.5, 9.0]) == pytest.approx(0.5 / 9.0)
+    assert still_to_gain([10.0, 9.5, 9.5]) == 0.0
 
 
 def test_sweeps_never_make_the_fit_worse():

@@ -26,6 +26,7 @@ from steelyard.estimators.constrained import (
     weighted_system,
 )
 from steelyard.estimators.feasible import PULL
+from steelyard.estimators.optimum_distance import OptimumDistance
 from steelyard.estimators.prior_fit import fit_with_prior
 from steelyard.estimators.prior_weight import GammaChoice, GammaRule
 from steelyard.estimators.sequential.links import (
@@ -37,7 +38,7 @@ from steelyard.estimators.sequential.links import (
     links_of,
 )
 from steelyard.estimators.sequential.paper import fit_paper, joint_rows
-from steelyard.estimators.sequential.refined import ENOUGH, Refined, Stage, check_sweeps, refine
+from steelyard.estimators.sequential.refined import Refined, Stage, check_sweeps, refine
 from steelyard.estimators.sequential.resampled import paper_solver, sequential_solver
 from steelyard.findings import Finding
 from steelyard.knowledge.conflicts import check_constraints
@@ -62,52 +63,33 @@ class SequentialFit:
 
     fit : with parameters that meet every condition exactly. refined : its stages.
     reached : objective of these parameters, and the lower bound of the simultaneous optimum.
-    sweeps : as asked for, None for as many as needed. unseen : links without data of their own.
+    unseen : links without data of their own. published : whether it is the published method.
     """
 
     fit: ConstrainedFit
     refined: Refined
     reached: Stage
-    sweeps: int | None
     unseen: tuple[str, ...]
     published: bool = False
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The distance from the simultaneous optimum; links without data."""
-        return (*self._unseen(), self._gap())
+        return (*self._unseen(), self.distance.finding)
 
-    def _gap(self) -> Finding:
-        gap, share = max(self.reached.gap, 0.0), max(self.reached.relative_gap, 0.0)
-        n = self.refined.n_sweeps
-        how = (
+    @property
+    def distance(self) -> OptimumDistance:
+        """How far the fit is from the simultaneous optimum, at most."""
+        system, n = self.fit.system, self.refined.n_sweeps
+        rest = float(system.factor[-1, -1] / system.sigma) ** 2
+        gap = self.reached.gap
+        return OptimumDistance(
+            max(gap, 0.0) if np.isfinite(gap) else np.inf,
+            0.5 * (self.fit.squares + rest),
             "the published sequential method"
             if self.published
-            else f"the sequential fit with {n} sweep{'' if n == 1 else 's'}"
-        )
-        if not np.isfinite(gap):
-            return Finding(
-                "warning",
-                "sequential-gap-unknown",
-                f"how far {how} is from the simultaneous optimum could not be proven: use more "
-                "sweeps, or the method 'feasible' or 'entropic'",
-            )
-        words = (
-            f"the objective of {how} is proven to be at most {100.0 * share:.2g} % "
-            f"({gap:.2g} in units of the noise) above the simultaneous optimum: all parameters "
-            f"together are at most {np.sqrt(2.0 * gap):.2g} standard deviations away from it"
-        )
-        enough = share <= 1.01 * ENOUGH
-        if enough or self.sweeps is not None:
-            return Finding("info", "sequential-gap", words)
-        if self.published:
-            return Finding(
-                "warning", "sequential-not-optimal", f"{words}; the method 'sequential' reaches it"
-            )
-        return Finding(
-            "warning",
-            "sequential-not-optimal",
-            f"{words}; allow more sweeps, or use the method 'feasible' or 'entropic'",
+            else f"the sequential fit with {n} sweep{'' if n == 1 else 's'}",
+            self.published,
         )
 
     def _unseen(self) -> tuple[Finding, ...]:
@@ -120,7 +102,7 @@ class SequentialFit:
                 f"the data hold nothing about {listed(self.unseen)} that the inner links could not "
                 "explain as well: only sums with the links that carry them are determined, and "
                 "their own parameters are placed by the prior or the weak pull; record a motion of "
-                "their joints",
+                "their joints and, of the base itself, the wrench that holds it",
             ),
         )
 
@@ -156,7 +138,6 @@ def fit_sequential(
         replace(fit, refit=drawn),
         found,
         found.stage_of(fit.theta),
-        sweeps,
         unseen_links(task.R, regression.base, links),
     )
 
@@ -197,7 +178,6 @@ def fit_sequential_paper(
         replace(fit, refit=drawn),
         found,
         found.stage_of(fit.theta),
-        None,
         unseen_links(task.R, regression.base, links),
         published=True,
     )
@@ -246,7 +226,7 @@ def fit_sequential_with_prior(
     found = kept[-1]
     R = fit.system.factor[:-1, :-1] / fit.sigma
     unseen = unseen_links(R, regression.base, found.whole.links)
-    return SequentialFit(fit, found, found.stage_of(fit.theta), sweeps, unseen)
+    return SequentialFit(fit, found, found.stage_of(fit.theta), unseen)
 
 
 def unseen_links(R: Array, base: BaseMap, links: tuple[Link, ...]) -> tuple[str, ...]:
@@ -327,4 +307,5 @@ class _Task:
             problem=problem,
             settled=found,
             squares=squares(problem, found.theta),
+            solver="linkwise",
         )

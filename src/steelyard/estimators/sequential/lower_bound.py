@@ -25,6 +25,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.conic.row_panels import row_panels
 from steelyard.estimators.sequential.inward import LinkwiseFit
 from steelyard.estimators.sequential.links import Link, matrix_at, on_condition
 from steelyard.estimators.sequential.sweeps import WholeFit
@@ -44,7 +45,8 @@ class LowerBound:
     @cached_property
     def quadratic(self) -> Array:
         """H (n_u, n_u): second derivative of the quadratic part."""
-        H = self.whole.G.T @ self.whole.G
+        H = row_panels(self.whole.G).upper_gram()
+        H = np.triu(H) + np.triu(H, 1).T
         for link, place in zip(self.whole.links, self.whole.places, strict=True):
             H[place, place] += link.pull.T @ link.pull
         return H
@@ -94,8 +96,9 @@ class LowerBound:
         self, fit: LinkwiseFit, duals: Duals, factor: tuple[Array, bool]
     ) -> tuple[Array, Duals]:
         """A Newton step of u, and duals that agree with it."""
-        from scipy.linalg import cho_solve
+        from scipy.linalg import lstsq, solve_triangular
 
+        L, _ = factor
         u = np.concatenate(list(fit.u))
         gradient = self._gradient(u, duals)
         columns, slacks, faces = [], [], []
@@ -110,15 +113,16 @@ class LowerBound:
                     columns.append(column)
                     slacks.append(float(np.sum(E * S)))
                     faces.append((i, k, E))
-        step = -cho_solve(factor, gradient, check_finite=False)
+        # with H = L Lᵀ, all that is needed of H⁻¹ B is L⁻¹ B
+        force = -solve_triangular(L, gradient, lower=True, check_finite=False)
         if faces:
-            B = np.array(columns).T
-            Y = cho_solve(factor, B, check_finite=False)
-            right = Y.T @ gradient - np.array(slacks)
-            change = np.linalg.lstsq(B.T @ Y, right, rcond=1e-12)[0]
-            step += Y @ change
+            Y = solve_triangular(L, np.array(columns).T, lower=True, check_finite=False)
+            right = -Y.T @ force - np.array(slacks)
+            change = lstsq(Y.T @ Y, right, 1e-12, check_finite=False, lapack_driver="gelsy")[0]
+            force += Y @ change
             for (i, k, E), amount in zip(faces, change, strict=True):
                 duals[i][k] = duals[i][k] + amount * E
+        step = solve_triangular(L, force, trans=1, lower=True, check_finite=False)
         for i, (link, place, _, _) in enumerate(self._each(fit)):
             for k, condition in enumerate(link.conditions):
                 if condition.floor > 0.0:
@@ -128,7 +132,7 @@ class LowerBound:
                     duals[i][k] = condition.floor * (inverse - inverse @ moved @ inverse)
                 else:
                     duals[i][k] = nearest_psd(duals[i][k])
-        return step, duals
+        return np.asarray(step), duals
 
     def _each(self, fit: LinkwiseFit) -> Sequence[tuple[Link, slice, Array, tuple[Array, ...]]]:
         return list(zip(self.whole.links, self.whole.places, fit.u, fit.duals, strict=True))

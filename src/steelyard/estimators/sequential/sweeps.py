@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.conic.row_panels import times_columns
 from steelyard.errors import EstimationError
 from steelyard.estimators.sequential.inward import LinkwiseFit
 from steelyard.estimators.sequential.links import Link
@@ -56,11 +57,13 @@ def whole_fit(R: Array, z: Array, K: Array, links: Sequence[Link]) -> WholeFit:
     for link in links:
         places.append(slice(at, at + link.size))
         at += link.size
-    turned = np.zeros((K.shape[0], at))
+    G = np.zeros((K.shape[0], at))
+    columns = times_columns(R, K)
     for link, place in zip(links, places, strict=True):
-        turned[:, place] = K[:, link.columns] @ link.turn
+        end = link.rows.stop  # R K is block upper triangular
+        G[:end, place] = columns[:end, link.columns] @ link.turn
     origin = np.concatenate([link.origin for link in links])
-    return WholeFit(R @ turned, z - R @ (K @ origin), tuple(places), tuple(links))
+    return WholeFit(G, z - R @ (K @ origin), tuple(places), tuple(links))
 
 
 class Sweeper:

@@ -20,7 +20,7 @@ from steelyard.estimators.sequential.links import Link, moved
 from steelyard.regression.regression import triangle
 
 Array = NDArray[np.float64]
-LAG = 3
+LAG = 6
 """For how many further steps inward a link stays a variable."""
 MOST_LINKS = 8
 """Largest number of links in one step, for hubs that carry many."""
