@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -102,8 +102,9 @@ class Ways:
         self.edges: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.found: dict[Way, Parts] = {}
         self.prepared = lru_cache(maxsize=KEPT)(self._prepared)
+        self.with_share = cache(self._with_share)
 
-    def with_share(self, share: float) -> Model:
+    def _with_share(self, share: float) -> Model:
         """The model with widths of this share of the speeds, or the given widths."""
         if self.fixed is not None:
             return self.model.with_widths(self.fixed)
