@@ -89,10 +89,9 @@ def prepare(
         cutoff that the user gave is refused there.
 
     In this order: name joints that the log only numbers; motors to joints, where the robot has a
-    transmission; match joints and units; leave out outliers; unwrap; cut at holes.
-    Then for each piece: bridge short
-    gaps and bring the stamps to a uniform grid; low-pass; differentiate; trim; decimate. Last, drop
-    torque in the dead band.
+    transmission; match joints and units; leave out outliers; unwrap; cut at holes. Then for each
+    piece: bridge short gaps and bring the stamps to a uniform grid; low-pass; differentiate; trim;
+    decimate. Last, drop torque in the dead band.
     """
     processing = processing or Processing()
     robot = _robot_of(model)
