@@ -9,19 +9,23 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.diagnosis.inspection.evenness import sampled_evenly
 from steelyard.logs.log import Log
 from steelyard.robot.parts import Joint
 from steelyard.robot.robot import Robot
 from steelyard.signals.outliers import in_periods, left_out
+from steelyard.signals.steps import Steps, steps_of
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Key = tuple[str, str]
 
-PLOTTED = ("position", "torque")
-"""The quantities that every fit uses."""
 MOVING, FAST = 0.1, 0.5
 """A joint moves, or is fast, where its speed is more than this share of its rms speed."""
+RESTS = 5e-3
+"""A joint that stays within this (rad or m) rests."""
+COARSE = 0.3
+"""Steps whose noise is more than this share of the usual one are not judged."""
 SMOOTHED_S = 0.05
 """Time (s) over which a speed is averaged to see whether a joint moves."""
 
@@ -80,16 +84,40 @@ class Recorded:
 
     @cached_property
     def usual_speeds(self) -> Mapping[str, float]:
-        """By joint, its rms speed in rad or m a period; jumps count little."""
-        return {
-            joint: float(np.sqrt(np.mean(np.minimum(speed, np.percentile(speed, 98.0)) ** 2)))
-            for joint, speed in self.speeds.items()
-        }
+        """By joint, its rms speed in rad or m a period; 0 of a joint that rests."""
+        usual = {}
+        for joint, q in self.of_quantity("position"):
+            speed = self.speeds[joint.name]
+            rms = float(np.sqrt(np.mean(np.minimum(speed, np.percentile(speed, 98.0)) ** 2)))
+            usual[joint.name] = rms if np.nanmax(q) - np.nanmin(q) > RESTS else 0.0
+        return usual
 
     def faster(self, joint: str, share: float) -> Mask:
         """Where (n_samples,) a joint is faster than a share of its rms speed."""
         usual = self.usual_speeds[joint]
         return self.speeds[joint] > share * usual if usual > 0.0 else np.zeros(len(self), bool)
+
+    @cached_property
+    def evenly_sampled(self) -> bool:
+        """Whether rows were sampled evenly although their stamps are uneven."""
+        moving = ((q, self.faster(one.name, MOVING)) for one, q in self.of_quantity("position"))
+        return sampled_evenly(self.time, moving)
+
+    @cached_property
+    def steps(self) -> Mapping[str, Steps]:
+        """By joint, the steps of its position; of joints that rest or are too coarse, none."""
+        stamps = np.arange(len(self)) * 1.0 if self.evenly_sampled else self.stamps
+        found = {}
+        for joint, q in self.of_quantity("position"):
+            use = np.isfinite(q) & self.fresh
+            change = np.concatenate([[True], q[1:] != q[:-1]])
+            # of a signal that is held, only rows with a new value are samples
+            if np.mean(change[use]) < 0.5:
+                use &= change
+            steps = steps_of(stamps, q, use)
+            if steps is not None and 0.0 < steps.noise < COARSE * self.usual_speeds[joint.name]:
+                found[joint.name] = steps
+        return found
 
     @cached_property
     def in_motion(self) -> Mask:
