@@ -8,10 +8,16 @@ exits with code 2; a traceback is a bug.
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
+from typing import Any
 
 
 class SteelyardError(Exception):
-    """Base of every error that Steelyard raises on purpose."""
+    """Base of every error that Steelyard raises on purpose.
+
+    findings : what was found in the input before, if anything (:class:`steelyard.Finding`).
+    """
+
+    findings: tuple[Any, ...] = ()
 
 
 class SteelyardWarning(UserWarning):

@@ -47,7 +47,8 @@ def run(argv: Sequence[str]) -> int:
     except SystemExit as stop:  # --help and --version
         return stop.code if isinstance(stop.code, int) else 0
     except SteelyardError as error:
-        return refuse(str(error), as_json)
+        found = "".join(f"; {one.level}: {one.sentence} [{one.code}]" for one in error.findings)
+        return refuse(f"{error}{found}", as_json)
     except BrokenPipeError:
         raise
     except OSError as error:

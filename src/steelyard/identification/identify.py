@@ -8,14 +8,17 @@ directly.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Literal
 
 from steelyard.certificates.certificate import prove
 from steelyard.diagnosis.fit_quality import poor_fit_findings, worse_than_file_findings
+from steelyard.diagnosis.inspection.inspection import inspect_log
 from steelyard.diagnosis.sample_warnings import sample_warnings
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
+from steelyard.diagnosis.told_refusals import telling
 from steelyard.errors import EstimationError, LogError
 from steelyard.estimators.estimator import DEFAULT_METHOD, EstimationOptions
 from steelyard.estimators.merged_bodies import with_merged_bodies
@@ -154,7 +157,10 @@ def identify(
     threads : by default as many as the machine offers; the result does not depend on it.
     progress : called with the name of the step, the number of problems solved, and their total.
 
-    Every finding of level "warning" is issued as a :class:`steelyard.SteelyardWarning`.
+    The signals of each log are inspected first, see `steelyard.diagnosis.inspection`; an error that
+    is raised later carries what was found, as ``findings``.
+
+    Every finding of level "warning" or "severe" is issued as a :class:`steelyard.SteelyardWarning`.
     """
     robot = as_robot(robot)
     check_level(level)
@@ -176,7 +182,7 @@ def identify(
             progress(step, 0, 1)
 
     # matrices are small: LAPACK's own threads would be slower, and change the last digits
-    with threadpool_limits(limits=1, user_api="blas"):
+    with threadpool_limits(limits=1, user_api="blas"), ExitStack() as until_the_end:
         refuse_contradictions(robot, terms, overlay, torque)
         robot, logs = robot_as_used(robot, logs, overlay, lock, keep_angles)
         model = model_with_terms(robot, terms, overlay, torque)
@@ -197,6 +203,8 @@ def identify(
         taken = with_first_taken(logs)
         if taken is None:
             raise LogError("there is no log to identify from; give at least one")
+        inspected = inspect_log(taken[0], model.robot).findings
+        until_the_end.enter_context(telling(inspected))
         tell("base parameters")
         base_map(model)
         tell("signals")
@@ -223,6 +231,7 @@ def identify(
             keep_first=keep_first_run,
             cutoff_is_automatic=signals.cutoff_is_automatic,
             equation=fitted,
+            found_in_first=inspected,
         )
         findings += [*data.findings, *_unseen_findings(model, data.regression)]
         refuse_own_data(known, data.regression)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,8 +105,10 @@ def _repeated(recorded: Recorded, joint: str, quantity: str, x: Array) -> float:
     moving = recorded.faster(joint, FAST) if quantity == "position" else recorded.in_motion
     judged = moving[1:] & recorded.fresh[1:] & np.isfinite(x[1:])
     same = x[1:] == x[:-1]
-    if np.count_nonzero(same & judged) <= REPEATED * max(np.count_nonzero(judged), 200):
+    if np.count_nonzero(same & judged) <= REPEATED * max(int(np.count_nonzero(judged)), 200):
         return 0.0
+    # a signal that is cut off repeats its extremes, which is another matter
+    judged &= (x[1:] != np.nanmax(x)) & (x[1:] != np.nanmin(x))
     judged &= ~_in_long_runs(same, FROZEN_S / recorded.period_s)
     n_judged = np.count_nonzero(judged)
     if n_judged < 50:
@@ -161,7 +164,7 @@ def _coarse(kind: str, quantity: str, x: Array) -> float:
     """The smallest step of a signal (n_samples,) that is too coarse."""
     if quantity == "position":
         return COARSE_POSITION.get(kind, COARSE_ANGLE)
-    return COARSE_TORQUE * np.sqrt(12.0) * float(np.nanstd(x))
+    return COARSE_TORQUE * math.sqrt(12.0) * float(np.nanstd(x))
 
 
 def _names(joints: tuple[str, ...]) -> str:

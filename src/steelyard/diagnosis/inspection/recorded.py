@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Key = tuple[str, str]
 
+USED = ("position", "torque")
+"""The quantities that every fit uses."""
 MOVING, FAST = 0.1, 0.5
 """A joint moves, or is fast, where its speed is more than this share of its rms speed."""
 RESTS = 5e-3
@@ -36,7 +38,8 @@ class Recorded:
 
     name : of the log. time : (n_samples,) s. joints : of the robot, those that move and of which
     the log has a position. raw : (joint, quantity) -> (n_samples,) as recorded.
-    signals : the same with NaN in the place of outliers. outliers : masks of those.
+    signals : the same, those of quantities in ``USED`` with NaN in the place of outliers.
+    outliers : masks (n_samples,) of those.
     """
 
     name: str
@@ -54,8 +57,9 @@ class Recorded:
         names = {joint.name for joint in joints}
         raw = {key: values for key, values in log.signals.items() if key[0] in names}
         turning = {joint.name for joint in joints if joint.kind != "prismatic"}
-        signals, outliers = left_out(log.time, raw, turning)
-        return Recorded(log.name, robot, log.time, joints, raw, signals, outliers)
+        used = {key: values for key, values in raw.items() if key[1] in USED}
+        kept, outliers = left_out(log.time, used, turning)
+        return Recorded(log.name, robot, log.time, joints, raw, raw | kept, outliers)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -106,7 +110,7 @@ class Recorded:
     @cached_property
     def steps(self) -> Mapping[str, Steps]:
         """By joint, the steps of its position; of joints that rest or are too coarse, none."""
-        stamps = np.arange(len(self)) * 1.0 if self.evenly_sampled else self.stamps
+        stamps = np.arange(float(len(self))) if self.evenly_sampled else self.stamps
         found = {}
         for joint, q in self.of_quantity("position"):
             use = np.isfinite(q) & self.fresh
@@ -122,10 +126,10 @@ class Recorded:
     @cached_property
     def in_motion(self) -> Mask:
         """Where (n_samples,) at least one joint moves."""
-        return np.any(
-            [np.zeros(len(self), bool), *(self.faster(joint, MOVING) for joint in self.speeds)],
-            axis=0,
-        )
+        out = np.zeros(len(self), bool)
+        for joint in self.speeds:
+            out |= self.faster(joint, MOVING)
+        return out
 
     @cached_property
     def fresh(self) -> Mask:
