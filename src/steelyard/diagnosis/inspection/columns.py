@@ -25,7 +25,7 @@ def missing_samples(recorded: Recorded) -> tuple[Finding, ...]:
         for joint in recorded.joints:
             x = recorded.raw.get((joint.name, quantity))
             if x is not None:
-                share = 1.0 - np.count_nonzero(np.isfinite(x)) / len(x)
+                share = float(1.0 - np.count_nonzero(np.isfinite(x)) / len(x))
                 if share > 0.0:
                     shares[joint.name] = share
         few = max(shares.values(), default=0.0) <= MISSING

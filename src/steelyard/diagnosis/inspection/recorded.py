@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Key = tuple[str, str]
 
+FEWEST = 8
+"""Samples without which a signal is not looked at."""
 USED = ("position", "torque")
 """The quantities that every fit uses."""
 MOVING, FAST = 0.1, 0.5
@@ -75,10 +77,14 @@ class Recorded:
         return in_periods(self.time)
 
     def of_quantity(self, quantity: str) -> Iterator[tuple[Joint, Array]]:
-        """Each joint that has this quantity, with its samples (n_samples,) without outliers."""
+        """Each joint that has this quantity, with its samples (n_samples,) without outliers.
+
+        Signals of which next to nothing was measured are left out.
+        """
         for joint in self.joints:
-            if (joint.name, quantity) in self.signals:
-                yield joint, self.signals[joint.name, quantity]
+            values = self.signals.get((joint.name, quantity))
+            if values is not None and np.count_nonzero(np.isfinite(values)) >= FEWEST:
+                yield joint, values
 
     @cached_property
     def speeds(self) -> Mapping[str, Array]:
@@ -98,7 +104,7 @@ class Recorded:
 
     def faster(self, joint: str, share: float) -> Mask:
         """Where (n_samples,) a joint is faster than a share of its rms speed."""
-        usual = self.usual_speeds[joint]
+        usual = self.usual_speeds.get(joint, 0.0)
         return self.speeds[joint] > share * usual if usual > 0.0 else np.zeros(len(self), bool)
 
     @cached_property
