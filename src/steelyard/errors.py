@@ -24,6 +24,10 @@ class SteelyardWarning(UserWarning):
     """A finding of level "warning", issued by :func:`steelyard.identify`."""
 
 
+class InputRefusedError(SteelyardError):
+    """What was found in the input would make a result useless; ``findings`` says what."""
+
+
 class RobotError(SteelyardError):
     """A robot description cannot be read, or is not a valid robot."""
 

@@ -11,11 +11,12 @@ from small_arm import arm_log, write_arm
 
 from steelyard.cli import main
 from steelyard.diagnosis.checked_log import check_log
-from steelyard.errors import SteelyardError
+from steelyard.errors import InputRefusedError, SteelyardError
 from steelyard.identification.identify import identify
 from steelyard.logs.log import Log
 from steelyard.logs.writer_csv import write_csv
 from steelyard.robot.robot import Robot
+from steelyard.signals.processing import Processing
 
 
 @pytest.fixture
@@ -52,3 +53,26 @@ def test_a_log_that_cannot_be_used_has_a_severe_finding(robot: Robot) -> None:
     with pytest.raises(SteelyardError, match="never moves") as refused:
         identify(robot, log)
     assert [one.code for one in refused.value.findings] == ["dead-channel"]
+
+
+def test_a_severe_finding_stops_identify_unless_it_is_accepted(
+    tmp_path: Path, robot: Robot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The message names the option; with it the finding is in the result. Other logs count too."""
+    clean = arm_log(robot, 1)
+    late = Log(1e3 * clean.time, clean.signals, "ms")
+    write_csv(late, tmp_path / "ms.csv")
+    plain = ["--method", "ols", "--cutoff-hz", "5", "--friction-width", "0"]
+    given = ["identify", str(tmp_path / "arm.urdf"), str(tmp_path / "ms.csv"), *plain]
+    assert main(given) == 2
+    error = capsys.readouterr().err
+    assert "--accept time-unit" in error
+    assert error.count("\n") == 1
+    with pytest.raises(InputRefusedError) as refused:
+        identify(robot, [clean, late], method="ols", processing=Processing(cutoff_hz=5.0))
+    assert [one.code for one in refused.value.findings] == ["time-unit"]
+    plain[3] = "0.005"
+    code = main([*given[:3], *plain, "--accept", "time-unit", "--json"])
+    assert code == 0
+    levels = {one["code"]: one["level"] for one in json.loads(capsys.readouterr().out)["findings"]}
+    assert levels["time-unit"] == "severe"
