@@ -152,7 +152,7 @@ def _first(time: Array, mask: Mask) -> float:
 
 def _near_rest(q: Array) -> Mask:
     """Samples (n_samples,) of a position within two of which it rests or turns back."""
-    step = np.diff(q)
+    step = np.diff(np.where(np.isfinite(q), q, np.nan))
     size = np.abs(step)
     known = np.isfinite(size)
     usual = float(np.median(size[known])) if known.any() else 0.0
