@@ -242,6 +242,7 @@ def identify(
             found_in_first=inspected,
             accept=accept,
         )
+        until_the_end.enter_context(telling(data.findings))
         read = [*data.findings, *_unseen_findings(model, data.regression)]
         refuse_own_data(known, data.regression)
         regression = with_fewer_terms(data.regression, wide, model)
