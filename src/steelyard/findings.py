@@ -1,19 +1,58 @@
-"""Findings: warnings and notes about a result, as data."""
+"""Findings: warnings and notes about a result or its input, as data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, get_args
+
+Level = Literal["info", "warning", "severe"]
+LEVELS: tuple[Level, ...] = get_args(Level)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A warning or note about a result.
+    """A warning or note about a result or its input.
 
+    level : "severe" for what makes a result useless.
     code : short and stable, for programs.
     words : the message: what, where, by how much, what to do.
+    joints : that it is about, where it is about single ones.
+    span_s : first and last time (s) of what was found, on the clock of the log.
+    size, unit : how large it is, such as 3 "samples" or 0.008 "s".
+    could_be : other explanations, in words.
+    option : what mends it, as a user types it, such as "--lock elbow=0.3".
     """
 
-    level: Literal["info", "warning"]
+    level: Level
     code: str
     words: str
+    joints: tuple[str, ...] = ()
+    span_s: tuple[float, float] | None = None
+    size: float | None = None
+    unit: str = ""
+    could_be: tuple[str, ...] = ()
+    option: str = ""
+
+    @property
+    def alarming(self) -> bool:
+        """Whether it is more than a note."""
+        return self.level != "info"
+
+    @property
+    def sentence(self) -> str:
+        """The message with the other explanations and the option."""
+        other = f"; it could also be: {', or '.join(self.could_be)}" if self.could_be else ""
+        return f"{self.words}{other}{f' ({self.option})' if self.option else ''}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that JSON can hold: level, code, words, and the facts that there are."""
+        facts: dict[str, Any] = {
+            "joints": list(self.joints),
+            "span_s": None if self.span_s is None else [float(one) for one in self.span_s],
+            "size": None if self.size is None else float(self.size),
+            "unit": self.unit,
+            "could_be": list(self.could_be),
+            "option": self.option,
+        }
+        known = {name: value for name, value in facts.items() if value not in (None, "", [])}
+        return {"level": self.level, "code": self.code, "words": self.words, **known}

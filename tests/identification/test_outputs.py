@@ -69,7 +69,7 @@ def test_the_library_gives_what_the_command_line_writes(folder, found, tmp_path)
     assert found.certificate is not None
     assert found.validation.to_dict() == result["validation"]
     assert found.certificate.summary() == result["certificate"]
-    assert [vars(finding) for finding in found.findings] == result["findings"]
+    assert [finding.as_json() for finding in found.findings] == result["findings"]
     assert document_of(found) == result
     written = write_outputs(found, tmp_path / "library")
     names = {kind: path.name for kind, path in written.items()}

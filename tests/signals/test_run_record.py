@@ -34,6 +34,7 @@ FULL = replace(
     ignored_columns=("mode",),
     ignored_joints=("gripper",),
     samples_bridged={"elbow.position": 3},
+    outliers={"elbow.torque": 4},
     unwrapped_jumps={"elbow": 2},
     velocity_factors={"elbow": 0.98},
     computed_from_motors={"elbow.torque": "32 × b.torque"},

@@ -112,5 +112,5 @@ def _only(
         "base": list(base),
         "links": list(links),
         "terms": list(terms),
-        "findings": [asdict(finding) for finding in findings],
+        "findings": [finding.as_json() for finding in findings],
     }

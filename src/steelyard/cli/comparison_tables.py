@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from steelyard.cli.output import Output
+from steelyard.cli.output import STYLES, Output
 from steelyard.report.numbers import percent, significant, with_half_width
 
 if TYPE_CHECKING:
@@ -149,8 +149,8 @@ def show_terms(output: Output, found: ResultComparison, wide: bool) -> None:
 def show_findings(output: Output, letter: str, findings: Iterable[Finding]) -> None:
     """Warnings and notes that only one of the results has."""
     for finding in findings:
-        style = "yellow" if finding.level == "warning" else None
-        output.line(f"only in {letter}: {finding.level}: {finding.words} [{finding.code}]", style)
+        words = f"only in {letter}: {finding.level}: {finding.sentence} [{finding.code}]"
+        output.line(words, STYLES[finding.level])
 
 
 def _body_row(pair: BodyPair, wide: bool) -> tuple[str, ...]:

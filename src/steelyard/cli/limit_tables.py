@@ -94,5 +94,5 @@ def kept_document(kept: KeptLimits) -> dict[str, Any]:
         "torque": dict(zip(joints, kept.torque.tolist(), strict=True)),
         "torque_source": kept.torque_source,
         "closest": None if kept.closest is None else asdict(kept.closest),
-        "findings": [asdict(finding) for finding in kept.findings],
+        "findings": [finding.as_json() for finding in kept.findings],
     }

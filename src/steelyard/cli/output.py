@@ -20,6 +20,8 @@ from steelyard.errors import ResultError
 if TYPE_CHECKING:
     from rich.console import Console
 
+STYLES = {"info": None, "warning": "yellow", "severe": "bold red"}
+"""How a finding of each level is printed."""
 PIPE_WIDTH = 160
 """Width in columns where standard output is no terminal and COLUMNS is not set."""
 

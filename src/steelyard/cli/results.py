@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard.cli.output import Output
+from steelyard.cli.output import STYLES, Output
 from steelyard.errors import quoted_list
 from steelyard.model.mechanism import row_words
 from steelyard.model.row_groups import group_words
@@ -163,8 +163,7 @@ def show_measurements(output: Output, found: Identification) -> None:
 def show_findings(output: Output, findings: Iterable[Finding]) -> None:
     """Print warnings and notes about the result."""
     for finding in findings:
-        style = "yellow" if finding.level == "warning" else None
-        output.line(f"{finding.level}: {finding.words} [{finding.code}]", style)
+        output.line(f"{finding.level}: {finding.sentence} [{finding.code}]", STYLES[finding.level])
 
 
 def show_validation(output: Output, held_out: HeldOut) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard._files.json_object import JsonObject
+from steelyard._files.stored_finding import stored_finding
 from steelyard.errors import ResultError
 from steelyard.estimators.estimate import (
     BaseKind,
@@ -118,11 +119,7 @@ def stored_columns(result: Result) -> tuple[Column, ...]:
 def stored_findings(result: Result) -> tuple[Finding, ...]:
     """Findings about the estimate, then those about the held-out logs."""
     return tuple(
-        Finding(
-            "warning" if entry.text("level") == "warning" else "info",
-            _text(entry, "code"),
-            _text(entry, "words"),
-        )
+        stored_finding(entry)
         for where in (stored_object(result), stored_object(result, "validation"))
         for entry in stored_list(where, "findings")
     )

@@ -260,7 +260,7 @@ def result_document(
         "standard": standard_document(estimate, level),
         "certificate": certificate,
         "fates": [asdict(fate) for fate in estimate.fates()],
-        "findings": [asdict(finding) for finding in estimate.findings],
+        "findings": [finding.as_json() for finding in estimate.findings],
         "record": record_document(estimate, signals),
         "validation": validation,
     }

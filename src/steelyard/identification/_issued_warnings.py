@@ -1,4 +1,4 @@
-"""Findings of level "warning", issued as Python warnings."""
+"""Findings that are more than notes, issued as Python warnings."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ TO_THE_CALLER = 3
 
 
 def issue_warnings(findings: Iterable[Finding]) -> None:
-    """One Python warning for each finding of that level, at the line of the user's call.
+    """One Python warning for each of them, at the line of the user's call.
 
     To be called by a public function itself. The command line, which prints findings, ignores
     these warnings.
     """
     for finding in findings:
-        if finding.level == "warning":
-            words = f"{finding.words} [{finding.code}]"
+        if finding.alarming:
+            words = f"{finding.sentence} [{finding.code}]"
             warnings.warn(words, SteelyardWarning, stacklevel=TO_THE_CALLER)

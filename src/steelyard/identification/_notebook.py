@@ -32,7 +32,7 @@ def html_tables(found: FoundFields) -> str:
         ("mass", mass_words(found)),
     )
     known = [f"{escape(label)}: {escape(words)}" for label, words in facts if words is not None]
-    warnings = [one.words for one in found.findings if one.level == "warning"]
+    warnings = [one.sentence for one in found.findings if one.alarming]
     parts = [f"<p><b>{escape(headline(found))}</b><br>{'<br>'.join(known)}</p>"]
     if found.estimate.standard is None:
         parts.append(f"<p>{escape(NO_STANDARD)}</p>")

@@ -22,7 +22,7 @@ def overview(found: FoundFields) -> str:
     lines = shortened(headline(found), "", "  ")
     for label, words in _entries(found):
         lines += _entry(label, words)
-    warnings = [finding.words for finding in found.findings if finding.level == "warning"]
+    warnings = [finding.sentence for finding in found.findings if finding.alarming]
     lines += _entry("warnings", str(len(warnings)) + (":" if warnings else ""))
     for words in warnings[:MOST_WARNINGS]:
         lines += shortened(words, " " * LABEL_WIDTH + "- ", " " * LABEL_WIDTH + "  ")

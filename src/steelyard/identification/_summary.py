@@ -108,7 +108,7 @@ def _findings(found: FoundFields) -> list[str]:
     brief = {one.code: one.words for one in brief_change_findings(found.model.robot)}
     lines = []
     for one in found.findings:
-        lines += _wrapped(f"{one.level}: {brief.get(one.code, one.words)} [{one.code}]")
+        lines += _wrapped(f"{one.level}: {brief.get(one.code, one.sentence)} [{one.code}]")
     return lines
 
 

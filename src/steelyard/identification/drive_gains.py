@@ -107,7 +107,7 @@ class DriveGains:
             "n_rows": self.n_rows,
             "n_blocks": self.n_blocks,
             "relative_errors": self.relative_errors,
-            "findings": [vars(finding) for finding in self.findings],
+            "findings": [finding.as_json() for finding in self.findings],
             "runs": [run.as_json() for run in self.runs],
             "payload": [vars(value) for value in self.payload],
         }

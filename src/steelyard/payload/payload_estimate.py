@@ -129,7 +129,7 @@ class PayloadEstimate:
             ],
             "static": self.static,
             "runs": [vars(run) for run in self.runs],
-            "findings": [vars(finding) for finding in self.findings],
+            "findings": [finding.as_json() for finding in self.findings],
         }
 
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from steelyard._files.json_data import finite
 from steelyard._files.json_object import JsonObject, read_json_object
+from steelyard._files.stored_finding import stored_finding
 from steelyard.errors import ModelError, ResultError, is_name, shown
 from steelyard.estimators.result_entries import stored_list
-from steelyard.findings import Finding
 from steelyard.payload._file_checks import (
     check_body,
     check_limits,
@@ -109,14 +109,7 @@ def _parse(document: JsonObject) -> PayloadEstimate:
         ),
         static=document.flag("static"),
         runs=tuple(_run(entry) for entry in stored_list(document, "runs")),
-        findings=tuple(
-            Finding(
-                "warning" if entry.text("level") == "warning" else "info",
-                _text(entry, "code"),
-                _text(entry, "words"),
-            )
-            for entry in stored_list(document, "findings")
-        ),
+        findings=tuple(stored_finding(entry) for entry in stored_list(document, "findings")),
     )
 
 

@@ -40,6 +40,7 @@ def processing_rows(
         ("dead band", _dead_band(run.dead_band, signals)),
         ("missing torques", _missing(run)),
         ("bridged samples", _listed(run.samples_bridged)),
+        ("outliers left out", _listed(run.outliers)),
         ("unwrapped jumps", _listed(run.unwrapped_jumps)),
         ("ignored", ", ".join([*run.ignored_columns, *run.ignored_joints]) or "nothing"),
     ]  # fmt: skip

@@ -15,6 +15,7 @@ from steelyard.logs.suggestions import suggestion
 from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
 from steelyard.signals.sensing import Torques
+from steelyard.signals.steps import whole_turns
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -110,11 +111,14 @@ def needed_signals(
 
 
 def unwrap(q: Array) -> tuple[Array, int]:
-    """Positions (n,) rad without jumps by multiples of 2 pi, and how many there were."""
-    known = np.isfinite(q)
+    """Positions (n,) rad without jumps by multiples of 2 pi, and how many there were.
+
+    Jumps that are not near a multiple of 2 pi stay: they are no wraps.
+    """
+    rows = np.flatnonzero(np.isfinite(q))
+    turns = whole_turns(np.diff(q[rows]), np.diff(rows))
     out = q.copy()
-    out[known] = np.unwrap(q[known])
-    turns = np.diff(np.round((out[known] - q[known]) / (2.0 * math.pi)))
+    out[rows[1:]] -= 2.0 * math.pi * np.cumsum(turns)
     return out, int(np.count_nonzero(turns))
 
 

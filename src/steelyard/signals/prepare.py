@@ -31,6 +31,7 @@ from steelyard.signals.dead_band import error_band, without_slow_torques
 from steelyard.signals.drives import joint_side
 from steelyard.signals.motion import Measurements, Motion
 from steelyard.signals.numbered_joints import name_numbered_joints
+from steelyard.signals.outliers import left_out, outlier_findings
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord, TimeBaseRecord
 from steelyard.signals.wrench_readings import reading_findings
@@ -93,9 +94,9 @@ def prepare(
     other_widths : models that differ in the widths of friction only; theirs is filtered too.
 
     In this order: name joints that the log only numbers; motors to joints, where the robot has a
-    transmission; match joints and units; unwrap; cut at holes. Then for each piece: bridge short
-    gaps and bring the stamps to a uniform grid; low-pass; differentiate; trim; decimate. Last, drop
-    torque in the dead band.
+    transmission; match joints and units; leave out outliers; unwrap; cut at holes. Then for each
+    piece: bridge short gaps and bring the stamps to a uniform grid; low-pass; differentiate; trim;
+    decimate. Last, drop torque in the dead band.
     """
     processing = processing or Processing()
     robot = _robot_of(model)
@@ -115,6 +116,7 @@ def prepare(
         model = Model(robot)
     needed = needed_signals(log, robot, processing, found.torques_needed)
     turning = {joint.name for joint in robot.free_joints if joint.kind != "prismatic"}
+    needed, outliers = left_out(log.time, needed, turning)
     jumps = {}
     for (joint, quantity), values in needed.items():
         if processing.unwrap and quantity == "position" and joint in turning:
@@ -167,6 +169,10 @@ def prepare(
         time=_time_record(pieces, used, longest),
         rows_cut_at_ends=(pieces[0].rows.start, len(log) - pieces[-1].rows.stop),
         samples_bridged=_bridged(pieces),
+        outliers={
+            f"{joint}.{quantity}": int(np.count_nonzero(mask))
+            for (joint, quantity), mask in outliers.items()
+        },
         unwrapped_jumps=jumps,
         cutoff_hz=cutoff,
         cutoff_choice=choice,
@@ -186,11 +192,13 @@ def prepare(
         sensing_asked=asked,
     )
     limits = beyond_limits(robot, positions)
+    wild = outlier_findings(log.name, log.time, outliers)
     stuck = constant_torques(torques_of(found, pieces))
     findings = (
         *by_number,
         *sensing_notes,
         *lowered,
+        *wild,
         *doubts,
         *limits,
         *stuck,

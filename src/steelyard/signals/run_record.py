@@ -90,6 +90,7 @@ class RunRecord:
     time : how the stamps became a grid; None where a file does not say.
     rows_cut_at_ends : rows of the log, at start and end. trimmed_s : s, at start and end.
     samples_bridged : missing samples that were interpolated, by "joint.quantity".
+    outliers : samples far from their neighbours that were left out, by "joint.quantity".
     unwrapped_jumps : jumps by 2 pi, by joint.
     cutoff_hz : of the low-pass filter, None without one. cutoff_choice : if it was automatic.
     velocity_from, acceleration_from : how those of each joint were obtained, as text.
@@ -115,6 +116,7 @@ class RunRecord:
     time: TimeBaseRecord | None = None
     rows_cut_at_ends: tuple[int, ...] = (0, 0)
     samples_bridged: Mapping[str, int] = field(default_factory=dict)
+    outliers: Mapping[str, int] = field(default_factory=dict)
     unwrapped_jumps: Mapping[str, int] = field(default_factory=dict)
     cutoff_hz: float | None = None
     cutoff_choice: CutoffChoice | None = None
@@ -191,6 +193,7 @@ class RunRecord:
             "time": None if self.time is None else asdict(self.time),
             "rows_cut_at_ends": self.rows_cut_at_ends,
             "samples_bridged": self.samples_bridged,
+            "outliers": self.outliers,
             "unwrapped_jumps": self.unwrapped_jumps,
             "cutoff_hz": self.cutoff_hz,
             "cutoff_choice": None if self.cutoff_choice is None else asdict(self.cutoff_choice),
@@ -236,6 +239,7 @@ class RunRecord:
             time=_time_base(given.child("time")),
             rows_cut_at_ends=given.counts("rows_cut_at_ends"),
             samples_bridged=given.counts_by_name("samples_bridged"),
+            outliers=given.counts_by_name("outliers"),
             unwrapped_jumps=given.counts_by_name("unwrapped_jumps"),
             cutoff_hz=None if math.isnan(cutoff) else cutoff,
             cutoff_choice=_cutoff_choice(given.child("cutoff_choice")),

@@ -50,7 +50,7 @@ def saturations(wrench: Wrench) -> tuple[Saturation, ...]:
     found = []
     for axis, name in enumerate(AXES):
         for sign in (1.0, -1.0):
-            samples = _plateau(sign * values[:, axis])
+            samples = plateau(sign * values[:, axis])
             if len(samples):
                 found.append(Saturation(name, float(values[samples[0], axis]), samples))
     return tuple(found)
@@ -79,8 +79,11 @@ def saturation_finding(run: str, found: Sequence[Saturation], n_samples: int) ->
     )
 
 
-def _plateau(values: Array) -> NDArray[np.int64]:
-    """Indices at the largest value, if it is a plateau; else none."""
+def plateau(values: Array, more_often: float = MORE_OFTEN) -> NDArray[np.int64]:
+    """Indices at the largest value (n,), if it is a plateau; else none.
+
+    more_often : a plateau's value occurs at least this many times as often as those next to it.
+    """
     none = np.zeros(0, dtype=np.int64)
     finite = values[np.isfinite(values)]
     if len(finite) == 0:
@@ -97,6 +100,6 @@ def _plateau(values: Array) -> NDArray[np.int64]:
     others = -below[: len(at) + 40 * NEIGHBOURS]
     _, counts = np.unique(others[others < top], return_counts=True)
     near = counts[-NEIGHBOURS:]
-    if len(near) == 0 or len(at) < MORE_OFTEN * near.max():
+    if len(near) == 0 or len(at) < more_often * near.max():
         return none
     return at

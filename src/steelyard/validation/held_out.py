@@ -69,7 +69,7 @@ class HeldOut:
                 }
                 for run, record in zip(self.runs, self.records, strict=True)
             ],
-            "findings": [vars(finding) for finding in self.findings],
+            "findings": [finding.as_json() for finding in self.findings],
         }
 
 

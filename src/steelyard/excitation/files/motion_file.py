@@ -108,7 +108,7 @@ def motion_document(designed: DesignedMotion, robot: Robot) -> dict[str, Any]:
         "conditions": designed.conditions.to_dict(),
         "seconds": designed.seconds,
         "evaluations": designed.evaluations,
-        "findings": [asdict(finding) for finding in designed.findings],
+        "findings": [finding.as_json() for finding in designed.findings],
     }
     return finite(document)  # type: ignore[no-any-return]
 

@@ -1,0 +1,97 @@
+"""Columns as a whole: samples that are missing, columns that are copies, torques without sign."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.diagnosis.inspection.recorded import Recorded
+from steelyard.findings import Finding
+
+Array = NDArray[np.float64]
+
+MISSING = 0.02
+"""Share of missing samples above which they are more than a note."""
+NEAR_ZERO, TOUCHES, TOUCHING = 0.03, 5, 0.002
+"""A torque without sign comes below this share of its 99th percentile at least so many times, with
+at least this share of its samples."""
+
+
+def missing_samples(recorded: Recorded) -> tuple[Finding, ...]:
+    """A warning for each quantity of which many samples were not recorded."""
+    findings = []
+    for quantity in ("position", "torque"):
+        shares = {}
+        for joint in recorded.joints:
+            x = recorded.raw.get((joint.name, quantity))
+            if x is not None:
+                share = float(1.0 - np.count_nonzero(np.isfinite(x)) / len(x))
+                if share > 0.0:
+                    shares[joint.name] = share
+        few = max(shares.values(), default=0.0) <= MISSING
+        if shares:
+            words = ", ".join(f"'{joint}' {100 * share:.3g} %" for joint, share in shares.items())
+            findings.append(
+                Finding(
+                    "info" if few else "warning",
+                    "missing-samples",
+                    f"log '{recorded.name}': samples of the {quantity} were not recorded: {words}; "
+                    "short gaps are interpolated, the log is cut at long ones",
+                    joints=tuple(shares),
+                    size=100.0 * max(shares.values()),
+                    unit="% of samples",
+                )
+            )
+    return tuple(findings)
+
+
+def copied_channels(recorded: Recorded) -> tuple[Finding, ...]:
+    """A warning for each two columns of a quantity that hold the same signal."""
+    findings = []
+    for quantity in ("position", "torque"):
+        seen: dict[bytes, str] = {}
+        for joint in recorded.joints:
+            x = recorded.raw.get((joint.name, quantity))
+            if x is None or np.count_nonzero(x[1:] != x[:-1]) < 10:
+                continue
+            first = seen.setdefault(x.tobytes(), joint.name)
+            if first != joint.name:
+                findings.append(
+                    Finding(
+                        "warning",
+                        "copied-channel",
+                        f"log '{recorded.name}': the {quantity} of '{first}' and that of "
+                        f"'{joint.name}' are the same in every row; one column is a copy of the "
+                        "other: export the log anew",
+                        joints=(first, joint.name),
+                    )
+                )
+    return tuple(findings)
+
+
+def unsigned_torques(recorded: Recorded) -> tuple[Finding, ...]:
+    """A warning if torques are never negative and yet come back from zero again and again."""
+    unsigned = [joint.name for joint, tau in recorded.of_quantity("torque") if _lacks_sign(tau)]
+    if not unsigned:
+        return ()
+    names = ", ".join(f"'{joint}'" for joint in unsigned)
+    return (
+        Finding(
+            "warning",
+            "unsigned-torque",
+            f"log '{recorded.name}': the torque of {names} is never negative, but comes down to "
+            "zero and turns back again and again: only its size was recorded; record it with its "
+            "sign",
+            joints=tuple(unsigned),
+        ),
+    )
+
+
+def _lacks_sign(tau: Array) -> bool:
+    known = tau[np.isfinite(tau)]
+    known = known[known != 0.0]
+    if len(known) < 100 or known.min() < 0.0:
+        return False
+    low = known < NEAR_ZERO * float(np.percentile(known, 99.0))
+    touches = np.count_nonzero(low[1:] & ~low[:-1])
+    return bool(touches >= TOUCHES and np.mean(low) >= TOUCHING)

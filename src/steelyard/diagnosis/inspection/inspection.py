@@ -1,0 +1,75 @@
+"""All detectors of the room, on one log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.diagnosis.inspection.clipping import clipping
+from steelyard.diagnosis.inspection.columns import (
+    copied_channels,
+    missing_samples,
+    unsigned_torques,
+)
+from steelyard.diagnosis.inspection.held import held_samples, quantised
+from steelyard.diagnosis.inspection.jumps import jump_findings
+from steelyard.diagnosis.inspection.recorded import Recorded
+from steelyard.diagnosis.inspection.speeds import speeds_beyond_limits
+from steelyard.diagnosis.inspection.stamps import stamp_jitter, time_units
+from steelyard.diagnosis.inspection.standing import standing
+from steelyard.diagnosis.inspection.units import position_units
+from steelyard.diagnosis.inspection.velocities import velocity_lag
+from steelyard.findings import Finding
+from steelyard.logs.log import Log
+from steelyard.robot.robot import Robot
+from steelyard.signals.drives import joint_side
+from steelyard.signals.numbered_joints import name_numbered_joints
+from steelyard.signals.outliers import outlier_findings
+
+Detector = Callable[[Recorded], tuple[Finding, ...]]
+
+DETECTORS: tuple[Detector, ...] = (
+    time_units,
+    stamp_jitter,
+    speeds_beyond_limits,
+    position_units,
+    jump_findings,
+    clipping,
+    standing,
+    held_samples,
+    quantised,
+    missing_samples,
+    copied_channels,
+    unsigned_torques,
+    velocity_lag,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """What the signals of a log say.
+
+    left_out : joint and quantity -> (n_samples,) samples that are left out of every fit.
+    """
+
+    findings: tuple[Finding, ...]
+    left_out: Mapping[tuple[str, str], NDArray[np.bool_]]
+
+
+def inspect_log(log: Log, robot: Robot) -> Inspection:
+    """Look at the signals of a log as they were recorded, joint by joint.
+
+    Findings about limits, factors of velocities, and torques that never change come from
+    `steelyard.prepare`, which sees the log after this.
+    """
+    log, _ = name_numbered_joints(log, robot)
+    log, _ = joint_side(log, robot)
+    recorded = Recorded.of(log, robot)
+    findings = list(outlier_findings(log.name, log.time, recorded.outliers))
+    if recorded.joints and len(recorded) >= 8:
+        for detector in DETECTORS:
+            findings += detector(recorded)
+    return Inspection(tuple(findings), recorded.outliers)

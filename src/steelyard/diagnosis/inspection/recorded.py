@@ -1,0 +1,162 @@
+"""The signals of a log as the detectors look at them: as recorded, by joint of the robot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.diagnosis.inspection.evenness import sampled_evenly
+from steelyard.logs.log import Log
+from steelyard.robot.parts import Joint
+from steelyard.robot.robot import Robot
+from steelyard.signals.outliers import in_periods, left_out
+from steelyard.signals.steps import Steps, steps_of
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Key = tuple[str, str]
+
+FEWEST = 8
+"""Samples without which a signal is not looked at."""
+USED = ("position", "torque")
+"""The quantities that every fit uses."""
+MOVING, FAST = 0.1, 0.5
+"""A joint moves, or is fast, where its speed is more than this share of its rms speed."""
+RESTS = 5e-3
+"""A joint that stays within this (rad or m) rests."""
+COARSE = 0.3
+"""Steps whose noise is more than this share of the usual one are not judged."""
+SMOOTHED_S = 0.05
+"""Time (s) over which a speed is averaged to see whether a joint moves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """A log beside its robot.
+
+    name : of the log. time : (n_samples,) s. joints : of the robot, those that move and of which
+    the log has a position. raw : (joint, quantity) -> (n_samples,) as recorded,
+    NaN where nothing was.
+    signals : the same, those of quantities in ``USED`` with NaN in the place of outliers.
+    outliers : masks (n_samples,) of those.
+    """
+
+    name: str
+    robot: Robot
+    time: Array
+    joints: tuple[Joint, ...]
+    raw: Mapping[Key, Array]
+    signals: Mapping[Key, Array]
+    outliers: Mapping[Key, Mask]
+
+    @staticmethod
+    def of(log: Log, robot: Robot) -> Recorded:
+        """The log beside the robot; joints are matched by name."""
+        joints = tuple(one for one in robot.free_joints if (one.name, "position") in log.signals)
+        names = {joint.name for joint in joints}
+        raw = {
+            key: np.where(np.isfinite(values), values, np.nan)
+            for key, values in log.signals.items()
+            if key[0] in names
+        }
+        turning = {joint.name for joint in joints if joint.kind != "prismatic"}
+        used = {key: values for key, values in raw.items() if key[1] in USED}
+        kept, outliers = left_out(log.time, used, turning)
+        return Recorded(log.name, robot, log.time, joints, raw, raw | kept, outliers)
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    @cached_property
+    def period_s(self) -> float:
+        """Median time (s) between rows."""
+        return float(np.median(np.diff(self.time)))
+
+    @cached_property
+    def stamps(self) -> Array:
+        """Time stamps (n_samples,) in periods."""
+        return in_periods(self.time)
+
+    def of_quantity(self, quantity: str) -> Iterator[tuple[Joint, Array]]:
+        """Each joint that has this quantity, with its samples (n_samples,) without outliers.
+
+        Signals of which next to nothing was measured are left out.
+        """
+        for joint in self.joints:
+            values = self.signals.get((joint.name, quantity))
+            if values is not None and np.count_nonzero(np.isfinite(values)) >= FEWEST:
+                yield joint, values
+
+    @cached_property
+    def speeds(self) -> Mapping[str, Array]:
+        """By joint, its speed (n_samples,) in rad or m a period, averaged over a few samples."""
+        n = max(1, min(round(SMOOTHED_S / self.period_s), 50, len(self) // 8))
+        return {joint.name: _speed(self.stamps, q, n) for joint, q in self.of_quantity("position")}
+
+    @cached_property
+    def usual_speeds(self) -> Mapping[str, float]:
+        """By joint, its rms speed in rad or m a period; 0 of a joint that rests."""
+        usual = {}
+        for joint, q in self.of_quantity("position"):
+            speed = self.speeds[joint.name]
+            rms = float(np.sqrt(np.mean(np.minimum(speed, np.percentile(speed, 98.0)) ** 2)))
+            usual[joint.name] = rms if np.nanmax(q) - np.nanmin(q) > RESTS else 0.0
+        return usual
+
+    def faster(self, joint: str, share: float) -> Mask:
+        """Where (n_samples,) a joint is faster than a share of its rms speed."""
+        usual = self.usual_speeds.get(joint, 0.0)
+        return self.speeds[joint] > share * usual if usual > 0.0 else np.zeros(len(self), bool)
+
+    @cached_property
+    def evenly_sampled(self) -> bool:
+        """Whether rows were sampled evenly although their stamps are uneven."""
+        moving = ((q, self.faster(one.name, MOVING)) for one, q in self.of_quantity("position"))
+        return sampled_evenly(self.time, moving)
+
+    @cached_property
+    def steps(self) -> Mapping[str, Steps]:
+        """By joint, the steps of its position; of joints that rest or are too coarse, none."""
+        stamps = np.arange(float(len(self))) if self.evenly_sampled else self.stamps
+        found = {}
+        for joint, q in self.of_quantity("position"):
+            use = np.isfinite(q) & self.fresh
+            change = np.concatenate([[True], q[1:] != q[:-1]])
+            # of a signal that is held, only rows with a new value are samples
+            if np.mean(change[use]) < 0.5:
+                use &= change
+            steps = steps_of(stamps, q, use)
+            if steps is not None and 0.0 < steps.noise < COARSE * self.usual_speeds[joint.name]:
+                found[joint.name] = steps
+        return found
+
+    @cached_property
+    def in_motion(self) -> Mask:
+        """Where (n_samples,) at least one joint moves."""
+        out = np.zeros(len(self), bool)
+        for joint in self.speeds:
+            out |= self.faster(joint, MOVING)
+        return out
+
+    @cached_property
+    def fresh(self) -> Mask:
+        """Rows (n_samples,) in which at least one signal differs from the row before."""
+        out = np.zeros(len(self), bool)
+        out[0] = True
+        for values in self.raw.values():
+            out[1:] |= values[1:] != values[:-1]
+        return out
+
+
+def _speed(stamps: Array, q: Array, n: int) -> Array:
+    """Speed (n_samples,) of a position in rad or m a period, over ``n`` samples to either side."""
+    known = np.isfinite(q)
+    if np.count_nonzero(known) < 2 or len(q) < 2 * n + 2:
+        return np.zeros(len(q))
+    filled = q if known.all() else np.interp(stamps, stamps[known], q[known])
+    wide = np.abs(filled[2 * n :] - filled[: -2 * n]) / (stamps[2 * n :] - stamps[: -2 * n])
+    return np.concatenate([np.full(n, wide[0]), wide, np.full(n, wide[-1])])

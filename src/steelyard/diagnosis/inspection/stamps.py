@@ -1,0 +1,94 @@
+"""Time stamps: their unit, and whether they say when rows were measured."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.diagnosis.inspection.evenness import unevenness_s
+from steelyard.diagnosis.inspection.recorded import Recorded
+from steelyard.findings import Finding
+
+Array = NDArray[np.float64]
+
+SLOWEST_S, QUICKEST_S = 0.5, 1e-5
+"""Periods (s) beyond these are no robot's: the unit of time is another."""
+UNITS = ((100.0, "ms", 1e3), (1e5, "us", 1e6), (np.inf, "ns", 1e9))
+"""Longest period, in the unit of the stamps, that is read as this unit, and units to a second."""
+SMOOTH = 0.3
+"""A sampled motion changes by less than this share of its standard deviation from row to row."""
+MIXED = 1.3
+"""Periods at start and end that differ by a power of 1000 within this factor are of two units."""
+
+
+def time_units(recorded: Recorded) -> tuple[Finding, ...]:
+    """A finding if time is not in seconds, in the whole log or in a part of it."""
+    step = np.diff(recorded.time)
+    quarter = max(len(step) // 4, 1)
+    first, last = float(np.median(step[:quarter])), float(np.median(step[-quarter:]))
+    for power in (1e3, 1e6, 1e9):
+        for ratio in (last / first, first / last):
+            if power / MIXED < ratio < power * MIXED:
+                return (
+                    Finding(
+                        "severe",
+                        "time-unit",
+                        f"log '{recorded.name}': rows are {first:.4g} s apart at its start and "
+                        f"{last:.4g} s at its end, a factor of {power:g}: time is in two units; "
+                        "write it in seconds",
+                        size=power,
+                        unit="times",
+                    ),
+                )
+    period = recorded.period_s
+    if QUICKEST_S <= period < SLOWEST_S or not _smooth(recorded):
+        return ()
+    name, count = next((name, count) for most, name, count in UNITS if period <= most)
+    if period < QUICKEST_S:
+        words, option = "time seems to be in a larger unit, such as hours", ""
+    else:
+        words = f"time seems to be in {name}, which gives {count / period:.4g} Hz"
+        option = f"name the column time[{name}], or use --map time[{name}]=COLUMN"
+    return (
+        Finding(
+            "severe",
+            "time-unit",
+            f"log '{recorded.name}': rows are {period:.4g} s apart, and the log lasts "
+            f"{recorded.time[-1] - recorded.time[0]:.4g} s, implausible for a robot's motion: "
+            f"{words}",
+            size=period,
+            unit="s",
+            option=option,
+        ),
+    )
+
+
+def _smooth(recorded: Recorded) -> bool:
+    """Whether positions change little from row to row, unlike a table of poses at rest."""
+    shares = []
+    for _, q in recorded.of_quantity("position"):
+        known = q[np.isfinite(q)]
+        if len(known) > 50 and np.std(known) > 0.0:
+            shares.append(float(np.sqrt(np.mean(np.diff(known) ** 2)) / np.std(known)))
+    return bool(shares) and float(np.median(shares)) < SMOOTH
+
+
+def stamp_jitter(recorded: Recorded) -> tuple[Finding, ...]:
+    """A warning if uneven stamps contradict positions that are smooth from row to row."""
+    if not recorded.evenly_sampled:
+        return ()
+    error = unevenness_s(recorded.time)
+    period = float(recorded.time[-1] - recorded.time[0]) / (len(recorded) - 1)
+    return (
+        Finding(
+            "warning",
+            "stamp-jitter",
+            f"log '{recorded.name}': time stamps are uneven, by {1e3 * error:.3g} ms (rms), but "
+            "positions are far smoother from row to row than these stamps allow: they say when "
+            "rows were written, not when they were measured; replace them by even ones, row "
+            f"number times {period:.6g} s",
+            span_s=(float(recorded.time[0]), float(recorded.time[-1])),
+            size=error,
+            unit="s",
+        ),
+    )
