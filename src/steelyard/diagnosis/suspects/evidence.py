@@ -33,6 +33,8 @@ INDEPENDENT = 100.0
 """Independent values (N) that each torque counts as, however long the log is."""
 LEAST_ERROR = 0.004
 """Unexplained share of a torque below which no reading is better than another."""
+FIRST_ERROR = 0.1
+"""Unexplained share with which the weights of a fit start."""
 MASS_OFF, CENTRE_OFF_M, INERTIA_OFF = 0.25, 0.03, 0.35
 """Typical error of a file: shares of mass and inertia, and distance of a centre of mass (m)."""
 TERM_SHARE, OFFSET_SHARE = 0.5, 0.1
@@ -207,7 +209,7 @@ def fitted(
     D[terms[:, 2]] = TERM_SHARE * size
     D[terms[:, 3]] = OFFSET_SHARE * size
     right = C - given.G @ theta0
-    error = np.full(n_joints, 0.1)
+    error = np.full(n_joints, FIRST_ERROR)
     for _ in range(steps):
         weights = np.sqrt(INDEPENDENT / given.counts) / (size * np.maximum(error, LEAST_ERROR))
         H = np.einsum("i,ipq->pq", weights**2, given.G) * D[:, None] * D + np.eye(len(D))

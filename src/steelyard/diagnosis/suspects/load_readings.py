@@ -37,6 +37,8 @@ REMOVED = 0.5
 """Gravity below this share of the file's counts as taken out."""
 SIZES = (0.45, 0.55, 0.63, 0.7, 0.8, 1.25, 1.4, 1.6, 1.8, 2.2)
 """Sizes of other robots that are tried, as factors of every length."""
+UNLIKE = 12.0
+"""How many times as far as usual the links of another robot may be from the resized file's."""
 
 
 def gravity_readings(samples: Samples, W: Array, given: Fit) -> list[Reading]:
@@ -97,14 +99,19 @@ def external_readings(given: Moments) -> list[Reading]:
 
 
 def size_readings(samples: Samples) -> list[Reading]:
-    """The robot is of the same shape as the file's, but larger or smaller."""
+    """The robot is of the same shape as the file's, but larger or smaller.
+
+    Its links may be as far from the resized ones as those of a poor file, or a few times that.
+    """
     best: Reading | None = None
     for factor in SIZES:
         robot = resized(samples.model.robot, factor)
-        one = replace(samples, model=plain_model(robot))
-        fit = fit_of(moments(one))
-        if best is None or fit.score < best.fit.score:
-            best = Reading("other-robot", (), factor, "times", fit, unchanged, 30.0)
+        given = moments(replace(samples, model=plain_model(robot)))
+        for wider, cost in ((1.0, 30.0), (UNLIKE, 80.0)):
+            fit = fit_of(replace(given, spread=wider * given.spread))
+            one = Reading("other-robot", (), factor, "times", fit, unchanged, cost)
+            if best is None or one.score < best.score:
+                best = one
     return [] if best is None else [best]
 
 

@@ -57,6 +57,8 @@ DOUBTED_ERROR, DOUBTED_AWAY, DOUBTED_NEGATIVE = 0.02, 7.0, 0.03
 share of negative friction."""
 MARGIN = 40.0
 """By how much a suspect has to explain a log better than the log as it is."""
+MARGIN_OF_EXTERNAL = 25.0
+"""The same for torques without any model of the robot, which clean logs are farther from."""
 AS_GOOD = 20.0
 """Readings that are worse by less than this are named as other explanations."""
 GOOD_ERROR = 0.01
@@ -143,9 +145,14 @@ def doubted(fit: Fit) -> bool:
     """Whether the log as it is leaves doubts: a poor fit, or unlikely parameters."""
     return bool(
         fit.error.max() > DOUBTED_ERROR
-        or fit.away > DOUBTED_AWAY * len(fit.error)
+        or far_from_file(fit)
         or fit.negative.max() > DOUBTED_NEGATIVE
     )
+
+
+def far_from_file(fit: Fit) -> bool:
+    """Whether a fit needs parameters that are unlikely even for a poor file."""
+    return fit.away > DOUBTED_AWAY * len(fit.error)
 
 
 def error_part(fit: Fit) -> float:
@@ -159,7 +166,10 @@ def believed(reading: Reading, given: Fit) -> bool:
     Either it explains much of the torque that is left, or it needs no impossible robot.
     """
     better = given.score - reading.score
-    if better < MARGIN or not matters(reading):
+    margin = MARGIN_OF_EXTERNAL if reading.code == "external-torque" else MARGIN
+    if better < margin or not matters(reading):
+        return False
+    if reading.code in ("torque-scale", "currents") and far_from_file(reading.fit):
         return False
     good = INDEPENDENT * len(given.error) * float(np.log(GOOD_ERROR**2))
     left = max(0.0, error_part(given) - good)
@@ -167,7 +177,7 @@ def believed(reading: Reading, given: Fit) -> bool:
     share = SHARE_OF_SMALL if reading.code in SMALL_KINDS else SHARE_OF_OTHERS
     if fewer >= max(share * left, 0.5 * better):
         return True
-    return better - fewer >= MARGIN and fewer > -0.1 * MARGIN
+    return better - fewer >= margin and fewer > -0.1 * margin
 
 
 def matters(reading: Reading) -> bool:
