@@ -8,14 +8,24 @@ exits with code 2; a traceback is a bug.
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
+from typing import Any
 
 
 class SteelyardError(Exception):
-    """Base of every error that Steelyard raises on purpose."""
+    """Base of every error that Steelyard raises on purpose.
+
+    findings : what was found in the input before, if anything (:class:`steelyard.Finding`).
+    """
+
+    findings: tuple[Any, ...] = ()
 
 
 class SteelyardWarning(UserWarning):
     """A finding of level "warning", issued by :func:`steelyard.identify`."""
+
+
+class InputRefusedError(SteelyardError):
+    """What was found in the input would make a result useless; ``findings`` says what."""
 
 
 class RobotError(SteelyardError):

@@ -48,8 +48,8 @@ class Finding:
         """Plain values that JSON can hold: level, code, words, and the facts that there are."""
         facts: dict[str, Any] = {
             "joints": list(self.joints),
-            "span_s": None if self.span_s is None else list(self.span_s),
-            "size": self.size,
+            "span_s": None if self.span_s is None else [float(one) for one in self.span_s],
+            "size": None if self.size is None else float(self.size),
             "unit": self.unit,
             "could_be": list(self.could_be),
             "option": self.option,

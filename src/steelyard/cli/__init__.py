@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from steelyard.cli.output import one_line, print_document
 from steelyard.cli.parser import build_parser
-from steelyard.errors import SteelyardError, SteelyardWarning
+from steelyard.errors import InputRefusedError, SteelyardError, SteelyardWarning
 
 BAD_INPUT, INTERRUPTED, NO_READER = 2, 130, 141
 
@@ -47,7 +47,7 @@ def run(argv: Sequence[str]) -> int:
     except SystemExit as stop:  # --help and --version
         return stop.code if isinstance(stop.code, int) else 0
     except SteelyardError as error:
-        return refuse(str(error), as_json)
+        return refuse(_with_findings(error), as_json)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -72,6 +72,13 @@ def refuse(message: str, as_json: bool) -> int:
     if as_json:
         print_document({"error": message})
     return BAD_INPUT
+
+
+def _with_findings(error: SteelyardError) -> str:
+    """The message, and what was found in the input besides what it says itself."""
+    told = "severe" if isinstance(error, InputRefusedError) else None
+    others = [one for one in error.findings if one.level != told]
+    return "; ".join([str(error), *(f"{one.level}: {one.sentence} [{one.code}]" for one in others)])
 
 
 def _replace_unencodable() -> None:

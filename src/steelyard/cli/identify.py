@@ -73,6 +73,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_prior_arguments(parser)
     parser.add_argument(
+        "--accept",
+        default="",
+        metavar="CODE,...",
+        help="go on in spite of severe findings with these codes, such as time-unit; the message "
+        "that stops a run names them",
+    )
+    parser.add_argument(
         "--no-term-comparison",
         action="store_true",
         help="do not compare other sets of joint terms on the data "
@@ -190,6 +197,7 @@ def run(arguments: argparse.Namespace) -> int:
             progress=lambda what, done, total: shown.step(f"{what}: {done} of {total}"),
             processing=processing,
             friction_width=width,
+            accept=tuple(code.strip() for code in arguments.accept.split(",") if code.strip()),
             threads=arguments.threads,
         )
         default = terms_from_overlay(robot, overlay, torque=arguments.torque)

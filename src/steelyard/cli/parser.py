@@ -15,6 +15,7 @@ import steelyard.cli.export as export
 import steelyard.cli.gains as gains
 import steelyard.cli.identify as identify
 import steelyard.cli.info as info
+import steelyard.cli.log_check as log_check
 import steelyard.cli.payload as payload
 import steelyard.cli.rehearse as rehearse
 import steelyard.cli.simulate as simulate
@@ -59,6 +60,7 @@ def build_parser() -> Parser:
         diff,
         design,
         rehearse,
+        log_check,
         identify,
         validate,
         compare,

@@ -7,13 +7,16 @@ directly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Literal
 
 from steelyard.certificates.certificate import prove
 from steelyard.diagnosis.fit_quality import poor_fit_findings, worse_than_file_findings
+from steelyard.diagnosis.inspection.inspection import inspect_log
+from steelyard.diagnosis.refusals import refuse_severe, telling
 from steelyard.diagnosis.sample_warnings import sample_warnings
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
 from steelyard.errors import EstimationError, LogError
@@ -97,6 +100,7 @@ def identify(
     keep_first_run: bool = True,
     processing: Processing | None = None,
     friction_width: float | Mapping[str, float] | Literal["auto"] = "auto",
+    accept: Collection[str] = (),
     threads: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Identification:
@@ -151,10 +155,15 @@ def identify(
         :mod:`steelyard.diagnosis.signal_choice`.
     friction_width : speed (rad/s or m/s) within which a straight line replaces the jump of Coulomb
         friction, for all or by joint; 0 for sign(v); "auto" chooses it on the first log.
+    accept : codes of severe findings about the logs in spite of which to go on; any other severe
+        finding raises :class:`steelyard.errors.InputRefusedError`.
     threads : by default as many as the machine offers; the result does not depend on it.
     progress : called with the name of the step, the number of problems solved, and their total.
 
-    Every finding of level "warning" is issued as a :class:`steelyard.SteelyardWarning`.
+    The signals of each log are inspected first, see `steelyard.diagnosis.inspection`; an error that
+    is raised later carries what was found, as ``findings``.
+
+    Every finding of level "warning" or "severe" is issued as a :class:`steelyard.SteelyardWarning`.
     """
     robot = as_robot(robot)
     check_level(level)
@@ -176,7 +185,7 @@ def identify(
             progress(step, 0, 1)
 
     # matrices are small: LAPACK's own threads would be slower, and change the last digits
-    with threadpool_limits(limits=1, user_api="blas"):
+    with threadpool_limits(limits=1, user_api="blas"), ExitStack() as until_the_end:
         refuse_contradictions(robot, terms, overlay, torque)
         robot, logs = robot_as_used(robot, logs, overlay, lock, keep_angles)
         model = model_with_terms(robot, terms, overlay, torque)
@@ -197,6 +206,9 @@ def identify(
         taken = with_first_taken(logs)
         if taken is None:
             raise LogError("there is no log to identify from; give at least one")
+        inspected = inspect_log(taken[0], model.robot).findings
+        until_the_end.enter_context(telling(inspected))
+        refuse_severe(inspected, accept)
         tell("base parameters")
         base_map(model)
         tell("signals")
@@ -223,6 +235,8 @@ def identify(
             keep_first=keep_first_run,
             cutoff_is_automatic=signals.cutoff_is_automatic,
             equation=fitted,
+            found_in_first=inspected,
+            accept=accept,
         )
         findings += [*data.findings, *_unseen_findings(model, data.regression)]
         refuse_own_data(known, data.regression)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.diagnosis.inspection.inspection import inspect_log
+from steelyard.diagnosis.refusals import refuse_severe
 from steelyard.errors import LogError
 from steelyard.estimators.least_squares import joint_noise
 from steelyard.findings import Finding
@@ -48,10 +51,14 @@ def compressed(
     keep_first: bool = False,
     cutoff_is_automatic: bool = False,
     equation: Equation = TORQUE,
+    found_in_first: tuple[Finding, ...] | None = None,
+    accept: Collection[str] = (),
 ) -> CompressedLogs:
     """The factors of all logs for the model ``wide``, prepared as ``model`` needs it.
 
     cutoff_is_automatic : whether the cutoff of the processing was chosen on the first log.
+    found_in_first : what the inspection of the first log found, where it was inspected before.
+    accept : codes of severe findings that do not stop the run.
     The first run that is kept has accelerations, which its torques need, even if the equation has
     none.
 
@@ -65,6 +72,12 @@ def compressed(
     first = None
     for log in with_unique_names(logs):
         refuse_duplicates(log, seen)
+        if parts or found_in_first is None:
+            inspected = inspect_log(log, model.robot).findings
+            refuse_severe(inspected, accept)
+            findings.extend(inspected)
+        else:
+            findings.extend(found_in_first)
         prepared = prepare(log, model, processing, cutoff_of_another_log=cutoff_is_automatic)
         if keep_first and not parts:
             first = prepared
@@ -78,7 +91,7 @@ def compressed(
         del log, prepared  # before the next log is read
     if not parts:
         raise LogError("there is no log to identify from; give at least one")
-    return CompressedLogs(merge(parts), tuple(findings), first)
+    return CompressedLogs(merge(parts), tuple(dict.fromkeys(findings)), first)
 
 
 def _pooled_run(

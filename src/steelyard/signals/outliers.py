@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.findings import Finding
-from steelyard.signals.steps import Steps, steps_of, whole_turns
+from steelyard.signals.steps import Steps, least_change, steps_of, whole_turns
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -25,12 +25,15 @@ LONGEST_BURST = 10
 """Samples after which a jump that was not taken back is no outlier."""
 TAKEN_BACK = 0.3
 """Share of a jump that may be left when it is taken back."""
-NOISES = 10.0
+NOISES = 20.0
 """A torque is an outlier beyond this many times the noise around the median of five."""
-TAIL, TAILS = 98.0, 4.0
+TAIL, TAILS = 98.0, 8.0
 """It is also more than ``TAILS`` times the ``TAIL``-th percentile of that noise."""
-SHARE = 0.1
+SHARE = 0.25
 """It is also more than this share of the span of the torque."""
+
+TOGGLES = 2.5
+"""It is also more than this many steps of the signal's resolution."""
 
 
 def outlier_mask(stamps: Array, values: Array, quantity: str, *, turning: bool = True) -> Mask:
@@ -140,6 +143,8 @@ def _spikes(x: Array) -> Mask:
     noise = 1.4826 * float(np.median(away))
     low, high, tail = np.percentile(x, 1.0), np.percentile(x, 99.0), np.percentile(away, TAIL)
     limit = max(NOISES * noise, TAILS * float(tail), SHARE * float(high - low))
+    # a coarse signal toggles between two values
+    limit = max(limit, TOGGLES * least_change(away))
     return np.asarray(away > limit) if limit > 0.0 else np.zeros(len(x), bool)
 
 

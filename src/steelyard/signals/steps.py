@@ -22,8 +22,12 @@ NOISES = 12.0
 """A step is too large beyond this many times the noise (standard deviation) of the steps."""
 TAIL, TAILS = 97.0, 3.0
 """It is also more than ``TAILS`` times the ``TAIL``-th percentile of the noise."""
+USUAL = 85.0
+"""Percentile beyond which steps say nothing of the noise."""
 LEAST = 2e-3
 """Smallest step (rad, or 10 times this in m) that is worth a word."""
+STAMPS = 2.0
+"""Periods by which a stamp may be wrong."""
 LONGEST = 5.0
 """Steps over more than this many periods, as over missing samples, are not judged."""
 
@@ -38,7 +42,8 @@ class Steps:
 
     rows : (n + 1,) of the log. taken : (n,) time of each step in periods.
     expected : (n,) step that the local speed explains. excess : (n,) the rest of the step.
-    noise : standard deviation of the excess, from its median. tail : its ``TAIL``-th percentile.
+    noise : standard deviation of the excess, without its largest.
+    tail : its ``TAIL``-th percentile.
     """
 
     rows: Rows
@@ -52,7 +57,9 @@ class Steps:
     def too_large(self) -> Rows:
         """Indices of the steps that neither motion nor noise explains."""
         limit = max(NOISES * self.noise, TAILS * self.tail, LEAST)
-        return np.flatnonzero((np.abs(self.excess) > limit) & (self.taken <= LONGEST))
+        # a stamp that is wrong by a period or two is no jump
+        limits = np.maximum(limit, STAMPS * np.abs(self.expected) / self.taken)
+        return np.flatnonzero((np.abs(self.excess) > limits) & (self.taken <= LONGEST))
 
 
 def steps_of(stamps: Array, q: Array, use: Mask) -> Steps | None:
@@ -69,8 +76,21 @@ def steps_of(stamps: Array, q: Array, use: Mask) -> Steps | None:
     expected = median_filter(step / taken, WINDOW, mode="nearest") * taken
     excess = step - expected
     size = np.abs(excess)
-    noise = 1.4826 * float(np.median(size))
+    # of a coarse encoder most are zero: the median is no measure of their noise
+    usual = np.minimum(size, np.percentile(size, USUAL))
+    noise = max(
+        1.4826 * float(np.median(size)),
+        float(np.sqrt(np.mean(usual**2))),
+        0.5 * least_change(step),
+    )
     return Steps(rows, taken, expected, excess, noise, float(np.percentile(size, TAIL)))
+
+
+def least_change(step: Array) -> float:
+    """The smallest change (n,) that is more than rounding of the last digit; 0 if there is none."""
+    size = np.abs(step)
+    size = size[size > 1e-9 * float(np.max(size, initial=0.0))]
+    return float(size.min()) if len(size) else 0.0
 
 
 def whole_turns(step: Array, rows: Rows) -> Array:

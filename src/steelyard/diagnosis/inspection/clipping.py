@@ -18,6 +18,8 @@ ABRUPT = 0.2
 """A position enters its plateau with at least this share of its rms speed."""
 COARSE = 10.0
 """In a coarsely quantised signal the extreme is this many times as frequent as its neighbours."""
+FEW_STEPS = 0.02
+"""A signal whose resolution is more than this share of its span is not judged."""
 UNITS = {"position": "rad or m", "torque": "N m or N"}
 
 
@@ -52,6 +54,8 @@ def clipped_rows(recorded: Recorded, joint: str, quantity: str, x: Array) -> NDA
     coarse = on_grid and step > 0.5 * float(np.nanmedian(np.abs(np.diff(x))))
     more_often = COARSE if coarse else 4.0
     found = [np.zeros(0, dtype=np.int64)]
+    if on_grid and step > FEW_STEPS * float(np.nanmax(x) - np.nanmin(x)):
+        return found[0]
     for sign in (1.0, -1.0):
         rows = plateau(sign * x, more_often)
         if len(rows) < max(FEWEST, SHARE * len(x)) or x[rows[0]] == 0.0:

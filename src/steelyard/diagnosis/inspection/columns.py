@@ -11,7 +11,7 @@ from steelyard.findings import Finding
 Array = NDArray[np.float64]
 
 MISSING = 0.02
-"""Share of missing samples above which they are reported."""
+"""Share of missing samples above which they are more than a note."""
 NEAR_ZERO, TOUCHES, TOUCHING = 0.03, 5, 0.002
 """A torque without sign comes below this share of its 99th percentile at least so many times, with
 at least this share of its samples."""
@@ -25,14 +25,15 @@ def missing_samples(recorded: Recorded) -> tuple[Finding, ...]:
         for joint in recorded.joints:
             x = recorded.raw.get((joint.name, quantity))
             if x is not None:
-                share = 1.0 - np.count_nonzero(np.isfinite(x)) / len(x)
-                if share > MISSING:
+                share = float(1.0 - np.count_nonzero(np.isfinite(x)) / len(x))
+                if share > 0.0:
                     shares[joint.name] = share
+        few = max(shares.values(), default=0.0) <= MISSING
         if shares:
             words = ", ".join(f"'{joint}' {100 * share:.3g} %" for joint, share in shares.items())
             findings.append(
                 Finding(
-                    "warning",
+                    "info" if few else "warning",
                     "missing-samples",
                     f"log '{recorded.name}': samples of the {quantity} were not recorded: {words}; "
                     "short gaps are interpolated, the log is cut at long ones",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,8 @@ REPEATED = 0.05
 """Share of repeated values above which a signal is held."""
 REPEATED_ROWS = 0.02
 """Share of rows, while the robot moves, that repeat the row before in every signal."""
+NEW_VALUES = 0.5
+"""Share of the changes of a held torque that give a value that it never had."""
 FROZEN_S = 0.15
 """Runs of equal values longer than this (s) are another matter."""
 COARSE_POSITION = {"prismatic": 5e-4}
@@ -102,24 +105,23 @@ def _repeated(recorded: Recorded, joint: str, quantity: str, x: Array) -> float:
     moving = recorded.faster(joint, FAST) if quantity == "position" else recorded.in_motion
     judged = moving[1:] & recorded.fresh[1:] & np.isfinite(x[1:])
     same = x[1:] == x[:-1]
-    if np.count_nonzero(same & judged) <= REPEATED * max(np.count_nonzero(judged), 200):
+    if np.count_nonzero(same & judged) <= REPEATED * max(int(np.count_nonzero(judged)), 200):
         return 0.0
+    # a signal that is cut off repeats its extremes, which is another matter
+    judged &= (x[1:] != np.nanmax(x)) & (x[1:] != np.nanmin(x))
     judged &= ~_in_long_runs(same, FROZEN_S / recorded.period_s)
     n_judged = np.count_nonzero(judged)
     if n_judged < 50:
         return 0.0
     share = float(np.count_nonzero(same & judged)) / float(n_judged)
-    change = np.abs(np.diff(x))
-    change = change[np.isfinite(change) & (change > 0.0)]
-    least, on_grid = resolution(x)
-    if not on_grid:
-        natural = 0.0
-    elif quantity == "position":
-        natural = 0.0 if recorded.usual_speeds[joint] > 6.0 * least else 1.0
-    else:
-        natural = least / float(np.median(change))
-        natural = 1.0 if natural > 0.2 else natural
-    return share if share > REPEATED + 1.5 * natural else 0.0
+    if share <= REPEATED:
+        return 0.0
+    if quantity == "position":
+        least, on_grid = resolution(x)
+        return 0.0 if on_grid and recorded.usual_speeds[joint] < 6.0 * least else share
+    # the few values of a coarse torque come back; those of one that is held do not
+    n_new = np.count_nonzero(~same)
+    return share if len(np.unique(x)) > NEW_VALUES * n_new else 0.0
 
 
 def _in_long_runs(same: NDArray[np.bool_], longest: float) -> NDArray[np.bool_]:
@@ -162,7 +164,7 @@ def _coarse(kind: str, quantity: str, x: Array) -> float:
     """The smallest step of a signal (n_samples,) that is too coarse."""
     if quantity == "position":
         return COARSE_POSITION.get(kind, COARSE_ANGLE)
-    return COARSE_TORQUE * np.sqrt(12.0) * float(np.nanstd(x))
+    return COARSE_TORQUE * math.sqrt(12.0) * float(np.nanstd(x))
 
 
 def _names(joints: tuple[str, ...]) -> str:

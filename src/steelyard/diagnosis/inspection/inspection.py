@@ -17,7 +17,8 @@ from steelyard.diagnosis.inspection.columns import (
 from steelyard.diagnosis.inspection.held import held_samples, quantised
 from steelyard.diagnosis.inspection.jumps import jump_findings
 from steelyard.diagnosis.inspection.recorded import Recorded
-from steelyard.diagnosis.inspection.stamps import speeds_beyond_limits, stamp_jitter, time_units
+from steelyard.diagnosis.inspection.speeds import speeds_beyond_limits
+from steelyard.diagnosis.inspection.stamps import stamp_jitter, time_units
 from steelyard.diagnosis.inspection.standing import standing
 from steelyard.diagnosis.inspection.units import position_units
 from steelyard.diagnosis.inspection.velocities import velocity_lag

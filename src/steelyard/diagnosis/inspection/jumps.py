@@ -7,14 +7,15 @@ which stays, is a slip of its encoder.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.diagnosis.inspection.recorded import Recorded
-from steelyard.diagnosis.inspection.stamps import rows_are_even
 from steelyard.findings import Finding
 from steelyard.signals.outliers import bursts, jumps
-from steelyard.signals.steps import Steps, steps_of, whole_turns
+from steelyard.signals.steps import Steps, whole_turns
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -27,30 +28,22 @@ INTEGER, INTEGERS = 0.2, 0.7
 """Lost rows are whole numbers within this, at this share of the rows where there are some."""
 MOST_LOST = 3.5
 """More rows than these in one place are a piece that was cut out."""
-FEWEST_ROWS = 5
-"""Fewest rows that must be missing one by one to be reported."""
+FEWEST_ROWS, ROWS_SHARE = 10, 2e-3
+"""Fewest rows, and share of all, that must be missing one by one to be reported."""
+FAR = 15.0
+"""A joint jumps far by more than this many of its usual steps."""
 
 
 def jump_findings(recorded: Recorded) -> tuple[Finding, ...]:
     """Slips, pieces that were cut out, and rows that were dropped."""
     if len(recorded) < 50:
         return ()
-    stamps = np.arange(len(recorded)) * 1.0 if rows_are_even(recorded) else recorded.stamps
-    of_joint: dict[str, Steps] = {}
-    for joint, q in recorded.of_quantity("position"):
-        use = np.isfinite(q) & recorded.fresh
-        change = np.concatenate([[True], q[1:] != q[:-1]])
-        # of a signal that is held, only rows with a new value are samples
-        if np.mean(change[use]) < 0.5:
-            use &= change
-        steps = steps_of(stamps, q, use)
-        if steps is not None and steps.noise > 0.0:
-            of_joint[joint.name] = steps
+    of_joint = recorded.steps
     common, findings = _common(recorded, of_joint)
     return (*findings, *_slips(recorded, of_joint, common))
 
 
-def _common(recorded: Recorded, of_joint: dict[str, Steps]) -> tuple[Mask, tuple[Finding, ...]]:
+def _common(recorded: Recorded, of_joint: Mapping[str, Steps]) -> tuple[Mask, tuple[Finding, ...]]:
     """Rows (n_samples,) before which all joints jump, and what that means."""
     n = len(recorded)
     none = np.zeros(n, bool)
@@ -74,15 +67,16 @@ def _common(recorded: Recorded, of_joint: dict[str, Steps]) -> tuple[Mask, tuple
     lost = np.sum(weighted * excess[:, rows], axis=0) / np.maximum(
         np.sum(weighted * expected[:, rows], axis=0), 1e-300
     )
-    far = np.abs(excess[:, rows]) > 25.0 * np.maximum(
+    far = np.abs(excess[:, rows]) > FAR * np.maximum(
         np.abs(expected[:, rows]), [[recorded.usual_speeds[joint]] for joint in of_joint]
     )
-    glued = (np.count_nonzero(far, axis=0) >= 1) | (lost > MOST_LOST)
+    n_far = np.count_nonzero(far, axis=0)
+    glued = (n_far >= 2) & (n_far >= 0.5 * n_hits[rows])
     findings: list[Finding] = []
     single = rows[(lost > 0.5) & (lost <= MOST_LOST) & ~glued]
     whole = lost[(lost > 0.5) & (lost <= MOST_LOST) & ~glued]
     integers = np.abs(whole - np.round(whole)) < INTEGER
-    if len(single) >= FEWEST_ROWS and np.mean(integers) >= INTEGERS:
+    if len(single) >= max(FEWEST_ROWS, ROWS_SHARE * n) and np.mean(integers) >= INTEGERS:
         n_lost = int(np.sum(np.round(whole[integers])))
         findings.append(
             Finding(
@@ -123,7 +117,7 @@ def _without_turns(recorded: Recorded, joint: str, steps: Steps) -> Array:
     return np.asarray(np.where(turns != 0.0, 0.0, steps.excess))
 
 
-def _slips(recorded: Recorded, of_joint: dict[str, Steps], common: Mask) -> tuple[Finding, ...]:
+def _slips(recorded: Recorded, of_joint: Mapping[str, Steps], common: Mask) -> tuple[Finding, ...]:
     """A warning for each joint whose position jumps alone, and stays there."""
     findings = []
     for joint, steps in of_joint.items():

@@ -9,19 +9,27 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.diagnosis.inspection.evenness import sampled_evenly
 from steelyard.logs.log import Log
 from steelyard.robot.parts import Joint
 from steelyard.robot.robot import Robot
 from steelyard.signals.outliers import in_periods, left_out
+from steelyard.signals.steps import Steps, steps_of
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Key = tuple[str, str]
 
-PLOTTED = ("position", "torque")
+FEWEST = 8
+"""Samples without which a signal is not looked at."""
+USED = ("position", "torque")
 """The quantities that every fit uses."""
 MOVING, FAST = 0.1, 0.5
 """A joint moves, or is fast, where its speed is more than this share of its rms speed."""
+RESTS = 5e-3
+"""A joint that stays within this (rad or m) rests."""
+COARSE = 0.3
+"""Steps whose noise is more than this share of the usual one are not judged."""
 SMOOTHED_S = 0.05
 """Time (s) over which a speed is averaged to see whether a joint moves."""
 
@@ -32,7 +40,8 @@ class Recorded:
 
     name : of the log. time : (n_samples,) s. joints : of the robot, those that move and of which
     the log has a position. raw : (joint, quantity) -> (n_samples,) as recorded.
-    signals : the same with NaN in the place of outliers. outliers : masks of those.
+    signals : the same, those of quantities in ``USED`` with NaN in the place of outliers.
+    outliers : masks (n_samples,) of those.
     """
 
     name: str
@@ -50,8 +59,9 @@ class Recorded:
         names = {joint.name for joint in joints}
         raw = {key: values for key, values in log.signals.items() if key[0] in names}
         turning = {joint.name for joint in joints if joint.kind != "prismatic"}
-        signals, outliers = left_out(log.time, raw, turning)
-        return Recorded(log.name, robot, log.time, joints, raw, signals, outliers)
+        used = {key: values for key, values in raw.items() if key[1] in USED}
+        kept, outliers = left_out(log.time, used, turning)
+        return Recorded(log.name, robot, log.time, joints, raw, raw | kept, outliers)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -67,10 +77,14 @@ class Recorded:
         return in_periods(self.time)
 
     def of_quantity(self, quantity: str) -> Iterator[tuple[Joint, Array]]:
-        """Each joint that has this quantity, with its samples (n_samples,) without outliers."""
+        """Each joint that has this quantity, with its samples (n_samples,) without outliers.
+
+        Signals of which next to nothing was measured are left out.
+        """
         for joint in self.joints:
-            if (joint.name, quantity) in self.signals:
-                yield joint, self.signals[joint.name, quantity]
+            values = self.signals.get((joint.name, quantity))
+            if values is not None and np.count_nonzero(np.isfinite(values)) >= FEWEST:
+                yield joint, values
 
     @cached_property
     def speeds(self) -> Mapping[str, Array]:
@@ -80,24 +94,48 @@ class Recorded:
 
     @cached_property
     def usual_speeds(self) -> Mapping[str, float]:
-        """By joint, its rms speed in rad or m a period; jumps count little."""
-        return {
-            joint: float(np.sqrt(np.mean(np.minimum(speed, np.percentile(speed, 98.0)) ** 2)))
-            for joint, speed in self.speeds.items()
-        }
+        """By joint, its rms speed in rad or m a period; 0 of a joint that rests."""
+        usual = {}
+        for joint, q in self.of_quantity("position"):
+            speed = self.speeds[joint.name]
+            rms = float(np.sqrt(np.mean(np.minimum(speed, np.percentile(speed, 98.0)) ** 2)))
+            usual[joint.name] = rms if np.nanmax(q) - np.nanmin(q) > RESTS else 0.0
+        return usual
 
     def faster(self, joint: str, share: float) -> Mask:
         """Where (n_samples,) a joint is faster than a share of its rms speed."""
-        usual = self.usual_speeds[joint]
+        usual = self.usual_speeds.get(joint, 0.0)
         return self.speeds[joint] > share * usual if usual > 0.0 else np.zeros(len(self), bool)
+
+    @cached_property
+    def evenly_sampled(self) -> bool:
+        """Whether rows were sampled evenly although their stamps are uneven."""
+        moving = ((q, self.faster(one.name, MOVING)) for one, q in self.of_quantity("position"))
+        return sampled_evenly(self.time, moving)
+
+    @cached_property
+    def steps(self) -> Mapping[str, Steps]:
+        """By joint, the steps of its position; of joints that rest or are too coarse, none."""
+        stamps = np.arange(float(len(self))) if self.evenly_sampled else self.stamps
+        found = {}
+        for joint, q in self.of_quantity("position"):
+            use = np.isfinite(q) & self.fresh
+            change = np.concatenate([[True], q[1:] != q[:-1]])
+            # of a signal that is held, only rows with a new value are samples
+            if np.mean(change[use]) < 0.5:
+                use &= change
+            steps = steps_of(stamps, q, use)
+            if steps is not None and 0.0 < steps.noise < COARSE * self.usual_speeds[joint.name]:
+                found[joint.name] = steps
+        return found
 
     @cached_property
     def in_motion(self) -> Mask:
         """Where (n_samples,) at least one joint moves."""
-        return np.any(
-            [np.zeros(len(self), bool), *(self.faster(joint, MOVING) for joint in self.speeds)],
-            axis=0,
-        )
+        out = np.zeros(len(self), bool)
+        for joint in self.speeds:
+            out |= self.faster(joint, MOVING)
+        return out
 
     @cached_property
     def fresh(self) -> Mask:

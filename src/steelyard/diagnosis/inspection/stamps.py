@@ -1,4 +1,4 @@
-"""Time stamps: their unit, their evenness, and the speeds that follow from them."""
+"""Time stamps: their unit, and whether they say when rows were measured."""
 
 from __future__ import annotations
 
@@ -18,12 +18,6 @@ SMOOTH = 0.3
 """A sampled motion changes by less than this share of its standard deviation from row to row."""
 MIXED = 1.3
 """Periods at start and end that differ by a power of 1000 within this factor are of two units."""
-UNEVEN = 0.05
-"""Stamps further (rms) from an even grid than this share of a period are uneven."""
-SMOOTHER = 3.0
-"""Rows are even if positions are smoother by this factor with even stamps."""
-TOO_FAST = 1.35
-"""Speeds beyond this many times a joint's limit are implausible."""
 
 
 def time_units(recorded: Recorded) -> tuple[Finding, ...]:
@@ -78,52 +72,9 @@ def _smooth(recorded: Recorded) -> bool:
     return bool(shares) and float(np.median(shares)) < SMOOTH
 
 
-def rows_are_even(recorded: Recorded) -> bool:
-    """Whether the rows were sampled evenly although their stamps are uneven."""
-    ratios = _smoothness(recorded)
-    return bool(len(ratios)) and float(np.median(ratios)) > SMOOTHER
-
-
-def _smoothness(recorded: Recorded) -> Array:
-    """Per moving joint, how far samples are from the line between their neighbours: with the
-    recorded stamps over with even ones; nothing where the stamps are even.
-    """
-    n = len(recorded)
-    even = np.linspace(recorded.time[0], recorded.time[-1], n)
-    period = float(even[1] - even[0])
-    if n < 50 or float(np.sqrt(np.mean(_detrended(recorded.time - even) ** 2))) < UNEVEN * period:
-        return np.zeros(0)
-    before, after = np.diff(recorded.time)[:-1], np.diff(recorded.time)[1:]
-    share = before / (before + after)
-    ratios = []
-    for joint, q in recorded.of_quantity("position"):
-        use = recorded.faster(joint.name, 0.1)[1:-1] & np.isfinite(q[2:] + q[1:-1] + q[:-2])
-        if np.count_nonzero(use) < 30:
-            continue
-        by_row = (q[1:-1] - 0.5 * (q[:-2] + q[2:]))[use]
-        by_stamp = (q[1:-1] - (1.0 - share) * q[:-2] - share * q[2:])[use]
-        sizes = [_size(one) for one in (by_stamp, by_row)]
-        if sizes[1] > 0.0:
-            ratios.append(sizes[0] / sizes[1])
-    return np.array(ratios)
-
-
-def _size(x: Array) -> float:
-    """Root mean square (n,) without its largest half percent."""
-    size = np.abs(x)
-    return float(np.sqrt(np.mean(np.minimum(size, np.percentile(size, 99.5)) ** 2)))
-
-
-def _detrended(x: Array) -> Array:
-    """``x`` (n,) without its mean in each of up to 20 parts, so that gaps count little."""
-    n = max(len(x) // 20, 1)
-    whole = x[: len(x) // n * n].reshape(-1, n)
-    return np.asarray(whole - whole.mean(axis=1, keepdims=True)).ravel()
-
-
 def stamp_jitter(recorded: Recorded) -> tuple[Finding, ...]:
     """A warning if uneven stamps contradict positions that are smooth from row to row."""
-    if not rows_are_even(recorded):
+    if not recorded.evenly_sampled:
         return ()
     even = np.linspace(recorded.time[0], recorded.time[-1], len(recorded))
     error = float(np.std(recorded.time - even))
@@ -138,35 +89,5 @@ def stamp_jitter(recorded: Recorded) -> tuple[Finding, ...]:
             span_s=(float(recorded.time[0]), float(recorded.time[-1])),
             size=error,
             unit="s",
-        ),
-    )
-
-
-def speeds_beyond_limits(recorded: Recorded) -> tuple[Finding, ...]:
-    """A warning if joints are faster than the robot file allows, though within their range."""
-    fast = {}
-    for joint, q in recorded.of_quantity("position"):
-        limit = joint.limits.velocity
-        if limit is None or not limit > 0.0 or not np.isfinite(limit):
-            continue
-        ends = [end for end in (joint.limits.lower, joint.limits.upper) if end is not None]
-        if len(ends) == 2 and np.nanmax(np.abs(q)) > 2.0 * max(abs(end) for end in ends):
-            return ()
-        speed = float(np.percentile(recorded.speeds[joint.name], 99.0)) / recorded.period_s
-        if speed > TOO_FAST * limit:
-            fast[joint.name] = speed / limit
-    if not fast or time_units(recorded):
-        return ()
-    words = ", ".join(f"'{joint}' {factor:.3g} times" for joint, factor in fast.items())
-    return (
-        Finding(
-            "warning",
-            "time-rate",
-            f"log '{recorded.name}': joints are faster than the limits of the robot file: {words}; "
-            "is the sampling rate, from which time stamps were made, the true one?",
-            joints=tuple(fast),
-            size=max(fast.values()),
-            unit="times",
-            could_be=("positions in another unit", "limits of the file that are too low"),
         ),
     )

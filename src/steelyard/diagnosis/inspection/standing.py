@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.diagnosis.inspection.held import resolution
 from steelyard.diagnosis.inspection.recorded import Recorded
 from steelyard.findings import Finding
 
@@ -18,11 +19,9 @@ SHORTEST_S, SHORTEST = 0.15, 20
 """Shortest time (s) and fewest samples for which a signal is called frozen."""
 LONGER = 10.0
 """A frozen run is this many times as long as other runs of equal values of the signal."""
-ABRUPT, FAR = 0.5, 3.0
-"""A position stops abruptly from this share of its rms speed, in logs of more than 50 Hz; a step of
-``FAR`` times the usual one before or after the run is abrupt in any log."""
-QUICK_S = 0.02
-"""Periods (s) up to which a robot cannot stop within one sample."""
+ABRUPT, DECELERATION, FAR = 0.15, 40.0, 3.0
+"""A position stops abruptly from this share of its rms speed, if that takes a deceleration of more
+than this (rad/s² or m/s²); a step of ``FAR`` times the usual one is abrupt in any log."""
 
 
 def runs_of_equals(x: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -51,7 +50,7 @@ def _of_signal(recorded: Recorded, joint: str, quantity: str, x: Array) -> Findi
             return None
         could_be = ("a joint that rests: lock it",) if quantity == "position" else ()
         return Finding(
-            "warning",
+            "info" if known[0] != 0.0 else "warning",
             "dead-channel",
             f"{what} is {known[0]:.6g} in all samples, as that of a dead channel; leave the "
             "joint's column out, or lock the joint",
@@ -71,6 +70,9 @@ def _of_signal(recorded: Recorded, joint: str, quantity: str, x: Array) -> Findi
         usual = squares / total if total > 0.0 else 1.0
         if length[k] < LONGER * max(usual, 1.0):
             break
+        value = float(x[rows.start])
+        if value in (known.min(), known.max()) and value != 0.0:
+            continue  # cut off at the end of a range
         if quantity == "torque" and np.mean(recorded.in_motion[rows]) < 0.5:
             continue
         if quantity == "position" and not _abrupt(recorded, joint, x, rows):
@@ -103,5 +105,6 @@ def _abrupt(recorded: Recorded, joint: str, x: Array, rows: slice) -> bool:
         for a, b in ((rows.start - 1, rows.start), (rows.stop - 1, rows.stop))
         if a >= 0 and b < len(x)
     ]
-    limit = ABRUPT if recorded.period_s < QUICK_S else FAR
-    return usual > 0.0 and any(step > limit * usual for step in steps)
+    limit = max(ABRUPT * usual, DECELERATION * recorded.period_s**2)
+    limit = min(limit, FAR * usual) + resolution(x)[0]
+    return usual > 0.0 and any(step > limit for step in steps)

@@ -1,0 +1,54 @@
+"""Everything that can be said of a log before it is used: `steelyard logs check`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.diagnosis.inspection.inspection import inspect_log
+from steelyard.errors import SteelyardError
+from steelyard.findings import Finding
+from steelyard.logs.log import Log
+from steelyard.robot.robot import Robot
+from steelyard.signals.prepare import prepare
+from steelyard.signals.processing import Processing
+
+
+@dataclass(frozen=True)
+class CheckedLog:
+    """What was found in a log. n_samples, duration_s : of the log."""
+
+    log: str
+    n_samples: int
+    duration_s: float
+    findings: tuple[Finding, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        return {
+            "log": self.log,
+            "n_samples": self.n_samples,
+            "duration_s": self.duration_s,
+            "findings": [finding.as_json() for finding in self.findings],
+        }
+
+
+def check_log(log: Log, robot: Robot, processing: Processing | None = None) -> CheckedLog:
+    """What the signals of a log say is wrong with it, and whether it can be prepared for a fit.
+
+    A log that cannot be prepared has a severe finding with the reason, ``not-usable``.
+    """
+    findings = [*inspect_log(log, robot).findings]
+    try:
+        findings += prepare(log, robot, processing).findings
+        # what the physics of the robot says belongs here: diagnosis/suspects
+    except SteelyardError as error:
+        findings.append(Finding("severe", "not-usable", str(error)))
+    return CheckedLog(log.name, len(log), log.duration_s, once(findings))
+
+
+def once(findings: list[Finding]) -> tuple[Finding, ...]:
+    """The findings, severe ones first, each once."""
+    unique = dict.fromkeys(findings)
+    order = ("severe", "warning", "info")
+    return tuple(sorted(unique, key=lambda finding: order.index(finding.level)))

@@ -1,0 +1,50 @@
+"""Speeds that follow from positions and time stamps, beside the limits of the robot file."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steelyard.diagnosis.inspection.recorded import Recorded
+from steelyard.diagnosis.inspection.stamps import time_units
+from steelyard.findings import Finding
+
+TOO_FAST = 1.35
+"""Speeds beyond this many times a joint's limit are implausible."""
+TOP = 99.0
+"""Percentile of the speed that is compared."""
+
+
+def speeds_beyond_limits(recorded: Recorded) -> tuple[Finding, ...]:
+    """A warning if joints are faster than the robot file allows, though within their range."""
+    fast = {}
+    period = recorded.period_s
+    if recorded.evenly_sampled:
+        period = float(recorded.time[-1] - recorded.time[0]) / (len(recorded) - 1)
+    for joint, q in recorded.of_quantity("position"):
+        limit = joint.limits.velocity
+        if limit is None or not limit > 0.0 or not np.isfinite(limit):
+            continue
+        ends = [end for end in (joint.limits.lower, joint.limits.upper) if end is not None]
+        if len(ends) == 2 and np.nanmax(np.abs(q)) > 2.0 * max(abs(end) for end in ends):
+            return ()
+        steps = recorded.steps.get(joint.name)
+        if steps is None:
+            continue
+        speed = np.percentile(np.abs(steps.expected) / steps.taken, TOP) / period
+        if speed > TOO_FAST * limit:
+            fast[joint.name] = float(speed) / limit
+    if not fast or time_units(recorded):
+        return ()
+    words = ", ".join(f"'{joint}' {factor:.3g} times" for joint, factor in fast.items())
+    return (
+        Finding(
+            "warning",
+            "time-rate",
+            f"log '{recorded.name}': joints are faster than the limits of the robot file: {words}; "
+            "is the sampling rate, from which time stamps were made, the true one?",
+            joints=tuple(fast),
+            size=max(fast.values()),
+            unit="times",
+            could_be=("positions in another unit", "limits of the file that are too low"),
+        ),
+    )

@@ -1,0 +1,71 @@
+"""The inspection on logs that real robots recorded: what is wrong with them is named, no more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from paper_robots import panda
+from recorded import (
+    emps_log,
+    emps_robot,
+    kinova_log,
+    kinova_robot,
+    kuka_log,
+    kuka_robot,
+    panda_log,
+    tx40_log,
+    tx40_robot,
+    ur10_log,
+    ur10_robot,
+)
+
+from steelyard.diagnosis.inspection.inspection import inspect_log
+from steelyard.findings import Finding
+from steelyard.logs.log import Log
+from steelyard.robot.robot import Robot
+
+CLEAN = {
+    "emps": lambda: (emps_log("DATA_EMPS.mat"), emps_robot()),
+    "emps pulses": lambda: (emps_log("DATA_EMPS_PULSES.mat"), emps_robot()),
+    "kuka 1": lambda: (kuka_log(1, 0), kuka_robot()),
+    "kuka 2": lambda: (kuka_log(2, 0), kuka_robot()),
+    "kuka 3": lambda: (kuka_log(3, 0), kuka_robot()),
+    "ur10 first": lambda: (ur10_log("first two thirds"), ur10_robot()),
+    "ur10 last": lambda: (ur10_log("last third"), ur10_robot()),
+    "tx40": lambda: (tx40_log(), tx40_robot()),
+    "kinova": lambda: (kinova_log("Trajectory1"), kinova_robot()),
+}
+
+
+def alarms(log: Log, robot: Robot) -> list[Finding]:
+    """Findings that are more than notes."""
+    return [one for one in inspect_log(log, robot).findings if one.alarming]
+
+
+@pytest.mark.dataset
+@pytest.mark.parametrize("name", CLEAN)
+def test_nothing_is_found_in_good_recordings(name: str) -> None:
+    """A false alarm is worse than a miss."""
+    assert alarms(*CLEAN[name]()) == []
+
+
+@pytest.mark.dataset
+def test_repeated_rows_of_the_panda_are_named() -> None:
+    """About one row in seventeen, as the data's description counts them."""
+    log = panda_log()
+    (finding,) = alarms(log, panda())
+    assert finding.code == "held-samples"
+    q = np.column_stack([log.signal(joint, "position") for joint in panda().joint_names])
+    repeated = 100.0 * np.mean(np.all(q[1:] == q[:-1], axis=1))
+    assert finding.size == pytest.approx(repeated, rel=0.15)
+
+
+@pytest.mark.dataset
+def test_missing_samples_and_lost_rows_of_the_kinova_are_named() -> None:
+    """Two NaN, single samples of currents, and rows that its counted stamps hide."""
+    log = kinova_log("opti_traj_testing1")
+    codes = {one.code: one.level for one in inspect_log(log, kinova_robot()).findings}
+    assert codes["outliers"] == "warning"
+    lost = alarms(kinova_log("RecordTrajectory_quadratic"), kinova_robot())
+    assert {one.code for one in lost} == {"outliers", "dropped-rows"}
+    assert all(one.level == "warning" for one in lost)
