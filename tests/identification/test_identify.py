@@ -568,11 +568,16 @@ def test_a_torque_of_zeros_is_refused_by_name():
             identify(robot, [zero], method=method, **QUICK)
 
 
-def test_a_spike_beyond_arithmetic_is_refused():
-    """One torque of 1e300 is refused by name."""
+def test_a_spike_beyond_arithmetic_is_left_out():
+    """One torque of 1e300 is named, and the result is that without it."""
     robot, log = pendulum_log(3)
     tau = np.array(log.signals["j", "torque"])
-    tau[1000] = 1e300
-    spiked = Log(log.time, {**log.signals, ("j", "torque"): tau})
-    with pytest.raises(SteelyardError, match="'j'"):
-        identify(robot, [spiked], processing=Processing(torque_filter="none", cutoff_hz=5.0))
+    betas = []
+    for value in (1e300, np.nan):
+        tau[1000] = value
+        spiked = Log(log.time, {**log.signals, ("j", "torque"): tau})
+        processing = Processing(torque_filter="none", cutoff_hz=5.0)
+        found = identify(robot, [spiked], processing=processing)
+        betas.append(found.estimate.beta)
+        assert ("outliers" in [one.code for one in found.findings]) == (value == 1e300)
+    np.testing.assert_array_equal(*betas)

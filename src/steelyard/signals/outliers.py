@@ -29,18 +29,28 @@ NOISES = 20.0
 """A torque is an outlier beyond this many times the noise around the median of five."""
 TAIL, TAILS = 98.0, 8.0
 """It is also more than ``TAILS`` times the ``TAIL``-th percentile of that noise."""
-SHARE = 0.25
-"""It is also more than this share of the span of the torque."""
+SHARE, SHARE_AT_REST = 0.25, 1.0
+"""It is also more than this share of the span of the torque; friction jumps where a joint turns."""
+SLOW = 0.2
+"""A joint may turn back where its steps are below this share of their median."""
 
 TOGGLES = 2.5
 """It is also more than this many steps of the signal's resolution."""
 
 
-def outlier_mask(stamps: Array, values: Array, quantity: str, *, turning: bool = True) -> Mask:
+def outlier_mask(
+    stamps: Array,
+    values: Array,
+    quantity: str,
+    *,
+    turning: bool = True,
+    near_rest: Mask | None = None,
+) -> Mask:
     """Which samples (n_samples,) of a signal are outliers.
 
     stamps : (n_samples,) time in periods. turning : whether positions are angles, whose jumps by
-    whole turns are no outliers.
+    whole turns are no outliers. near_rest : samples (n_samples,) at which the joint may turn back,
+    so that friction may jump for a sample.
     """
     known = np.isfinite(values)
     far = known & (np.abs(np.where(known, values, 0.0)) > UNREACHED)
@@ -48,7 +58,8 @@ def outlier_mask(stamps: Array, values: Array, quantity: str, *, turning: bool =
     if np.count_nonzero(usable) < 8:
         return far
     if quantity != "position":
-        far[usable] = _spikes(values[usable])
+        rest = np.zeros(len(values), bool) if near_rest is None else near_rest
+        far[usable] = _spikes(values[usable], rest[usable])
         return far
     steps = steps_of(stamps, values, usable)
     if steps is not None:
@@ -95,7 +106,9 @@ def left_out(
     stamps = in_periods(time)
     kept, masks = dict(signals), {}
     for (joint, quantity), values in signals.items():
-        mask = outlier_mask(stamps, values, quantity, turning=joint in turning)
+        q = signals.get((joint, "position"))
+        rest = None if q is None or quantity == "position" else _near_rest(q)
+        mask = outlier_mask(stamps, values, quantity, turning=joint in turning, near_rest=rest)
         if mask.any() and not mask.all():
             masks[joint, quantity] = mask
             kept[joint, quantity] = np.where(mask, np.nan, values)
@@ -137,15 +150,29 @@ def _first(time: Array, mask: Mask) -> float:
     return float(time[int(np.argmax(mask))])
 
 
-def _spikes(x: Array) -> Mask:
+def _near_rest(q: Array) -> Mask:
+    """Samples (n_samples,) of a position within two of which it rests or turns back."""
+    step = np.diff(q)
+    size = np.abs(step)
+    known = np.isfinite(size)
+    usual = float(np.median(size[known])) if known.any() else 0.0
+    slow = ~(size > SLOW * usual)
+    slow[1:] |= np.sign(step[1:]) != np.sign(step[:-1])
+    near = np.ones(len(q) + 4, bool)
+    near[3:-2] = slow
+    return np.asarray(near[:-4] | near[1:-3] | near[2:-2] | near[3:-1] | near[4:])
+
+
+def _spikes(x: Array, near_rest: Mask) -> Mask:
     """Samples (n,) far from the median of the five around them."""
     away = np.abs(x - median_of_five(x))
     noise = 1.4826 * float(np.median(away))
     low, high, tail = np.percentile(x, 1.0), np.percentile(x, 99.0), np.percentile(away, TAIL)
-    limit = max(NOISES * noise, TAILS * float(tail), SHARE * float(high - low))
+    limit = max(NOISES * noise, TAILS * float(tail))
     # a coarse signal toggles between two values
     limit = max(limit, TOGGLES * least_change(away))
-    return np.asarray(away > limit) if limit > 0.0 else np.zeros(len(x), bool)
+    limits = np.maximum(limit, np.where(near_rest, SHARE_AT_REST, SHARE) * float(high - low))
+    return np.asarray((away > limits) & (limits > 0.0))
 
 
 def median_of_five(x: Array) -> Array:
