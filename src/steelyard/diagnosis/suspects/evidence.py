@@ -175,7 +175,8 @@ class Fit:
 
     score : see the module. error : (n_joints,) unexplained share of each torque. away : |x|², the
     distance from the file. negative : (n_joints,) share of friction with the wrong sign.
-    friction : (n_joints,) share of the torque that friction is. size : (n_joints,) rms torque.
+    friction, inertia : (n_joints,) shares of the torque that friction and drive inertia are.
+    size : (n_joints,) rms torque.
     weights : (n_joints,) of the rows. theta : (p,). H : (p, p) of the scaled problem, spread D.
     """
 
@@ -184,6 +185,7 @@ class Fit:
     away: float
     negative: Array
     friction: Array
+    inertia: Array
     size: Array
     weights: Array
     theta: Array
@@ -220,13 +222,16 @@ def fitted(
     viscous = theta[terms[:, 1]] * given.speed / size
     coulomb = theta[terms[:, 2]] / size
     friction = viscous + coulomb
+    inertia = theta[terms[:, 0]] * given.acceleration / size
     negative = np.maximum(0.0, -friction)
     score = (
         INDEPENDENT * float(np.sum(np.log(np.maximum(error, LEAST_ERROR) ** 2)))
         + float(x @ x)
         + INDEPENDENT * float(np.sum(np.minimum(1.0, (negative / NEGATIVE_SHARE) ** 2)))
     )
-    return Fit(score, error, float(x @ x), negative, friction, size, weights, theta, H, D)
+    return Fit(
+        score, error, float(x @ x), negative, friction, inertia, size, weights, theta, H, D
+    )
 
 
 def fit_of(given: Moments, order: IntArray | None = None, gain: Array | None = None) -> Fit:

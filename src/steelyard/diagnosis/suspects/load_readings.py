@@ -31,7 +31,7 @@ from steelyard.robot.rotations import frozen_array
 
 Array = NDArray[np.float64]
 
-LEAST_TILT_DEG, LEAST_OFFSET_DEG = 2.0, 1.5
+LEAST_TILT_DEG, LEAST_OFFSET_DEG = 4.0, 2.5
 """Tilts of gravity and offsets of joints matter beyond these."""
 REMOVED = 0.5
 """Gravity below this share of the file's counts as taken out."""

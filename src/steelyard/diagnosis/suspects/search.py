@@ -69,6 +69,8 @@ MOST = 3
 FEWEST_SAMPLES = 200
 FRICTION_LEAST, FRICTION_MEDIAN = 0.15, 0.3
 """Friction as a share of torques, least and median of all joints, below which it was taken out."""
+DRIVES_THERE = 0.03
+"""Drive inertia as a share of torques, median of all joints, above which torques are of drives."""
 LEAST_PAYLOAD_KG, LEAST_FRICTION = 0.15, 0.1
 
 
@@ -169,7 +171,7 @@ def believed(reading: Reading, given: Fit) -> bool:
     margin = MARGIN_OF_EXTERNAL if reading.code == "external-torque" else MARGIN
     if better < margin or not matters(reading):
         return False
-    if reading.code in ("torque-scale", "currents") and far_from_file(reading.fit):
+    if reading.code == "torque-scale" and far_from_file(reading.fit):
         return False
     good = INDEPENDENT * len(given.error) * float(np.log(GOOD_ERROR**2))
     left = max(0.0, error_part(given) - good)
@@ -247,12 +249,17 @@ def with_suspect(found: list[Suspect], new: Suspect) -> list[Suspect]:
 
 
 def without_friction(model: Model, fit: Fit) -> list[Suspect]:
-    """Torques with hardly any friction, where the model expects some."""
+    """Torques with hardly any friction, where the model expects some and drive inertia is there.
+
+    Sensors behind the gears show neither.
+    """
     kinds = [term.term_kind for term in model.terms]
     if not any(kind.is_friction for kind in kinds):
         return []
     share = np.sort(np.abs(fit.friction))
     if share[0] > FRICTION_LEAST or np.median(share) > FRICTION_MEDIAN:
+        return []
+    if np.median(fit.inertia) < DRIVES_THERE:
         return []
     other = INHERENT["friction-removed"]
     error = _mean(fit)
