@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from steelyard.diagnosis.suspects.evidence import Fit, Moments, Samples, fitted, moments
+from steelyard.diagnosis.suspects.evidence import (
+    Fit,
+    Moments,
+    Samples,
+    every,
+    fit_of,
+    fitted,
+    moments,
+)
 from steelyard.diagnosis.suspects.reading import Reading
 from steelyard.diagnosis.suspects.torque_readings import lowest
 
@@ -25,6 +33,8 @@ LONGEST_S = 0.12
 FAR_S, FAR_STEP_S = 6.0, 0.04
 """Delays up to this, in such steps, where torques and motion hardly fit."""
 LEAST_S = 3e-4
+FAR_THINNED = 4
+"""Every fourth sample is used there."""
 DRIFTS = (3e-4, 6e-4, 1e-3, 2e-3, 3e-3, 5e-3, 8e-3, 0.012)
 """Shares by which one clock may be faster."""
 
@@ -155,7 +165,7 @@ def far_delay(samples: Samples, W: Array) -> list[Reading]:
         if n - abs(rows) < n // 2:
             continue
         cut, rows_of_motion = _overlap(samples, rows)
-        fit = _fit_of_overlap(cut, W[rows_of_motion], every=4)
+        fit = _fit_of_overlap(cut, W[rows_of_motion], step=FAR_THINNED)
         if best is None or fit.score < best[0]:
             best = fit.score, rows
     if best is None or abs(best[1]) * step < LONGEST_S:
@@ -177,14 +187,5 @@ def _overlap(samples: Samples, rows: int) -> tuple[Samples, slice]:
     return replace(samples, tau=samples.tau[torque], **kept), motion
 
 
-def _fit_of_overlap(cut: Samples, W: Array, every: int = 1) -> Fit:
-    thin = replace(
-        cut,
-        **{
-            name: getattr(cut, name)[::every]
-            for name in ("time", "q", "v", "a", "jump", "moving", "tau")
-        },
-    )
-    given = moments(thin, W[::every])
-    rows = np.arange(len(given.counts))
-    return fitted(given, given.C[rows, rows], given.S[rows, rows])
+def _fit_of_overlap(cut: Samples, W: Array, step: int = 1) -> Fit:
+    return fit_of(moments(every(cut, step), W[::step]))

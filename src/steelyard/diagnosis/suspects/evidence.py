@@ -73,6 +73,12 @@ class Samples:
         return replace(self, q=q, v=v, a=a, jump=jump, moving=self.moving[:, order])
 
 
+def every(samples: Samples, step: int) -> Samples:
+    """Every ``step``-th of the samples."""
+    names = ("time", "q", "v", "a", "jump", "tau", "moving")
+    return replace(samples, **{name: getattr(samples, name)[::step] for name in names})
+
+
 def term_columns(model: Model) -> IntArray:
     """Columns (n_joints, 4) of each joint's terms, in the order of ``TERM_KINDS``."""
     index = {name: k for k, name in enumerate(model.column_names)}
@@ -229,9 +235,7 @@ def fitted(
         + float(x @ x)
         + INDEPENDENT * float(np.sum(np.minimum(1.0, (negative / NEGATIVE_SHARE) ** 2)))
     )
-    return Fit(
-        score, error, float(x @ x), negative, friction, inertia, size, weights, theta, H, D
-    )
+    return Fit(score, error, float(x @ x), negative, friction, inertia, size, weights, theta, H, D)
 
 
 def fit_of(given: Moments, order: IntArray | None = None, gain: Array | None = None) -> Fit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.diagnosis.suspects.change_readings import change_readings
 from steelyard.diagnosis.suspects.delay_readings import (
@@ -21,6 +22,7 @@ from steelyard.diagnosis.suspects.evidence import (
     LEAST_ERROR,
     Fit,
     Samples,
+    every,
     fit_of,
     moments,
     regressor,
@@ -66,7 +68,9 @@ SMALL_KINDS = ("delay", "torque-gain", "position-offset", "gravity-direction", "
 SHARE_OF_SMALL, SHARE_OF_OTHERS = 0.1, 0.3
 """Share of what a log leaves unexplained beyond a good fit that a suspect has to explain."""
 MOST = 3
-FEWEST_SAMPLES = 200
+FEWEST_SAMPLES, COARSE_SAMPLES = 200, 800
+UNRELATED_ERROR = 0.15
+"""Unexplained share of torques (rms of all joints) beyond which far delays are tried."""
 FRICTION_LEAST, FRICTION_MEDIAN = 0.15, 0.3
 """Friction as a share of torques, least and median of all joints, below which it was taken out."""
 DRIVES_THERE = 0.03
@@ -134,13 +138,27 @@ def readings_of(samples: Samples, rate_hz: float) -> tuple[Fit, list[Reading]]:
     out += offset_readings(samples, W, fit)
     out += gravity_readings(samples, W, fit)
     if doubted(fit):
-        out += sign_readings(given) + swap_readings(given) + current_readings(given)
+        out += sign_readings(given) + swap_readings(given)
         out += filter_readings(shifted) + drift_readings(shifted)
-        out += motion_readings(samples) + size_readings(samples)
-        out += change_readings(samples, W, fit)
-        if float(np.mean(fit.error**2)) > 0.15**2:
+        out += coarse_readings(samples, W, fit)
+        out += current_readings(given)
+        best = min(out, key=lambda one: one.score)
+        if min(float(np.mean(one.error**2)) for one in (fit, best.fit)) > UNRELATED_ERROR**2:
             out += far_delay(samples, W)
     return fit, sorted(out, key=lambda one: one.score)
+
+
+def coarse_readings(samples: Samples, W: NDArray[np.float64], fit: Fit) -> list[Reading]:
+    """Readings that need a regressor each, on fewer samples.
+
+    Their scores are shifted by what the log as it is scores less or more on these.
+    """
+    step = max(1, len(samples.time) // COARSE_SAMPLES)
+    coarse, rows = every(samples, step), W[::step]
+    own = fit_of(moments(coarse, rows))
+    found = motion_readings(coarse) + size_readings(coarse) + change_readings(coarse, rows, own)
+    shift = fit.score - own.score
+    return [replace(one, cost=one.cost + shift) for one in found]
 
 
 def doubted(fit: Fit) -> bool:
@@ -224,7 +242,7 @@ def suspect_of(best: Reading, readings: list[Reading], given: Fit, mended: Sampl
     )
 
 
-def _column(best: Reading, mended: Samples) -> tuple[np.ndarray | None, float]:
+def _column(best: Reading, mended: Samples) -> tuple[NDArray[np.float64] | None, float]:
     """The column of a small perturbation of the mended samples, and what its unit is."""
     joint = mended.model.channels.index(best.joints[0]) if best.joints else None
     if best.code == "delay" and abs(best.size) <= LONGEST_S:
