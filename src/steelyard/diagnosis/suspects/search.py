@@ -59,8 +59,9 @@ DOUBTED_ERROR, DOUBTED_AWAY, DOUBTED_NEGATIVE = 0.02, 7.0, 0.03
 share of negative friction."""
 MARGIN = 40.0
 """By how much a suspect has to explain a log better than the log as it is."""
-MARGIN_OF_EXTERNAL = 25.0
-"""The same for torques without any model of the robot, which clean logs are farther from."""
+FAR_MARGIN, FAR_SCALE = 20.0, 4.0
+"""The same for torques without any model of the robot, and for scales beyond this factor: clean
+logs are farther from these."""
 AS_GOOD = 20.0
 """Readings that are worse by less than this are named as other explanations."""
 GOOD_ERROR = 0.01
@@ -75,6 +76,8 @@ FRICTION_LEAST, FRICTION_MEDIAN = 0.15, 0.3
 """Friction as a share of torques, least and median of all joints, below which it was taken out."""
 DRIVES_THERE = 0.03
 """Drive inertia as a share of torques, median of all joints, above which torques are of drives."""
+LAGGING_ERROR, NO_FRICTION = 0.04, 0.1
+"""Unexplained share of a torque beside commanded positions; friction in commanded torques."""
 LEAST_PAYLOAD_KG, LEAST_FRICTION = 0.15, 0.1
 
 
@@ -103,14 +106,13 @@ def suspects(model: Model, log: Log, processing: Processing | None = None) -> tu
         return ()
     if len(samples.time) < FEWEST_SAMPLES:
         return ()
-    quantity = commanded_quantity(log, samples.model.channels)
-    if quantity is not None:
-        other = INHERENT["commanded-signals"]
-        return (Suspect("commanded-signals", (), 0.0, quantity, 0.0, (0.0, 0.0), could_be=other),)
     rate_hz = 1.0 / float(np.median(np.diff(log.time)))
+    quantity = commanded_quantity(log, samples.model.channels)
     found: list[Suspect] = []
     for _ in range(MOST):
         fit, readings = readings_of(samples, rate_hz)
+        if not found and quantity is not None and follows(fit, quantity):
+            return (commanded_suspect(fit, quantity),)
         good = [one for one in readings if believed(one, fit)]
         if not good:
             if not found:
@@ -186,7 +188,7 @@ def believed(reading: Reading, given: Fit) -> bool:
     Either it explains much of the torque that is left, or it needs no impossible robot.
     """
     better = given.score - reading.score
-    margin = MARGIN_OF_EXTERNAL if reading.code == "external-torque" else MARGIN
+    margin = margin_of(reading)
     if better < margin or not matters(reading):
         return False
     if reading.code == "torque-scale" and far_from_file(reading.fit):
@@ -198,6 +200,15 @@ def believed(reading: Reading, given: Fit) -> bool:
     if fewer >= max(share * left, 0.5 * better):
         return True
     return better - fewer >= margin and fewer > -0.1 * margin
+
+
+def margin_of(reading: Reading) -> float:
+    """By how much a reading has to be better, which depends on what else it may be."""
+    if reading.code == "external-torque":
+        return FAR_MARGIN
+    # a scale by itself is no better fit, only a more likely robot
+    far = max(abs(reading.size), 1.0 / max(abs(reading.size), 1e-12)) > FAR_SCALE
+    return FAR_MARGIN if reading.code == "torque-scale" and far else MARGIN
 
 
 def matters(reading: Reading) -> bool:
@@ -264,6 +275,23 @@ def with_suspect(found: list[Suspect], new: Suspect) -> list[Suspect]:
             both = replace(old, size=total, interval=interval, error=(old.error[0], new.error[1]))
             return [*found[:k], both, *found[k + 1 :]]
     return [*found, new]
+
+
+def follows(fit: Fit, quantity: str) -> bool:
+    """Whether a signal without noise is that of a controller, and not of a simulation.
+
+    The robot lags behind commanded positions; commanded torques know no friction.
+    """
+    if quantity == "positions":
+        return bool(fit.error.max() > LAGGING_ERROR)
+    return bool(np.median(np.abs(fit.friction)) < NO_FRICTION)
+
+
+def commanded_suspect(fit: Fit, quantity: str) -> Suspect:
+    """A quantity, "positions" or "torques", that was commanded."""
+    error = _mean(fit)
+    other = INHERENT["commanded-signals"]
+    return Suspect("commanded-signals", (), 0.0, quantity, 0.0, (error, error), could_be=other)
 
 
 def without_friction(model: Model, fit: Fit) -> list[Suspect]:
