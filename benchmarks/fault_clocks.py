@@ -66,7 +66,7 @@ def stamps_in_bursts(clean: Recording, rng: np.random.Generator, size: float) ->
     """Even samples are stamped when ``size`` rows at a time are written."""
     n = int(size)
     row = np.arange(len(clean.time))
-    written = clean.time[np.minimum((row // n) * n + n - 1, len(row) - 1)]
+    written = clean.time[0] + ((row // n) * n + n - 1) / clean.rate_hz
     return given(clean, time=written + (row % n) * WRITE_S)
 
 

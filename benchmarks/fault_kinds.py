@@ -12,8 +12,8 @@
 - Seeds: a campaign runs on ``FRESH_SEEDS``; detectors are tuned on ``TUNING_SEEDS`` only. The
   clean logs for false alarms are `random_recording` of ``FRESH_CLEAN_SEEDS``, for tuning those
   of ``TUNING_CLEAN_SEEDS``.
-- Cost: about 2 s of processor for each fault, its two validations included, when written:
-  67 kinds × 20 seeds × 3 robots take about 2.2 h of processor.
+- Cost: 1.5 to 3 s of processor for each fault, its two validations included, when written: 67
+  kinds × 20 seeds × 3 robots take about 3 h of processor.
 """
 
 from __future__ import annotations

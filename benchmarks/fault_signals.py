@@ -347,7 +347,7 @@ KINDS = (
         torque_dead,
         (0.5, 1.0),
         "share of the log",
-        ("never changes",),
+        ("never changes", "is zero in all"),
     ),
     FaultKind(
         "position-dead",

@@ -48,7 +48,7 @@ GOALS = (
 )
 HERE = Path(__file__).resolve().parent
 WORKERS = 2
-KINDS_PER_TASK = 17
+KINDS_PER_TASK = 5
 QUICK = os.environ.get("STEELYARD_FAULTS_QUICK", "") not in ("", "0")
 
 

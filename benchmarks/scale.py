@@ -106,7 +106,7 @@ def one_size(n_links: int, *, chain: bool) -> dict[str, float]:
 
     out["sequential_s"], pass_fit = timed(sequential, repeats)
     out["refined_s"], best = timed(refined, repeats)
-    out["simultaneous_s"], (optimum, _) = timed(together, 1 if n_links > 50 else repeats)
+    out["simultaneous_s"], (optimum, _) = timed(together, 1 if n_links > 100 else repeats)
     if n_links <= CLARABEL_UP_TO:
         out["clarabel_s"], solution = timed(
             lambda: solve(tree.problem), 1 if n_links > 50 else repeats

@@ -1021,3 +1021,24 @@ def test_constraints_on_the_command_line(capsys, tmp_path):
     assert code == 2
     assert "fore" in err
     assert run(capsys, *argv, "--mass", "fore")[0] == 2
+
+
+def test_a_command_leaves_the_collector_as_it_was(monkeypatch, capsys):
+    """It collects seldom while it runs, and as before afterwards, also if it fails."""
+    import gc
+
+    from steelyard import cli
+
+    during = []
+    before = gc.get_threshold()
+    monkeypatch.setattr(cli, "run", lambda argv: during.append(gc.get_threshold()) or 0)
+    assert cli.main([]) == 0
+    assert during == [cli.COLLECTED_AT]
+    assert gc.get_threshold() == before
+
+    def stop(argv):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "run", stop)
+    assert cli.main([]) == cli.INTERRUPTED
+    assert gc.get_threshold() == before

@@ -129,7 +129,7 @@ def test_a_result_validates_other_logs_with_its_sensing(folder, tmp_path, capsys
     told = ("--contact", "left_foot=plate", "--contact", "right_foot", "--base-motion", "pose")
     code, _ = run(capsys, "identify", robot, renamed, "-o", tmp_path / "out", *QUICK, *told)
     assert code == 0
-    code, found = run(capsys, "validate", robot, tmp_path / "out", renamed, "--floating-base")
+    code, found = run(capsys, "validate", robot, tmp_path / "out", renamed)
     assert code == 0
     assert found["overall"]["prediction"]["relative_error"] < 0.02
     pytest.importorskip("mujoco")
@@ -152,8 +152,8 @@ def test_options_state_what_was_measured(folder, capsys):
 
     assert "the base of robot 'humanoid' is fixed" in no("--base-motion", "pose")
     floats = "--floating-base"
-    assert "--base-motion pose, twist or imu" in no(floats, "--base-frame", "torso")
-    assert "neither --contact nor --base-wrench" in no(floats, "--wrench-axes", "world")
+    assert "name them with --contact or --base-wrench" in no("--wrench-axes", "world")
+    assert "moves against the base" in no(floats, "--base-frame", "left_foot")
     assert "LINK or LINK=COLUMNS" in no(floats, "--contact", "left_foot=")
     assert "given twice" in no(floats, *(["--contact", "left_foot", "--contact", "left_foot"]))
     assert "'hoof'" in no(floats, "--contact", "hoof")
@@ -189,7 +189,7 @@ def test_base_seen(folder, capsys):
     assert len(leg["not_seen"]) == 10
     assert main(["base", "seen", str(robot), "--floating-base"]) == 0
     assert "torso: all ten parameters not at all" in capsys.readouterr().out
-    assert "the joints are" in refused(
+    assert "its joints are" in refused(
         capsys, "base", "seen", robot, "--floating-base", "--without-torque", "neck"
     )
 
@@ -215,6 +215,13 @@ def test_simulated_logs(folder, tmp_path, capsys):
         capsys, *short, "--floating-base", "--controller", "pd"
     )
     assert "fixed base" in refused(capsys, *short, "--floating-base", "--sensor", "imu")
+    imu = ("--floating-base", "--record-base", "imu", "--imu-frame", "imu")
+    assert run(capsys, *short, *imu)[0] == 0
+    assert ("imu", "proper_acceleration") in read_log(out).frame_signals
+    assert "--record-base imu" in refused(capsys, *short, "--floating-base", *imu[-2:])
+    assert "no such body can exist" in refused(
+        capsys, *short, "--floating-base", "--set", "torso.m=-5"
+    )
     assert np.isfinite(log.frame_signals["torso", "proper_acceleration"]).all()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from interior_problems import random_problem
 from seeds import every
 
-from steelyard.conic import interior_compiled
+from steelyard.conic import _ball_loops, _matrix_loops, _number_loops, interior_compiled
 from steelyard.conic.blocks import Block
 from steelyard.conic.interior_compiled import BallCondition, prepared
 from steelyard.conic.interior_conditions import MatrixCondition
@@ -48,6 +49,48 @@ def test_prepared_conditions_serve_many_problems():
     doubled = [MatrixCondition(k.columns, k.A, k.b, 2.0 * k.floor) for k in conditions]
     found = ready.minimise(F, g, c, start, gram=F.T @ F, floors=floors)
     np.testing.assert_array_equal(found.x, prepared(doubled, len(start)).minimise(F, g, c, start).x)
+
+
+@pytest.mark.parametrize("floors", [False, True])
+@every("seed", range(1, 41))
+def test_a_start_near_the_optimum_changes_only_the_number_of_steps(seed, floors):
+    """The optimum of slightly other data, and even a point that is none, lead to the same one."""
+    F, g, c, conditions, start = random_problem(seed, floors)
+    rng = np.random.default_rng(seed)
+    ready = prepared(conditions, len(start))
+    near = ready.minimise(F * (1.0 + 1e-3 * rng.normal(size=F.shape)), g, c, start)
+    cold = ready.minimise(F, g, c, start)
+    warm = ready.minimise(F, g, c, start, near=near)
+    nonsense = replace(near, x=rng.normal(size=len(start)), duals=tuple(-Z for Z in near.duals))
+    for other in (warm, ready.minimise(F, g, c, start, near=nonsense)):
+        assert other.converged == cold.converged
+        size = np.max(np.abs(cold.x))
+        np.testing.assert_allclose(other.x, cold.x, rtol=1e-5, atol=1e-5 * size)
+        assert value(F, g, c, conditions, other.x) == pytest.approx(
+            value(F, g, c, conditions, cold.x), rel=1e-8, abs=1e-8
+        )
+
+
+def test_a_start_near_the_optimum_saves_steps():
+    """On most problems, or there would be no reason to keep it."""
+    steps = []
+    for seed in range(1, 41):
+        F, g, c, conditions, start = random_problem(seed, True)
+        ready = prepared(conditions, len(start))
+        cold = ready.minimise(F, g, c, start)
+        steps.append((ready.minimise(F, g + 1e-2, c, start, near=cold).iterations, cold.iterations))
+    warm, cold = np.median(np.array(steps), axis=0)
+    assert warm <= 0.7 * cold
+
+
+def value(F, g, c, conditions, x):
+    """The objective."""
+    total = 0.5 * float(np.sum((F @ x - g) ** 2)) + float(c @ x)
+    for one in conditions:
+        if one.floor:
+            S = np.tensordot(x[list(one.columns)], one.A, 1) + one.b
+            total -= one.floor * np.linalg.slogdet(S)[1]
+    return total
 
 
 def test_threads_do_not_change_a_digit():
@@ -126,3 +169,13 @@ def test_the_loops_name_the_version_of_those_that_they_call():
     digest = hashlib.sha256(whole).hexdigest()[:12]
     text = (folder / "_interior_loops.py").read_text(encoding="utf-8")
     assert f'CALLED = "{digest}"' in text, f'write CALLED = "{digest}" into _interior_loops.py'
+
+
+@pytest.mark.parametrize("room", [_ball_loops, _matrix_loops, _number_loops])
+def test_every_loop_is_compiled_once(room):
+    """Not for each integer that it is called with: compiling takes far longer than a fit."""
+    ready = prepared([], 1, unit_ball(1, np.zeros(1), 1.0))
+    ready.minimise(np.eye(1), np.ones(1), np.zeros(1), np.zeros(1))
+    loops = [loop for loop in vars(room).values() if hasattr(loop, "signatures")]
+    assert len(loops) > 5
+    assert max(len(loop.signatures) for loop in loops) <= 1

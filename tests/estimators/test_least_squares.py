@@ -204,6 +204,19 @@ def test_impossible_values_are_named():
     assert "joint_3.Ia" in words[0]
 
 
+def test_a_negative_rounding_error_is_no_impossible_value():
+    """Without noise, a drive inertia of zero comes out as rounding, of either sign."""
+    world = chain_experiment(1)
+    k = world.model.column_names.index("joint_3.Ia")
+    theta = world.theta.copy()
+    for value, named in ((-1e-9, False), (-0.05, True)):
+        theta[k] = value
+        tau = torque(world.model, theta, world.motion.q, world.motion.v, world.motion.a)
+        estimate = wls(compress(world.model, world.motion, Measurements(world.model.channels, tau)))
+        words = [f.words for f in estimate.findings if f.code == "impossible-values"]
+        assert any("joint_3.Ia" in one for one in words) == named
+
+
 def test_a_joint_that_never_reverses_is_named():
     """Coulomb friction and offset cannot be told apart without a reversal."""
     world = chain_experiment(2)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
+from project import ROOT
 from small_arm import URDF, arm_log
 
 from steelyard.cli.parser import build_parser
+from steelyard.conic import simultaneous
 from steelyard.errors import EstimationError
 from steelyard.estimators.estimator import (
     DEFAULT_METHOD,
@@ -15,12 +18,15 @@ from steelyard.estimators.estimator import (
     EstimationTask,
     Estimator,
 )
+from steelyard.estimators.feasible import fit_feasible
 from steelyard.estimators.registry import (
     all_estimators,
     estimate_by,
     estimator_named,
     method_names,
 )
+from steelyard.estimators.result_file import read_schema, result_document
+from steelyard.estimators.solver_names import SOLVER_WORDS
 from steelyard.knowledge.prior import Prior, prior_from_robot
 from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
@@ -44,6 +50,37 @@ def case() -> tuple[Model, Regression, Prior]:
 def test_every_estimator_keeps_to_the_contract(estimator, case):
     """Shapes, names, its own promises, the same result for any number of threads."""
     assert broken_promises(estimator, *case) == ()
+
+
+def test_every_result_states_its_solver(case):
+    """What the table of the page on constraints says of each method."""
+    table = (ROOT / "docs" / "constraints.md").read_text().split("## Which solver")[1]
+    stated: dict[str, set[str]] = {}
+    for line in table.splitlines():
+        if line.startswith("| `"):
+            solver, methods = (re.findall(r"`([^`]+)`", cell) for cell in line.split("|")[1:3])
+            for method in methods:
+                stated.setdefault(method, set()).add(solver[0])
+    assert set(stated) == set(method_names())
+    assert set().union(*stated.values()) == set(SOLVER_WORDS)
+    model, regression, prior = case
+    for estimator in all_estimators():
+        options = EstimationOptions(estimator.name, n_resamples=0, ranges=False)
+        given = prior if estimator.takes_prior else None
+        estimate, _ = estimator.run(EstimationTask(model, regression, options, given))
+        assert estimate.solver in stated[estimator.name]
+        document = result_document(model, estimate)
+        assert document["estimate"]["solver"] == estimate.solver
+    allowed = read_schema()["properties"]["estimate"]["properties"]["solver"]["enum"]
+    assert set(allowed) == set(SOLVER_WORDS)
+
+
+def test_a_fit_that_the_interior_point_method_gives_up_says_clarabel(case, monkeypatch):
+    """The solver that is stated is the one that solved it."""
+    model, regression, _ = case
+    assert fit_feasible(model, regression).solver == "interior-point"
+    monkeypatch.setattr(simultaneous, "_by_interior_point", lambda problem: None)
+    assert fit_feasible(model, regression).solver == "clarabel"
 
 
 def test_a_wrong_entry_is_caught(case):

@@ -238,3 +238,26 @@ def test_order_of_joints_does_not_matter(tmp_path):
     first, second = prove_clearance(model, motion), prove_clearance(model, other)
     assert first.smallest_m == pytest.approx(second.smallest_m, abs=1e-12)
     assert first.pair == second.pair
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_pair_says_by_how_much_it_is_too_close(tmp_path, seed):
+    """Against MuJoCo's distances: never less than what is missing, and little more."""
+    pytest.importorskip("mujoco")
+    rng = np.random.default_rng(300 + seed)
+    path, robot = random_solid_robot(rng, tmp_path, 3)
+    model = collision_model(path, robot, ground=-0.6, clearance_m=0.0)
+    motion = slow_sines(rng, model.joints, 0.5)
+    q = motion.derivative(np.arange(0.0, motion.duration_s, 1.0 / 100.0), 0)
+    least = oracle_distances(model, robot, q).min(axis=0)
+    asked = float(np.median(least)) if np.median(least) > 0.0 else 0.05
+    found = prove_clearance(model, motion, asked, refuse_start=False)
+    missing = np.array(found.missing_m)
+    assert len(missing) == len(model.pairs)
+    assert max(missing) == pytest.approx(max(0.0, asked - found.smallest_m), abs=1e-12)
+    true = np.maximum(asked - least, 0.0)
+    assert (missing >= true - 1e-6).all()
+    # distances of solids that overlap are less exact
+    apart = least > 0.0
+    assert (missing[apart] <= true[apart] + 5e-4).all()
+    assert (true > 0.0).sum() > 0

@@ -66,7 +66,7 @@ def test_later_rounds_never_lose_and_the_report_ends_with_the_result(problem):
 def test_starts_of_later_rounds_have_the_stated_distances(problem):
     """Near the best motion where a distance is stated, elsewhere random as in the first round."""
     best = module._random(problem, np.random.default_rng(8)) * 0.3
-    starts = module._starts(problem, 4, 1, best, None)
+    starts = module._starts(problem, 4, 1, best)
     assert len(starts) == module.STAGES[0].motions
     for k, x in enumerate(starts):
         distance = module.DISTANCES[k % len(module.DISTANCES)]

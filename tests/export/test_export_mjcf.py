@@ -145,6 +145,22 @@ def test_unchanged_estimate_changes_nothing(tmp_path):
     assert identified_mjcf(found, PLAIN.encode()).data == PLAIN.encode()
 
 
+def test_what_was_not_estimated_stays(tmp_path):
+    """Armature, damping and friction loss of a joint without torque are those of the file."""
+    model = Model(robot_in(tmp_path))
+    theta = perturbed(model).theta
+    lost = {column.name for column in model.columns if column.owner == "shoulder_y"}
+    found = identified_robot(model, theta, not_estimated=lost)
+    before = mujoco.MjModel.from_xml_string(PLAIN)
+    written = identified_mjcf(found, PLAIN.encode())
+    after = mujoco.MjModel.from_xml_string(written.data.decode())
+    for name in ("dof_armature", "dof_damping", "dof_frictionloss"):
+        for joint in ("shoulder_x", "shoulder_y", "wheel"):
+            dof = before.joint(joint).dofadr[0]
+            same = getattr(before, name)[dof] == getattr(after, name)[dof]
+            assert same == (joint == "shoulder_y")
+
+
 def test_digits_are_exactly_physical(tmp_path):
     """Flat and needle-shaped bodies pass an exact check, and that of MuJoCo."""
     robot = robot_in(tmp_path)

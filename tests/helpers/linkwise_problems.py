@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from steelyard.conic.problem import ConicProblem, conic_problem
 from steelyard.conic.solver import solve
+from steelyard.estimators.entropic import PriorProblem, prior_problem
 from steelyard.estimators.sequential.links import (
     Link,
     PriorPull,
@@ -18,6 +19,7 @@ from steelyard.estimators.sequential.links import (
 )
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
+from steelyard.knowledge.prior import Prior
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model
@@ -43,6 +45,7 @@ class Tree:
     R: Array
     z: Array
     truth: Array
+    constraints: Constraints = field(default_factory=Constraints)
 
     @property
     def K(self) -> Array:
@@ -51,8 +54,8 @@ class Tree:
 
     @property
     def given(self):
-        """The default conditions."""
-        return blocks(self.model, Constraints())
+        """The conditions, the default ones if no others are stated."""
+        return blocks(self.model, self.constraints)
 
     @property
     def weak(self) -> WeakPull:
@@ -65,6 +68,17 @@ class Tree:
         """The links, with the weak pull if no other is given."""
         layout = layout_of(self.model, self.base)
         return links_of(layout, typical_parameters(self.model), self.given, pull or self.weak)
+
+    def together(self, prior: Prior) -> PriorProblem:
+        """The simultaneous fit with a prior."""
+        return prior_problem(
+            self.model.first_column_of_body,
+            self.weak.scale,
+            typical_parameters(self.model),
+            self.given,
+            prior.theta,
+            prior.trust,
+        )
 
     @cached_property
     def problem(self) -> ConicProblem:
@@ -94,17 +108,20 @@ def random_tree(
     noise: float = 0.1,
     n_samples: int | None = None,
     prismatic: float = 0.2,
+    mimic: float = 0.0,
+    friction: float = 1.0,
 ) -> Tree:
-    """A tree with friction, random states and this share of noise on each torque.
+    """A tree with friction up to this size, random states and this share of noise on each torque.
 
     noise 0 means exact torques, in units of a thousandth of their size.
     """
     rng = np.random.default_rng([seed, n_links, 4711])
-    model = Model(random_robot(rng, n_links, chain=chain, prismatic=prismatic, fixed=0.0))
+    robot = random_robot(rng, n_links, chain=chain, prismatic=prismatic, fixed=0.0, mimic=mimic)
+    model = Model(robot)
     base = base_map(model)
     theta = model.prior_theta()
     terms = [column.kind != "rigid_body" for column in model.columns]
-    theta[terms] = rng.uniform(0.2, 1.0, size=sum(terms))
+    theta[terms] = friction * rng.uniform(0.2, 1.0, size=sum(terms))
     n_samples = n_samples or 8 * len(model.columns) // n_links
     W = torque_regressor(model, *random_states(rng, model.robot, n_samples))
     tau = W @ theta

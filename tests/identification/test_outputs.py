@@ -166,7 +166,7 @@ def test_files_of_an_earlier_estimate_are_named(folder, found, tmp_path):
 def test_the_robot_file_is_written_only_for_the_file_that_was_read(folder, found, tmp_path):
     """Not for one that has changed since or is missing, nor for a robot that is in no file."""
     files = robot_files(found)
-    assert files.finding is None
+    assert not files.findings
     assert [name for name, _ in files.content.values()] == list(file_names("arm.urdf").values())
     copy = tmp_path / "copy.urdf"
     copy.write_text(URDF, encoding="utf-8")
@@ -181,13 +181,19 @@ def test_the_robot_file_is_written_only_for_the_file_that_was_read(folder, found
     for none, words in ((changed, "has changed since"), (missing, "is not there any more")):
         assert none.content == {}
         assert none.certified is None
-        assert none.finding is not None
-        assert (none.finding.level, none.finding.code) == ("warning", "robot-file-not-written")
-        assert words in none.finding.words
+        assert none.findings
+        assert (none.findings[0].level, none.findings[0].code) == (
+            "warning",
+            "robot-file-not-written",
+        )
+        assert words in none.findings[0].words
+    useless = robot_files(replace(found, estimate=replace(found.estimate, relative_error=17.7)))
+    assert useless.content == {}
+    assert "worse than no model at all" in useless.findings[0].words
     robot = replace(found.model.robot, source=None)
     nowhere = robot_files(replace(found, model=Model(robot, found.model.terms)))
-    assert nowhere.finding is not None
-    assert nowhere.finding.level == "info"
+    assert nowhere.findings
+    assert nowhere.findings[0].level == "info"
     paths = write_outputs(found, tmp_path, robot_file=tmp_path / "none.urdf")
     assert set(paths) == set(FILES)
     findings = json.loads(paths["result"].read_text())["findings"]

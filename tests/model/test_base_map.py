@@ -11,14 +11,8 @@ from robot_files import dataset, example_urdfs
 
 from steelyard import Robot
 from steelyard.errors import ModelError, RobotError
-from steelyard.model.base_map import (
-    RANK_TOLERANCE,
-    base_map,
-    sampled_regressor,
-    snap,
-    unit_columns,
-    write_combination,
-)
+from steelyard.model.base_map import base_map, sampled_regressor, write_combination
+from steelyard.model.dependent_columns import RANK_TOLERANCE, snap, unit_columns
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model
 from steelyard.model.random_states import random_states

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from oracles import pinocchio_model, pinocchio_q, pinocchio_velocity_index
 
-from steelyard.model.base_map import base_map, independent_columns, unit_columns
+from steelyard.model.base_map import base_map
+from steelyard.model.dependent_columns import independent_columns, unit_columns
 from steelyard.model.energy import energy_gradient, energy_regressor
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model

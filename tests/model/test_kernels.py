@@ -231,3 +231,24 @@ def test_rows_that_are_not_wanted_do_not_change_the_others():
         out = np.zeros(len(q) * wanted.sum() * n)
         fill_regressor(model, q, v, a, slot, 1, wanted.sum() * n, out)
         assert np.array_equal(out.reshape(len(q), -1, n), whole[:, wanted])
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-200, 1e200])
+def test_a_base_quaternion_without_a_direction_is_refused(size: float) -> None:
+    """Sample and numbers are named by every function of the state; other norms are normalised."""
+    rng = np.random.default_rng(3)
+    robot = random_robot(rng, 3, floating_base=True)
+    model = Model(robot)
+    q, v, a = random_states(rng, robot, 5)
+    theta = model.prior_theta()
+    long = q.copy()
+    long[:, 3:7] *= 2.0
+    assert deviation(torque(model, theta, long, v, a), torque(model, theta, q, v, a)) < 1e-12
+    q[2, 3:7] *= size
+    for call in (
+        lambda: torque(model, theta, q, v, a),
+        lambda: torque_regressor(model, q, v, a),
+        lambda: mass_matrix(model, theta, q),
+    ):
+        with pytest.raises(ModelError, match=r"quaternion of the base .* in sample 2"):
+            call()

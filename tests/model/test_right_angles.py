@@ -12,7 +12,8 @@ from seeds import every
 from steelyard.errors import SteelyardError
 from steelyard.identification.identify import identify
 from steelyard.knowledge.overlay.read_robot import read_robot
-from steelyard.model.base_map import base_map, sampled_regressor, unit_columns
+from steelyard.model.base_map import base_map, sampled_regressor
+from steelyard.model.dependent_columns import unit_columns
 from steelyard.model.model import Model
 from steelyard.model.right_angles import with_right_angles
 from steelyard.robot.file_changes import brief_change_findings, change_findings

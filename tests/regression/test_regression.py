@@ -210,6 +210,17 @@ def test_bad_data_are_refused_with_the_place():
         merge([compress(model, motion, good), compress(other.model, other.motion, good)])
 
 
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "2"])
+def test_numbers_of_threads_are_checked(threads):
+    """A number of threads that is none is refused; one of NumPy is a number."""
+    made = chain_experiment(2, n_joints=2, n_samples=50)
+    model, motion = made.model, made.motion
+    measurements = Measurements(model.channels, np.ones((50, 2)))
+    with pytest.raises(RegressionError, match=r"threads is .*; a whole number from 1 on is needed"):
+        compress(model, motion, measurements, threads=threads)
+    assert compress(model, motion, measurements, threads=np.int64(2)).n_rows == 100
+
+
 def test_blocks_are_no_shorter_than_the_correlation_time():
     """Filtered residuals need longer blocks, on the same grid of powers of two."""
     assert block_length(5.0) == 0.125

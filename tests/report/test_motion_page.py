@@ -112,7 +112,10 @@ def test_a_motion_beyond_its_limits_says_so(content, no_figures):
 def proof(smallest_m: float) -> ClearanceProof:
     """A proof with this smallest distance."""
     pair = ("hand", "base")
-    return ClearanceProof(smallest_m, pair, 3.0, 0.02, pair, 3.0, 0.01, 0.02, 0.001, 500, 12)
+    missing = (max(0.01 - smallest_m, 0.0),)
+    return ClearanceProof(
+        smallest_m, pair, 3.0, 0.02, pair, 3.0, 0.01, 0.02, 0.001, 500, 12, missing
+    )
 
 
 def test_the_clearance_is_shown_as_proven_or_not(content, no_figures):

@@ -20,7 +20,7 @@ from steelyard.errors import ResultError
 from steelyard.estimators.estimate import ParameterEstimate
 from steelyard.identification.identify import Identification, identify
 from steelyard.model.model import Model
-from steelyard.report._figures import LONGEST_SHOWN_S, MOST_POINTS, shown_rows
+from steelyard.report._figures import LONGEST_SHOWN_S, STRETCHES, shown_rows, torque_chart
 from steelyard.report.content import (
     FOREST_WIDTH,
     STRENGTH_SIGNS,
@@ -398,7 +398,8 @@ def test_long_runs_are_cut_and_thinned():
     long = np.linspace(100.0, 700.0, 600_000)
     shown = long[shown_rows(long)]
     assert shown[-1] - shown[0] <= LONGEST_SHOWN_S
-    assert MOST_POINTS / 2 < len(shown) <= 2 * MOST_POINTS
+    curve = torque_chart("a", "N m", long, np.sin(long), np.sin(long)).marks[-1]
+    assert STRETCHES < len(curve.x) <= 3 * STRETCHES
 
 
 def test_strengths_differ_in_shape_and_in_brightness_or_hue(html):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from steelyard.conic.blocks import Block
     from steelyard.model.base_map import BaseMap
     from steelyard.model.model import Model
+    from steelyard.model.visibility import LinkVisibility
 
     Array = NDArray[np.float64]
 
@@ -115,8 +117,8 @@ def seen(arguments: argparse.Namespace) -> int:
         unknown = [name for name in arguments.without_torque if name not in robot.joint_names]
         if unknown:
             raise ModelError(
-                f"--without-torque names {listed(unknown)}; the joints are "
-                f"{listed(robot.joint_names)}"
+                f"--without-torque: robot '{robot.name}' has no joint {listed(unknown)}; its "
+                f"joints are {listed(robot.joint_names)}"
             )
         found = {
             name: visibility(model, [c for c in rows if c not in arguments.without_torque])
@@ -125,10 +127,35 @@ def seen(arguments: argparse.Namespace) -> int:
     output = Output(arguments.json)
     for name, one in found.items():
         output.line(f"{name}: {one.rank} of {one.whole_rank} combinations")
-        for part in (*one.links, *one.joints):
-            output.indented(f"{part.name}: {part.words or 'nothing'}")
+        for words, names in _alike((*one.links, *one.joints)).items():
+            output.indented(f"{listed(names)}: {words}")
+    output.line(SYMBOLS + _terms(model))
     output.document({"robot": robot.name, "choices": {k: asdict(one) for k, one in found.items()}})
     return 0
+
+
+SYMBOLS = (
+    "m: mass; mx, my, mz: mass times centre of mass; Ixx to Izz: inertia about the origin of the "
+    "link's frame"
+)
+
+
+def _alike(parts: Iterable[LinkVisibility]) -> dict[str, list[str]]:
+    """Names of links and joints by what is seen of them, in order."""
+    found: dict[str, list[str]] = {}
+    for part in parts:
+        found.setdefault(part.words or "nothing", []).append(part.name)
+    return found
+
+
+def _terms(model: Model) -> str:
+    """What the symbols of the joints' terms mean."""
+    kinds = {
+        column.symbol: column.term_kind.description
+        for column in model.columns
+        if column.term_kind is not None
+    }
+    return "".join(f"; {symbol}: {words}" for symbol, words in kinds.items())
 
 
 def _problem(

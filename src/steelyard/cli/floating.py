@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from steelyard.simulation.sensors import Sensors
     from steelyard.simulation.simulate import Array
 
-FLOATING_OPTIONS = ("feet", "record_base", "without_torque", "base_noise", "wrench_noise")
+FLOATING_OPTIONS = (
+    "feet",
+    "record_base",
+    "imu_frame",
+    "without_torque",
+    "base_noise",
+    "wrench_noise",
+)
 
 
 def add_floating_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +35,9 @@ def add_floating_arguments(parser: argparse.ArgumentParser) -> None:
         help="it stands on these links, whose forces are logged; by default a measured wrench at "
         "the root holds it")  # fmt: skip
     add("--record-base", choices=("pose", "twist", "imu"),
-        help="what is logged of the motion of its base (default: pose)")  # fmt: skip
+        help="what is logged of the motion of its root link (default: pose)")  # fmt: skip
+    add("--imu-frame", metavar="LINK",
+        help="the link that carries the IMU, fixed to the root (default: root)")  # fmt: skip
     add("--without-torque", nargs="+", metavar="JOINT", help="joints whose torque is not logged")
     add("--base-noise", nargs=2, type=float, metavar=("LINEAR", "ANGULAR"),
         help="standard deviation of what is logged of the base: m and rad of a pose; m/s, m/s² "
@@ -70,10 +79,15 @@ def simulated_floating(
     if arguments.sensor is not None:
         raise SimulationError("--sensor is for a robot on a fixed base")
     check_simulable(model, theta, "ideal")
+    if arguments.imu_frame is not None and arguments.record_base != "imu":
+        raise SimulationError(
+            "--imu-frame is given, but no IMU is recorded: give --record-base imu"
+        )
     linear, angular = arguments.base_noise or (0.0, 0.0)
     force, torque = arguments.wrench_noise or (0.0, 0.0)
     base = BaseSensors(
         arguments.record_base or "pose",
+        frame=arguments.imu_frame,
         position_noise=linear,
         rotation_noise=angular,
         velocity_noise=linear,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from steelyard.cli.base import add_json
 from steelyard.cli.logs import add_column_arguments, columns_from, read_logs
 from steelyard.cli.output import STYLES, Output, progress
 from steelyard.cli.processing import add_processing_arguments, processing_from
@@ -26,12 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     check.add_argument("logs", nargs="+", metavar="LOG", help="CSV or NPZ files")
     add_column_arguments(check)
     add_processing_arguments(check, sensing=True)
-    check.add_argument(
-        "--json",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="print one JSON object on standard output",
-    )
+    add_json(check)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from steelyard.cli.output import STYLES, Output
 from steelyard.errors import quoted_list
 from steelyard.model.mechanism import row_words
+from steelyard.model.row_groups import group_words
 from steelyard.report.measurements import measurement_rows
 from steelyard.report.numbers import percent, significant, with_half_width
 from steelyard.report.processing import covered
@@ -108,6 +109,7 @@ def show_estimate(output: Output, found: Identification) -> None:
     )
     output.line(
         f"{estimate.method.upper()}: relative error {percent(estimate.relative_error)}"
+        f"{_in_brackets(group_words(estimate.channels))}"
         f"{_in_brackets(covered(estimate.runs))}, "
         f"{estimate.n_rows} {kind.values} in {estimate.n_blocks} time blocks; condition number "
         f"{significant(estimate.condition)}, {significant(estimate.condition_scaled)} with "

@@ -34,13 +34,13 @@ def add_robot_arguments(parser: argparse.ArgumentParser, *, file: bool = True) -
         nargs=3,
         type=float,
         metavar=("X", "Y", "Z"),
-        help="gravity in the frame of the root link, m/s² (default: the file's, or 0 0 -9.81)",
+        help="gravity in the frame of the root link, or of the world for a floating base, m/s² "
+        "(default: the file's, or 0 0 -9.81)",
     )
     parser.add_argument(
         "--floating-base",
         action="store_true",
-        help="the root link moves freely in the world, as that of a legged robot; gravity is then "
-        "in the axes of the world",
+        help="the root link moves freely in the world, as that of a legged robot",
     )
     add_lock_argument(
         parser,

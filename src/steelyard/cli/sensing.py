@@ -16,7 +16,10 @@ def add_sensing_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "floating base, contacts and missing torques",
         "What the logs have besides positions and torques of the joints. For a floating base it is "
-        "read from the names of the columns where no option states it.",
+        "read from the names of the columns where no option states it: LINK.position_x, "
+        "LINK.quaternion_w, LINK.linear_velocity_x, LINK.angular_velocity_x, "
+        "LINK.proper_acceleration_x (an accelerometer) of the root or a link fixed to it; "
+        "LINK.force_x and LINK.torque_x at any link.",
     )
     add = group.add_argument
     add(
@@ -35,6 +38,12 @@ def add_sensing_arguments(parser: argparse.ArgumentParser) -> None:
         "--base-twist-axes",
         choices=("frame", "world"),
         help="axes of the velocities of the base (default: frame, its own)",
+    )
+    add(
+        "--base-angular-axes",
+        choices=("frame", "world"),
+        help="axes of its angular velocity and acceleration, where they are others: frame, with "
+        "--base-twist-axes world, for MuJoCo's qvel (default: as --base-twist-axes)",
     )
     add(
         "--base-quaternion",
@@ -81,37 +90,27 @@ def sensing_from(arguments: argparse.Namespace) -> Sensing | None:
 
     base, held = _base(arguments), arguments.base_wrench
     contacts = tuple(_wrench("--contact", text, arguments) for text in arguments.contact or ())
-    if base is None and held is None and not contacts and arguments.torques is None:
-        for option in ("wrench_axes", "wrench_sign"):
-            if getattr(arguments, option) is not None:
-                name = f"--{option.replace('_', '-')}"
-                raise SignalError(f"{name} is given, but neither --contact nor --base-wrench")
-        return None
     wrench: MeasuredWrench | BaseForces | None = held
     if held is not None and held not in BASE_FORCES:
         wrench = _wrench("--base-wrench", held, arguments)
-    return Sensing(base, wrench, contacts, arguments.torques)
+    found = Sensing(
+        base, wrench, contacts, arguments.torques, arguments.wrench_axes, arguments.wrench_sign
+    )
+    return None if found == Sensing() else found
 
 
 def _base(arguments: argparse.Namespace) -> BaseMotion | None:
     from steelyard.signals.sensing import BaseMotion
 
-    if arguments.base_motion is None:
-        for name in ("base_frame", "base_columns", "base_twist_axes", "base_quaternion"):
-            if getattr(arguments, name) is not None:
-                option = f"--{name.replace('_', '-')}"
-                raise SignalError(
-                    f"{option} is given, but not what the columns hold; give --base-motion pose, "
-                    "twist or imu, too"
-                )
-        return None
-    return BaseMotion(
+    found = BaseMotion(
         arguments.base_motion,
         arguments.base_frame,
         arguments.base_columns,
-        "base" if arguments.base_twist_axes == "world" else "frame",
+        arguments.base_twist_axes or "frame",
         arguments.base_quaternion or "x-first",
+        arguments.base_angular_axes,
     )
+    return None if found == BaseMotion() else found
 
 
 def _wrench(option: str, text: str, arguments: argparse.Namespace) -> MeasuredWrench:

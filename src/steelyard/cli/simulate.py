@@ -100,6 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     robot, overlay = robot_from(arguments, motion)
     model = model_of(robot, terms=terms_from_overlay(robot, overlay))
     theta = model.theta(parameter_values(model, arguments))
+    refuse_unphysical(model, theta)
     payload = payload_from(arguments)
     loaded = theta if payload is None else theta_with_payload(model, theta, payload)
     sensors = Sensors(
@@ -208,6 +209,18 @@ def motion_of(
     motion, findings = name_numbered_joints(motion, model.robot)
     sampled = trajectory_from_log(motion)
     return sampled, sampled.duration_s if given is None else given, findings
+
+
+def refuse_unphysical(model: Model, theta: Array) -> None:
+    """Refuse bodies that options changed into ones that cannot exist; the file's own are used."""
+    from steelyard.robot.inertia import violations
+
+    stated = model.prior_theta()
+    for body, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):
+        phi = theta[first : first + 10]
+        found = violations(phi, body.name)
+        if found and (phi != stated[first : first + 10]).any():
+            raise ModelError(f"--set: no such body can exist: {found[0].words}")
 
 
 def parameter_values(model: Model, arguments: argparse.Namespace) -> dict[str, float]:

@@ -19,7 +19,8 @@ import numpy as np
 from steelyard.conic.jit import inner
 
 INSIDE = 0.1
-S, Z, W, LAM, AWAY, WANTED, DS, DZ, SECOND, ONE, TWO = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+S, Z, W, LAM, AWAY, WANTED, DS, DZ, SECOND, ONE, TWO = np.arange(11)
+"""Not Python's integers: Numba compiles a function for each of those that it is called with."""
 
 
 @inner
@@ -98,8 +99,8 @@ def out_of_scaling(T, factor, sign, v, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def begin_ball(AT, b, x, above, B, eta, T):  # type: ignore[no-untyped-def]
-    """s from x, INSIDE the cone; z with s∘z = above e."""
+def begin_ball(AT, b, x, above, inside, B, eta, T):  # type: ignore[no-untyped-def]
+    """s from x, at least ``inside`` the cone; z with s∘z = above e."""
     m = b.shape[0]
     if m == 0:
         return True
@@ -107,7 +108,7 @@ def begin_ball(AT, b, x, above, B, eta, T):  # type: ignore[no-untyped-def]
     for i in range(m):
         B[S, i] += b[i]
     low = B[S, 0] - np.sqrt(tail(B[S], B[S]))
-    B[S, 0] += max(INSIDE - low, 0.0)
+    B[S, 0] += max(inside - low, 0.0)
     inside = determinant(B[S])
     # the scaling point of s and a multiple of its inverse is s itself, normalised
     for i in range(m):

@@ -26,10 +26,10 @@ from steelyard.conic.interior_rules import (
 )
 from steelyard.conic.jit import inner, outer
 
-CALLED = "465c58ade10f"
+CALLED = "51bbdbb99aa7"
 """Digest of the files whose loops are compiled into these, which makes Numba's cache look again."""
 times, add_times = balls.times, balls.add_times
-S, Z, AWAY, WANTED, DS, DZ = 0, 1, 4, 5, 6, 7
+S, Z, AWAY, WANTED, DS, DZ = np.arange(8)[[0, 1, 4, 5, 6, 7]]
 """Places in the states of matrices and numbers, and of balls where they are the same."""
 
 
@@ -114,12 +114,13 @@ def factor(  # type: ignore[no-untyped-def]
 @outer
 def iterate(  # type: ignore[no-untyped-def]
     F, FT, g, c, gram, mstart, mcol, mA, mb, msize, mfloor, nstart, ncol, nweight, nb, nfloor,
-    bA, bAT, AJA, bb, x, accuracy, max_iterations, mdual, ndual, info,
+    bA, bAT, AJA, bb, x, near, accuracy, max_iterations, mdual, ndual, info,
 ):
     """Minimise from x (n,), which becomes the answer; returns whether it could begin.
 
-    mdual, ndual : the duals. info : stationarity, violation, gap, distance from the floors and step
-    of the answer, whether it converged, number of steps.
+    near : if positive, x, mdual and ndual are near an optimum, and the products of S and Z begin
+    this far above their floors. mdual, ndual : become the duals. info : stationarity, violation,
+    gap, distance from the floors and step of the answer, whether it converged, number of steps.
     """
     n, D = x.shape[0], mb.shape[1]
     M, lam = np.zeros((9, mb.shape[0], D, D)), np.ones((mb.shape[0], D))
@@ -164,11 +165,19 @@ def iterate(  # type: ignore[no-untyped-def]
             for j in range(n):
                 total += rest[j] * rest[j]
             above = ABOVE * max(1.0, np.sqrt(total) / np.sqrt(max(n, 1)))
-            if not (
+            resumed = (
+                near > 0.0
+                and matrices.resume_matrices(
+                    mstart, mcol, mA, mb, msize, mfloor, x, mdual, near, M, lam, work
+                )
+                and numbers.resume_numbers(nstart, ncol, nweight, nb, nfloor, x, ndual, near, N)
+                and balls.begin_ball(bAT, bb, x, near, 0.0, B, eta, T)
+            )
+            if not resumed and not (
                 matrices.begin_matrices(
                     mstart, mcol, mA, mb, msize, mfloor, x, above, M, lam, work
                 )
-                and balls.begin_ball(bAT, bb, x, above, B, eta, T)
+                and balls.begin_ball(bAT, bb, x, above, balls.INSIDE, B, eta, T)
                 and numbers.begin_numbers(nstart, ncol, nweight, nb, nfloor, x, above, N)
             ):
                 return False

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.conic._small_matrices import (
+    apart,
     invert_lower,
     lowest_eigenvalue,
     rotate_columns,
@@ -19,7 +20,8 @@ from steelyard.conic._small_matrices import (
 from steelyard.conic.jit import inner
 
 INSIDE = 0.1
-S, Z, R, INVERSE, AWAY, WANTED, DS, DZ, SECOND = 0, 1, 2, 3, 4, 5, 6, 7, 8
+S, Z, R, INVERSE, AWAY, WANTED, DS, DZ, SECOND = np.arange(9)
+"""Not Python's integers: Numba compiles a function for each of those that it is called with."""
 
 
 @inner
@@ -109,6 +111,65 @@ def begin_matrices(start, col, A, b, size, floor, x, above, M, lam, work):  # ty
                 M[INVERSE, k, i, j] = inverse[i, j] * root
         unscale(k, d, M, lam)
     return True
+
+
+@inner
+def resume_matrices(start, col, A, b, size, floor, x, dual, above, M, lam, work):  # type: ignore[no-untyped-def]
+    """S from x and Z from dual (k, D, D), near an optimum; their products at least ``above``.
+
+    With a floor Z is (floor + above) S⁻¹. False if such an S is not positive definite.
+    """
+    L, inverse, V = work[0], work[1], work[3]
+    along_matrices(start, col, A, size, x, M, S, 0.0)
+    for k in range(size.shape[0]):
+        d = size[k]
+        for i in range(d):
+            for j in range(d):
+                M[S, k, i, j] += b[k, i, j]
+        if floor[k] > 0.0:
+            if not small_cholesky(M[S, k], L, d):
+                return False
+            invert_lower(L, inverse, d)
+            value = np.sqrt(floor[k] + above)
+            root = np.sqrt(value)
+            for i in range(d):
+                lam[k, i] = value
+                for j in range(d):
+                    M[R, k, i, j] = L[i, j] / root
+                    M[INVERSE, k, i, j] = inverse[i, j] * root
+        else:
+            common_axes(M[S, k], dual[k], d, L, V)
+            for m in range(d):
+                s = z = 0.0
+                for i in range(d):
+                    for j in range(d):
+                        s += V[i, m] * M[S, k, i, j] * V[j, m]
+                        z += V[i, m] * dual[k, i, j] * V[j, m]
+                s, z = apart(s, z, above)
+                lam[k, m] = np.sqrt(s * z)
+                root = np.sqrt(np.sqrt(s / z))
+                for i in range(d):
+                    M[R, k, i, m] = V[i, m] * root
+                    M[INVERSE, k, m, i] = V[i, m] / root
+        unscale(k, d, M, lam)
+    return True
+
+
+@inner
+def common_axes(S, Z, d, G, V):  # type: ignore[no-untyped-def]
+    """Axes V (d, d) along which S is large or Z is, if S Z is nearly zero. G : is overwritten."""
+    s = z = 0.0
+    for i in range(d):
+        s += abs(S[i, i])
+        z += abs(Z[i, i])
+    weight = s / z if z > 0.0 else 0.0
+    for i in range(d):
+        for j in range(d):
+            G[i, j] = S[i, j] - weight * Z[i, j]
+            V[i, j] = 0.0
+        G[i, i] += 2.0 * s + 1e-300
+        V[i, i] = 1.0
+    rotate_columns(G, V, d)
 
 
 @inner

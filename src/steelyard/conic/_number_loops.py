@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from steelyard.conic._small_matrices import apart
 from steelyard.conic.jit import inner
 
 INSIDE = 0.1
-S, Z, LAM, SCALING, AWAY, WANTED, DS, DZ, SECOND = 0, 1, 2, 3, 4, 5, 6, 7, 8
+S, Z, LAM, SCALING, AWAY, WANTED, DS, DZ, SECOND = np.arange(9)
+"""Not Python's integers: Numba compiles a function for each of those that it is called with."""
 
 
 @inner
@@ -55,6 +57,17 @@ def begin_numbers(start, col, weight, b, floor, x, above, N):  # type: ignore[no
             value += weight[e] * x[col[e]]
         N[S, k] = max(value, INSIDE)
         N[Z, k] = (floor[k] + above) / N[S, k]
+    return rescale_numbers(N)
+
+
+@inner
+def resume_numbers(start, col, weight, b, floor, x, dual, above, N):  # type: ignore[no-untyped-def]
+    """S from x and Z from dual (k,), near an optimum; products at least floor + above."""
+    for k in range(N.shape[1]):
+        value = b[k]
+        for e in range(start[k], start[k + 1]):
+            value += weight[e] * x[col[e]]
+        N[S, k], N[Z, k] = apart(value, dual[k], floor[k] + above)
     return rescale_numbers(N)
 
 

@@ -73,6 +73,20 @@ def solve_factored(U, x):  # type: ignore[no-untyped-def]
 
 
 @inner
+def apart(s, z, product):  # type: ignore[no-untyped-def]
+    """s and z with a product of at least ``product``: the smaller one raised, or both."""
+    if not (s > 0.0 and z > 0.0 and s * z >= product):
+        root = np.sqrt(product)
+        if s >= z:
+            s = max(s, root)
+            z = product / s
+        else:
+            z = max(z, root)
+            s = product / z
+    return s, z
+
+
+@inner
 def small_cholesky(S, L, d):  # type: ignore[no-untyped-def]
     """S = L Lᵀ of the first d rows, L lower triangular with zeros above; False if not definite."""
     for j in range(d):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from steelyard.conic import _interior_loops
 from steelyard.conic.interior_conditions import MatrixCondition
-from steelyard.conic.interior_rules import ACCURACY, MAX_ITERATIONS
+from steelyard.conic.interior_rules import ACCURACY, MAX_ITERATIONS, NEAR
 from steelyard.conic.interior_solution import InteriorSolution, usable
 from steelyard.errors import EstimationError
 
@@ -84,31 +84,59 @@ class PreparedConditions:
         *,
         gram: Array | None = None,
         floors: Array | None = None,
+        near: InteriorSolution | None = None,
         accuracy: float = ACCURACY,
         max_iterations: int = MAX_ITERATIONS,
     ) -> InteriorSolution:
         """The optimum; arguments as for `steelyard.conic.interior_point.minimise`.
 
         gram : FᵀF, if it is known. floors : (n_conditions,) instead of those of the conditions.
+        near : the optimum of a nearby problem with the same conditions, to start from instead.
         """
         F = np.ascontiguousarray(F, dtype=float)
-        floors = self.floors if floors is None else floors
-        x = np.array(start, dtype=float)
-        duals = np.zeros(self.matrices.b.shape)
-        number_duals = np.zeros(len(self.number_members))
-        info = np.zeros(7)
-        begun = _interior_loops.iterate(
+        problem = (
             F,
             np.ascontiguousarray(F.T),
             np.ascontiguousarray(g, dtype=float),
             np.ascontiguousarray(c, dtype=float),
             np.ascontiguousarray(F.T @ F if gram is None else gram),
+        )
+        floors = self.floors if floors is None else floors
+        if near is not None:
+            found, at = self._iterated(problem, floors, start, near, accuracy, max_iterations)
+            if found.converged:
+                return found
+        found, at = self._iterated(problem, floors, start, None, accuracy, max_iterations)
+        return usable(found, at)
+
+    def _iterated(
+        self,
+        problem: tuple[Array, ...],
+        floors: Array,
+        start: Array,
+        near: InteriorSolution | None,
+        accuracy: float,
+        max_iterations: int,
+    ) -> tuple[InteriorSolution, int]:
+        """The best iterate, which may be far from the optimum, and the step at which it was found.
+
+        problem : F, Fᵀ, g, c, FᵀF.
+        """
+        x = np.array(start if near is None else near.x, dtype=float)
+        duals = np.zeros(self.matrices.b.shape)
+        number_duals = np.zeros(len(self.number_members))
+        if near is not None:
+            self._take_duals(near, duals, number_duals)
+        info = np.zeros(7)
+        begun = _interior_loops.iterate(
+            *problem,
             *self.matrices,
             floors[self.members],
             *self.numbers,
             floors[self.number_members],
             *self.ball,
             x,
+            0.0 if near is None else NEAR,
             accuracy,
             max_iterations,
             duals,
@@ -127,7 +155,15 @@ class PreparedConditions:
             gap=float(info[2]),
             off_floor=float(info[3]),
         )
-        return usable(found, int(info[4]))
+        return found, int(info[4])
+
+    def _take_duals(self, near: InteriorSolution, duals: Array, number_duals: Array) -> None:
+        """Copy the duals of an optimum into the arrays of the loops; reverses `_in_order`."""
+        for k, place in enumerate(self.members.tolist()):
+            d = int(self.matrices.size[k])
+            duals[k, :d, :d] = near.duals[place]
+        for k, place in enumerate(self.number_members.tolist()):
+            number_duals[k] = near.duals[place][0, 0]
 
     def _in_order(self, duals: Array, number_duals: Array) -> tuple[Array, ...]:
         """The duals in the order of the conditions."""

@@ -49,10 +49,14 @@ class Prepared(Protocol):
         *,
         gram: Array | None = None,
         floors: Array | None = None,
+        near: InteriorSolution | None = None,
         accuracy: float = ACCURACY,
         max_iterations: int = MAX_ITERATIONS,
     ) -> InteriorSolution:
-        """As `minimise`; gram : FᵀF, if it is known. floors : instead of the conditions' own."""
+        """As `minimise`; gram : FᵀF, if it is known. floors : instead of the conditions' own.
+
+        near : the optimum of a nearby problem, which saves steps where the method can use it.
+        """
         ...
 
 
@@ -81,10 +85,11 @@ class Stacked:
         *,
         gram: Array | None = None,
         floors: Array | None = None,
+        near: InteriorSolution | None = None,
         accuracy: float = ACCURACY,
         max_iterations: int = MAX_ITERATIONS,
     ) -> InteriorSolution:
-        """See `Prepared`."""
+        """See `Prepared`; starts from ``start`` in any case."""
         conditions = self.conditions
         if floors is not None:
             conditions = tuple(

@@ -15,6 +15,8 @@ nearer to their floors: that is as near as the rounding of x allows.
 """
 ABOVE = 3.0
 """How far the products are above their floors at the start, in units of the gradient."""
+NEAR = 1e-3
+"""The same if the start is the optimum of a nearby problem; noise has the size 1."""
 CIRCLING = 8
 """Steps without progress after which the full second-order correction is no longer tried."""
 STEP = (0.9, 0.995)

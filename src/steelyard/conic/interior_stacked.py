@@ -28,8 +28,11 @@ from steelyard.conic.interior_rules import (
     USABLE,
 )
 from steelyard.conic.interior_solution import InteriorSolution, usable
+from steelyard.conic.row_panels import RowPanels, row_panels
 
 Array = NDArray[np.float64]
+SOLVED = 1e-12
+"""Newton equations that are met to this share of their right-hand side need no second solve."""
 
 
 def minimise_stacked(
@@ -45,16 +48,17 @@ def minimise_stacked(
 ) -> InteriorSolution:
     """The optimum; arguments as for `steelyard.conic.interior_point.minimise`.
 
-    gram : FᵀF, if it is known.
+    gram : FᵀF, if it is known; only its upper half is used.
     """
     groups = arranged(conditions, len(start))
-    gram = F.T @ F if gram is None else gram
-    pull = F.T @ g - c
+    rows = row_panels(F)
+    gram = rows.upper_gram() if gram is None else gram
+    pull = rows.back(g) - c
     scratch = np.empty(gram.shape)
     floors = [one.floor for one in conditions]
     size = max(1.0, float(np.max(np.abs(pull), initial=0.0)), max(floors, default=0.0))
     x = np.array(start, dtype=float)
-    gradient = F.T @ (F @ x - g) + c
+    gradient = rows.back(rows.times(x) - g) + c
     above = ABOVE * max(1.0, float(np.linalg.norm(gradient)) / np.sqrt(max(len(x), 1)))
     for group in groups:
         group.begin(x, above)
@@ -63,8 +67,8 @@ def minimise_stacked(
     polished: InteriorSolution | None = None
     progress, gap_before = 0, np.inf
     for iteration in range(max_iterations + 1):
-        residual = F @ x - g
-        rest = F.T @ residual + c
+        residual = rows.times(x) - g
+        rest = rows.back(residual) + c
         for group in groups:
             group.look(x, rest)
         value = 1.0 + 0.5 * float(residual @ residual) + sum(group.divergence for group in groups)
@@ -100,7 +104,7 @@ def minimise_stacked(
             break
         try:
             careful = iteration >= best.iterations + CIRCLING
-            x = _step(F, gram, scratch, groups, x, rest, least, careful)
+            x = _step(rows, gram, scratch, groups, x, rest, least, careful)
         except np.linalg.LinAlgError:  # the iterate is at the boundary, up to rounding
             break
     best = polished or best
@@ -110,7 +114,7 @@ def minimise_stacked(
 
 
 def _step(
-    F: Array,
+    rows: RowPanels,
     gram: Array,
     scratch: Array,
     groups: Sequence[Conditions],
@@ -121,7 +125,7 @@ def _step(
 ) -> Array:
     """One predictor-corrector step; moves the groups' S and Z, and returns the new x.
 
-    gram : FᵀF. scratch : (n, n) is overwritten.
+    gram : FᵀF on and above the diagonal. scratch : (n, n) is overwritten.
     least : smallest product of ordinary conditions to aim at; smaller ones would make the Newton
     matrix needlessly ill-conditioned.
     careful : whether to skip the full second-order correction, after steps without progress.
@@ -135,10 +139,11 @@ def _step(
             group.add_pull(right)
         step = _solved(factor, right)
         if refined:
-            left = right - F.T @ (F @ step)
+            left = right - rows.back(rows.times(step))
             for group in groups:
                 group.add_curvature(left, step, -1.0)
-            step = step + _solved(factor, left)
+            if np.max(np.abs(left)) > SOLVED * np.max(np.abs(right)):
+                step = step + _solved(factor, left)
         for group in groups:
             group.follow(step)
         return np.asarray(step)
@@ -182,7 +187,7 @@ def _factor(gram: Array, groups: Sequence[Conditions], H: Array) -> Array:
         for group in groups:
             group.add_hessian(H)
         H.reshape(-1)[:: len(H) + 1] *= 1.0 + nudge
-        # symmetric: the transpose saves a copy
+        # symmetric: the transpose saves a copy, and its lower half is the upper one of H
         factor, failed = dpotrf(H.T, lower=1, clean=0, overwrite_a=1)
         if not failed:
             return np.asarray(factor)

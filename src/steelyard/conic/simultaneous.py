@@ -18,6 +18,7 @@ from steelyard.conic.blocks import Block, triangle_index
 from steelyard.conic.interior_form import inequalities, without_equations
 from steelyard.conic.interior_point import LARGEST, minimise
 from steelyard.conic.problem import ConicProblem, ConicSolution, adjoint
+from steelyard.conic.row_panels import times_columns
 from steelyard.conic.solver import solve
 from steelyard.errors import EstimationError
 
@@ -43,7 +44,7 @@ def _by_interior_point(problem: ConicProblem) -> ConicSolution | None:
         y, N = without_equations(np.diag(scale), problem.blocks)
         origin, turn = scale * y, scale[:, None] * N
         conditions = inequalities(problem.blocks, origin, turn)
-        rows = np.vstack([problem.F @ turn, root[:, None] * turn])
+        rows = np.vstack([times_columns(problem.F, turn), root[:, None] * turn])
         targets = np.concatenate(
             [problem.g - problem.F @ origin, root * (problem.towards - origin)]
         )

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.left_out import Parts, best_of, left_out_squares, scores
+from steelyard.diagnosis.left_out import Parts, best_of, joined, left_out_squares, scores
 from steelyard.diagnosis.signal_ways import Way, Ways, predicted_way
 from steelyard.model.model import Model
 
@@ -69,13 +69,5 @@ def _mixed(ways: Sequence[Parts], chosen: NDArray[np.int64]) -> Parts:
     """Parts whose channels are prepared in different ways."""
     first = ways[0]
     channels = tuple(ways[int(k)].channels[c] for c, k in enumerate(chosen))
-    n = first.whole.shape[2]
-    whole = []
-    for part in range(len(first.whole)):
-        rows = []
-        for factors, columns in zip(channels, first.columns, strict=True):
-            spread = np.zeros((len(factors[part]), n))
-            spread[:, [*columns, n - 1]] = factors[part]
-            rows.append(spread)
-        whole.append(np.vstack(rows))
-    return Parts(np.array(whole), channels, first.columns, first.counts)
+    whole = joined(channels, first.columns, first.whole.shape[2] - 1)
+    return Parts(whole, channels, first.columns, first.counts)

@@ -59,21 +59,40 @@ def parts_from(regression: Regression, sigma: Array, edges: NDArray[np.int64]) -
 
     sigma : (n_channels,) noise of each channel, N m or N.
     """
-    weights = 1.0 / sigma
-    groups = part_members(regression, edges)
-    whole = [
-        triangle(np.vstack([triangle(regression.block_rows(int(b), weights)) for b in group]))
-        for group in groups
-    ]
-    channels = tuple(
-        np.array(
-            [triangle(weight * blocks[group].reshape(-1, blocks.shape[2])) for group in groups]
-        )
-        for blocks, weight in zip(regression.factors, weights, strict=True)
-    )
-    counts = np.array([regression.counts[group].sum(axis=0) for group in groups], dtype=float)
+    members = part_members(regression, edges)
+    channels = channel_factors(regression, sigma, members)
     columns = tuple(group.columns for group in regression.groups)
-    return Parts(np.array(whole), channels, columns, counts)
+    counts = np.array([regression.counts[one].sum(axis=0) for one in members], dtype=float)
+    return Parts(joined(channels, columns, regression.base.rank), channels, columns, counts)
+
+
+def channel_factors(
+    regression: Regression, sigma: Array, members: Sequence[NDArray[np.int64]]
+) -> tuple[Array, ...]:
+    """Factors (n_parts, n + 1, n + 1) of each channel over the blocks of each part, weighted."""
+    return tuple(
+        np.array([triangle(blocks[one].reshape(-1, blocks.shape[2]) / s) for one in members])
+        for blocks, s in zip(regression.factors, sigma, strict=True)
+    )
+
+
+def joined(channels: Sequence[Array], columns: Sequence[tuple[int, ...]], n: int) -> Array:
+    """Factors (n_parts, n + 1, n + 1) of all channels' rows, each of which has some columns."""
+    stacked = []
+    for factors, own in zip(channels, columns, strict=True):
+        spread = np.zeros((*factors.shape[:2], n + 1))
+        spread[:, :, [*own, n]] = factors
+        stacked.append(spread)
+    rows = np.concatenate(stacked, axis=1)
+    if rows.shape[1] < n + 1:
+        short = n + 1 - rows.shape[1]
+        rows = np.concatenate([rows, np.zeros((len(rows), short, n + 1))], axis=1)
+    return triangles(rows)
+
+
+def triangles(rows: Array) -> Array:
+    """Triangular factors (n_parts, n, n) of rows (n_parts, at least n, n)."""
+    return np.asarray(np.linalg.qr(rows, mode="r"), dtype=float)
 
 
 def pull_rows(model: Model, K: Array) -> Array:
@@ -89,12 +108,15 @@ def pull_rows(model: Model, K: Array) -> Array:
 
 def left_out_squares(fitted: Parts, predicted: Parts, pull: Array) -> Array:
     """Sums (n_parts, n_channels) of squared errors of each part, in units of the noise."""
+    from scipy.linalg import solve_triangular
+
     n_parts = len(fitted.whole)
     out = np.zeros((n_parts, len(predicted.channels)))
     for k in range(n_parts):
         rows = np.vstack([*(fitted.whole[j] for j in range(n_parts) if j != k), pull])
         R = triangle(rows)
-        beta = np.linalg.lstsq(R[:-1, :-1], R[:-1, -1], rcond=None)[0]
+        # of full rank: ``pull`` has a row for each parameter
+        beta = solve_triangular(R[:-1, :-1], R[:-1, -1], check_finite=False)
         for c, (factors, columns) in enumerate(
             zip(predicted.channels, predicted.columns, strict=True)
         ):

@@ -332,6 +332,10 @@ class _Search:
             self.score(replace(way, velocity="measured"))
 
 
+NOTICEABLE = 1.005
+"""Ratio of errors below which they are the same."""
+
+
 def signal_findings(choice: SignalChoice) -> tuple[Finding, ...]:
     """What was chosen, and that a measured velocity predicts better, if it does."""
     chosen = choice.chosen
@@ -354,8 +358,7 @@ def signal_findings(choice: SignalChoice) -> tuple[Finding, ...]:
             "signals-chosen",
             f"{_in_words(choice, chosen.way)}: of {len(choice.trials)} ways to prepare the first "
             "log this predicts parts of it that were left out best, or as well as the best (with "
-            f"the worst way the error there is {times:.3g} times as large)"
-            + _compared_words(choice),
+            f"the worst way the error there is {_times_words(times)})" + _compared_words(choice),
         )
     ]
     measured = [t.score for t in choice.trials if t.way.velocity != chosen.way.velocity]
@@ -370,6 +373,10 @@ def signal_findings(choice: SignalChoice) -> tuple[Finding, ...]:
             )
         )
     return tuple(findings)
+
+
+def _times_words(times: float) -> str:
+    return f"{times:.3g} times as large" if times >= NOTICEABLE else "as small"
 
 
 def _compared_words(choice: SignalChoice) -> str:

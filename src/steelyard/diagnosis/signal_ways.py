@@ -27,6 +27,7 @@ from steelyard.regression.compress import MAX_BLOCKS, block_length, compress
 from steelyard.regression.equation import TORQUE, Equation
 from steelyard.regression.extra_columns import ExtraColumns
 from steelyard.regression.regression import Regression
+from steelyard.signals.dead_band import without_slow_torques
 from steelyard.signals.filters import settling_time_s
 from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.processing import Processing, Source
@@ -36,6 +37,8 @@ TorqueFilter = Literal["same", "none"]
 
 MOST_SAMPLES = 20_000
 """A log with more samples is thinned out for the comparison."""
+KEPT = 3
+"""Ways whose prepared samples are kept, since those with and without a dead band share them."""
 FEWER_BLOCKS = 16
 """Time blocks, at most, where only some channels are compared; they are put into eight parts."""
 
@@ -98,7 +101,7 @@ class Ways:
         self.sigma: Array | None = None
         self.edges: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.found: dict[Way, Parts] = {}
-        self.prepared = lru_cache(maxsize=1)(self._prepared)
+        self.prepared = lru_cache(maxsize=KEPT)(self._prepared)
 
     def with_share(self, share: float) -> Model:
         """The model with widths of this share of the speeds, or the given widths."""
@@ -133,8 +136,20 @@ class Ways:
             if len(missing) > 1:
                 self.found.update(zip(missing, self._parts_of_shares(missing), strict=True))
 
-    def _prepared(self, processing: Processing) -> Prepared:
-        return prepare(self.log, self.model, processing)
+    def _prepared(self, way: Way, shares: tuple[float, ...]) -> Prepared:
+        """The log without a dead band of this way, with the friction of each of these shares."""
+        decimate = self.processing.decimate
+        if way.torque_filter == "none" and decimate == "auto":
+            decimate = self.thinning
+        processing = replace(
+            self.processing,
+            cutoff_hz=way.cutoff_hz,
+            torque_filter=way.torque_filter,
+            decimate=decimate,
+            velocity=way.velocity,
+        )
+        first, *others = (self.with_share(share) for share in shares)
+        return prepare(self.log, first, processing, other_widths=others)
 
     def _parts(self, way: Way) -> Parts:
         regression = self._compressed(way)
@@ -148,37 +163,30 @@ class Ways:
         columns = width_columns(models[0], self.compared.base, self.compared.rows, len(ways) - 1)
         if columns is None or self.sigma is None:
             return [self._parts(way) for way in ways]
-        prepared = [self._prepared_for(way, model) for way, model in zip(ways, models, strict=True)]
-        others = [
-            friction_signals(model, one.motion)
-            for model, one in zip(models[1:], prepared[1:], strict=True)
+        prepared = self._prepared_for(ways[0], [way.share for way in ways])
+        others = prepared.other_friction or [
+            friction_signals(model, prepared.motion) for model in models[1:]
         ]
-        motion = columns.carried(prepared[0].motion, others)
-        both = replace(prepared[0], motion=motion)
+        both = replace(prepared, motion=columns.carried(prepared.motion, others))
         regression = self._regression(models[0], both, columns.extra)
         return columns.parts(regression, self.sigma, self.edges, self.compared.rows)
 
     def _compressed(self, way: Way) -> Regression:
-        model = self.with_share(way.share)
-        return self._regression(model, self._prepared_for(way, model))
+        return self._regression(self.with_share(way.share), self._prepared_for(way, (way.share,)))
 
-    def _prepared_for(self, way: Way, model: Model) -> Prepared:
-        """The log, prepared in this way; ``model`` has its widths."""
-        decimate = self.processing.decimate
-        if way.torque_filter == "none" and decimate == "auto":
-            decimate = self.thinning
-        processing = replace(
-            self.processing,
-            cutoff_hz=way.cutoff_hz,
-            torque_filter=way.torque_filter,
-            decimate=decimate,
-            velocity=way.velocity,
-            dead_band="tenth" if way.dead_band else self.processing.dead_band,
-        )
+    def _prepared_for(self, way: Way, shares: Sequence[float]) -> Prepared:
+        """The log, prepared in this way, with the friction of each of these shares."""
         # the widths of friction affect signals only where friction is filtered
-        if way.torque_filter == "none":
-            return self.prepared(processing)
-        return prepare(self.log, model, processing)
+        filtered = way.torque_filter != "none"
+        prepared = self.prepared(
+            replace(way, share=0.0, dead_band=False), tuple(shares) if filtered else (0.0,)
+        )
+        if not way.dead_band:
+            return prepared
+        outside, _ = without_slow_torques(
+            self.model, prepared.motion, prepared.all_measurements, "tenth"
+        )
+        return replace(prepared, measurements=outside)
 
     def _regression(
         self, model: Model, prepared: Prepared, extra: ExtraColumns | None = None

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.left_out import Parts, part_members
+from steelyard.diagnosis.left_out import Parts, channel_factors, joined, part_members, triangles
 from steelyard.model.base_map import BaseMap
 from steelyard.model.model import Model
 from steelyard.model.term_signals import TermSignals
 from steelyard.regression.extra_columns import ExtraColumns
-from steelyard.regression.regression import Regression, triangle
+from steelyard.regression.regression import Regression
 from steelyard.signals.motion import Motion
 
 Array = NDArray[np.float64]
@@ -92,10 +92,7 @@ class WidthColumns:
         members = part_members(regression, edges)
         counts = np.array([regression.counts[one].sum(axis=0) for one in members], dtype=float)
         columns = tuple(group.columns for group in regression.groups)
-        together = [
-            np.array([triangle(blocks[one].reshape(-1, blocks.shape[2]) / s) for one in members])
-            for blocks, s in zip(regression.factors, sigma, strict=True)
-        ]
+        together = channel_factors(regression, sigma, members)
         out = []
         for k in range(-1, self.n_others):
             channels = tuple(
@@ -116,25 +113,6 @@ class WidthColumns:
                 if one.row == row:
                     own[columns.index(one.column)] = n + k * self.n_slots + one.slot
         return own
-
-
-def joined(channels: Sequence[Array], columns: Sequence[tuple[int, ...]], n: int) -> Array:
-    """Factors (n_parts, n + 1, n + 1) of all channels' rows, each of which has some columns."""
-    stacked = []
-    for factors, own in zip(channels, columns, strict=True):
-        spread = np.zeros((*factors.shape[:2], n + 1))
-        spread[:, :, [*own, n]] = factors
-        stacked.append(spread)
-    rows = np.concatenate(stacked, axis=1)
-    if rows.shape[1] < n + 1:
-        short = n + 1 - rows.shape[1]
-        rows = np.concatenate([rows, np.zeros((len(rows), short, n + 1))], axis=1)
-    return triangles(rows)
-
-
-def triangles(rows: Array) -> Array:
-    """Triangular factors (n_parts, n, n) of rows (n_parts, at least n, n)."""
-    return np.asarray(np.linalg.qr(rows, mode="r"), dtype=float)
 
 
 def width_columns(

@@ -26,7 +26,7 @@ from steelyard.conic.problem import conic_problem
 from steelyard.conic.solver import solve
 from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import ConstrainedFit
-from steelyard.estimators.estimate import Spread
+from steelyard.estimators.estimate import NO_MASS, Spread
 from steelyard.estimators.parallel.workers import solve_all
 from steelyard.estimators.quantiles import chi2_quantile
 from steelyard.model.base_map import BaseMap
@@ -99,17 +99,33 @@ def feasible_ranges(
     done: Callable[[int], None],
     threads: int,
 ) -> Ranges:
-    """The ranges of the wanted quantities."""
+    """The ranges of the wanted quantities; no centre of mass of a body that may have no mass."""
     n = len(fit.problem.scale)
-    # column, column of the mass that divides it or -1, sign
-    tasks = [(i, -1, sign) for i in wanted.columns for sign in (1, -1)]
-    tasks += [(m + k, m, sign) for m in wanted.masses for k in (1, 2, 3) for sign in (1, -1)]
     ends_of = RangeEnds(fit.blocks, fit_ball(fit, spreads), fit.problem.scale, fit.theta)
-    found = solve_all(ends_of.end, np.array(tasks, dtype=float).reshape(-1, 3), threads, done)
-    ends = found.reshape(-1, 2)
+    finished = 0
+
+    def ends(quantities: Sequence[tuple[int, int]]) -> Array:
+        """Ranges (n_quantities, 2) of columns, divided by a mass's column unless that is -1."""
+        nonlocal finished
+        tasks = [(i, mass, sign) for i, mass in quantities for sign in (1, -1)]
+        before = finished
+        finished += len(tasks)
+        array = np.array(tasks, dtype=float).reshape(-1, 3)
+        return solve_all(ends_of.end, array, threads, lambda k: done(before + k)).reshape(-1, 2)
+
     parameters = np.full((n, 2), np.nan)
-    parameters[list(wanted.columns)] = ends[: len(wanted.columns)]
-    return Ranges(parameters, ends[len(wanted.columns) :].reshape(-1, 3, 2))
+    parameters[list(wanted.columns)] = ends([(i, -1) for i in wanted.columns])
+    com = np.full((len(wanted.masses), 3, 2), np.nan)
+    heavy = [
+        k
+        for k, m in enumerate(wanted.masses)
+        if not parameters[m, 0] <= NO_MASS * abs(fit.theta[m])
+    ]
+    com[heavy] = ends(
+        [(wanted.masses[k] + 1 + i, wanted.masses[k]) for k in heavy for i in range(3)]
+    ).reshape(-1, 3, 2)
+    done(wanted.n_problems)
+    return Ranges(parameters, com)
 
 
 def fit_ball(fit: ConstrainedFit, spreads: Sequence[Spread]) -> Block:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.estimators.estimate import (
+    NO_MASS,
     Credible,
     Estimate,
     Limits,
@@ -34,7 +35,6 @@ STRENGTH: tuple[StandardKind, ...] = (
     "closest to prior",
     "prior only",
 )
-NO_MASS = 1e-6  # share of the mass; if the mass may be smaller, its centre of mass is unbounded
 
 
 @dataclass(frozen=True)

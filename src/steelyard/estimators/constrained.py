@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -11,12 +12,15 @@ from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Block, Statement
 from steelyard.conic.problem import ConicProblem, ConicSolution, conic_problem
+from steelyard.conic.row_panels import times_columns
 from steelyard.conic.settle import Settled
 from steelyard.errors import EstimationError
 from steelyard.estimators.cluster import cluster_spread
 from steelyard.estimators.least_squares import Fit, joint_noise, triangular_fit
+from steelyard.estimators.optimum_distance import OptimumDistance
 from steelyard.estimators.parallel.workers import Solver
 from steelyard.estimators.pull import Pull
+from steelyard.estimators.solver_names import SolverName
 from steelyard.model.model import Model
 from steelyard.regression.regression import Regression
 
@@ -33,17 +37,33 @@ class System:
 
     weights : (n_groups,) of the row groups. factor : (n_base + 1, n_base + 1) of [W tau].
     free : the unconstrained least-squares fit of it. sigma : noise of the weighted residuals.
+    regression : the data.
     """
 
     weights: Array
     factor: Array
     free: Fit
     sigma: float
+    regression: Regression
 
     @property
     def free_squares(self) -> float:
         """|z - R beta|² of the unconstrained fit, in units of the noise."""
         return float(self.free.residual_square - self.factor[-1, -1] ** 2) / self.sigma**2
+
+    @cached_property
+    def dependence(self) -> float:
+        """Median ratio of cluster-robust to classical variances, at least 1.
+
+        Autocorrelated residuals carry less information than as many independent ones.
+        """
+        free = self.free
+        covariance, _ = cluster_spread(self.regression, self.weights, free.beta, free.inverse)
+        if covariance is None:
+            return 1.0
+        classical = self.sigma**2 * np.sum(free.inverse**2, axis=1)
+        ratio = np.diag(covariance)[classical > 0] / classical[classical > 0]
+        return max(1.0, float(np.median(ratio[np.isfinite(ratio)])))
 
 
 def weighted_system(model: Model, regression: Regression, weighting: Weighting = "wls") -> System:
@@ -59,21 +79,7 @@ def weighted_system(model: Model, regression: Regression, weighting: Weighting =
     # noise-free data would give infinite weights
     floor = 1e-4 * np.linalg.norm(factor[:, -1]) / np.sqrt(regression.n_rows)
     sigma = float(max(np.sqrt(free.residual_square / freedom), floor, np.finfo(float).tiny))
-    return System(weights, factor, free, sigma)
-
-
-def dependence(regression: Regression, system: System) -> float:
-    """Median ratio of cluster-robust to classical variances, at least 1.
-
-    Autocorrelated residuals carry less information than as many independent ones.
-    """
-    free = system.free
-    covariance, _ = cluster_spread(regression, system.weights, free.beta, free.inverse)
-    if covariance is None:
-        return 1.0
-    classical = system.sigma**2 * np.sum(free.inverse**2, axis=1)
-    ratio = np.diag(covariance)[classical > 0] / classical[classical > 0]
-    return max(1.0, float(np.median(ratio[np.isfinite(ratio)])))
+    return System(weights, factor, free, sigma, regression)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +100,9 @@ class ConstrainedFit:
     theta : (n_columns,) standard parameters. beta : (n_base,) = K theta.
     problem : the fit to the data without a prior. solution : of that problem, if it was solved.
     squares : |z - R beta|² in units of the noise. pull : the prior and its weight, if any.
-    refit : how resamples are fitted; None for the simultaneous fit.
+    solver : what solved it, see `steelyard.estimators.solver_names`.
+    refit : how resamples are fitted; None for the simultaneous fit. distance : of a sequential fit
+        from the simultaneous one.
     """
 
     method: str
@@ -105,9 +113,11 @@ class ConstrainedFit:
     problem: ConicProblem
     settled: Settled
     squares: float
+    solver: SolverName
     solution: ConicSolution | None = None
     pull: Pull | None = None
     refit: Refit | None = None
+    distance: OptimumDistance | None = None
 
     def __repr__(self) -> str:
         count = f"{len(self.theta)} parameters inside {len(self.blocks)} conditions"
@@ -153,7 +163,7 @@ def fit_problem(
     """The fit as a conic problem, from a triangular factor (n_base + 1, n_base + 1) of [W tau]."""
     R, z = factor[:-1, :-1] / sigma, factor[:-1, -1] / sigma
     return conic_problem(
-        len(scale), given, scale, F=R @ K, g=z, pull=pull / scale**2, towards=towards
+        len(scale), given, scale, F=times_columns(R, K), g=z, pull=pull / scale**2, towards=towards
     )
 
 

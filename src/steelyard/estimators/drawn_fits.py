@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError
-from steelyard.estimators.entropic import Metric, PriorProblem, Residuals
+from steelyard.estimators.entropic import Metric, Placed, PriorProblem, Residuals
 from steelyard.regression.regression import Regression, triangle
 
 Array = NDArray[np.float64]
@@ -112,14 +112,17 @@ class DrawnFits:
     _kept: OrderedDict[bytes, Residuals] = field(
         default_factory=OrderedDict, init=False, repr=False
     )
+    _whole: dict[tuple[float, float], Placed | None] = field(
+        default_factory=dict, init=False, repr=False
+    )
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in ("_kept", "_lock")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("_kept", "_whole", "_lock")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # neither a lock nor what only saves time is pickled
-        self.__dict__.update(state, _kept=OrderedDict(), _lock=Lock())
+        self.__dict__.update(state, _kept=OrderedDict(), _whole={}, _lock=Lock())
 
     def base_parameters(self, task: Array) -> Array:
         """Base parameters (n_base,) of gamma, the weight of terms and counts of drawn blocks
@@ -127,10 +130,30 @@ class DrawnFits:
         """
         gamma, terms = float(task[0]), float(task[1])
         try:
-            placed = self.problem.solve_data(self._residuals(task[2:]), gamma, self.metric, terms)
+            data, near = self._residuals(task[2:]), self._fit_to_all(gamma, terms)
+            placed = self.problem.solve_data(data, gamma, self.metric, terms, near)
         except EstimationError:
             return np.full(len(self.K), np.nan)
         return np.asarray(self.K @ placed.theta)
+
+    def _fit_to_all(self, gamma: float, terms: float) -> Placed | None:
+        """The fit to all blocks, from which those to most of them start; None if there is none.
+
+        Every fit with these weights starts from it, whichever thread asks first.
+        """
+        key = (gamma, terms)
+        with self._lock:
+            if key in self._whole:
+                return self._whole[key]
+        factor = self.factors.whole / self.sigma
+        data = self.problem.data(factor[:-1, :-1] @ self.K, factor[:-1, -1])
+        try:
+            found = self.problem.solve_data(data, gamma, self.metric, terms)
+        except EstimationError:
+            found = None
+        with self._lock:
+            self._whole[key] = found
+        return found
 
     def _residuals(self, draw: Array) -> Residuals:
         """The residuals of a draw, which many weights of the prior share."""

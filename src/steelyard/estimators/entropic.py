@@ -47,6 +47,8 @@ TERM_PULL = 1e-3
 sizes."""
 LEAST_PULL = 1e-6
 """Smallest weight of that, which makes terms unique that the data do not determine."""
+ROUNDING = 1e-14
+"""Entries of the coordinates that are smaller than this share of their row are zero."""
 
 _BASIS = np.zeros((10, 4, 4))
 """Orthonormal basis of the symmetric 4×4 matrices."""
@@ -57,13 +59,9 @@ _UNIT = np.array([np.trace(E) for E in _BASIS])
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """The optimum for one gamma.
-
-    theta : (n_columns,). divergence : (n_bodies,) D of each body with a prior, NaN without.
-    """
+    """The optimum for one gamma. theta : (n_columns,)."""
 
     theta: Array
-    divergence: Array
     solution: InteriorSolution
 
 
@@ -131,9 +129,14 @@ class PriorProblem:
         return Residuals(rows, g - F @ self.origin, rows.T @ rows)
 
     def solve_data(
-        self, data: Residuals, gamma: float, metric: Metric = "entropic", terms: float | None = None
+        self,
+        data: Residuals,
+        gamma: float,
+        metric: Metric = "entropic",
+        terms: float | None = None,
+        near: Placed | None = None,
     ) -> Placed:
-        """The optimum for residuals that are written in u."""
+        """The optimum for residuals that are written in u. near : that for similar ones."""
         anchor, wish = self.pulls(gamma, terms)
         rows, targets = [data.F, anchor], [data.g, wish]
         gram = data.gram + anchor.T @ anchor
@@ -154,10 +157,15 @@ class PriorProblem:
             away = np.einsum("eij,ij->e", _BASIS, np.eye(4) - body.b)
             targets.append(np.sqrt(weight) * away)
         found = self.ready.minimise(
-            np.vstack(rows), np.concatenate(targets), c, self.start, gram=gram, floors=floors
+            np.vstack(rows),
+            np.concatenate(targets),
+            c,
+            self.start,
+            gram=gram,
+            floors=floors,
+            near=None if near is None else near.solution,
         )
-        theta = self.origin + self.turn @ found.x
-        return Placed(theta, self.divergence(theta, metric), found)
+        return Placed(self.origin + self.turn @ found.x, found)
 
     @cached_property
     def ready(self) -> Prepared:
@@ -240,7 +248,8 @@ def prior_problem(
     centre[own] = _UNIT
     y, N = without_equations(T, given)
     origin, turn = T @ y, T @ N
-    turn[np.abs(turn) < 1e-15 * np.max(np.abs(turn), axis=1, keepdims=True)] = 0.0
+    # relative to what the row was without equations: that of a fixed parameter is all rounding
+    turn[np.abs(turn) < ROUNDING * np.max(np.abs(T), axis=1, keepdims=True)] = 0.0
     anchored = np.ones(len(scale), dtype=bool)
     anchored[own[known[:, 0]]] = False
     bodies = _bodies(own, y, N)

@@ -18,6 +18,7 @@ from steelyard.estimators.estimate_record import (
 )
 from steelyard.estimators.measurement_advice import MeasurementAdvice
 from steelyard.estimators.quantiles import t_quantile
+from steelyard.estimators.solver_names import SolverName
 from steelyard.findings import Finding
 from steelyard.model.base_map import BaseMap, Fate
 from steelyard.regression.equation import TORQUE, Equation
@@ -30,6 +31,8 @@ StandardKind = Literal[
     "confidence", "mostly prior", "feasible range", "closest to prior", "prior only"
 ]
 Limits = tuple[float | None, float | None]
+NO_MASS = 1e-6
+"""If the mass may be smaller than this share of it, the centre of mass is unbounded."""
 MOSTLY_PRIOR = 0.5
 """A parameter is called mostly prior if less than this share of its variance is from the data."""
 
@@ -170,8 +173,8 @@ class StandardEstimate:
     interval_kind : "confidence" where the data determine it individually, "mostly prior" where a
         prior determines it more than the data do, "feasible range" where the data determine only
         a combination and constraints limit it, "closest to prior" where they determine only a
-        combination and the value is the closest to the prior, "prior only" where no torque
-        depends on it or it was not estimated.
+        combination and the value is the closest to the prior, "prior only" where no measured
+        torque depends on it or it was not estimated.
     at_boundary : whether a condition on its body or joint is active.
     credible_lower, credible_upper : the range that is credible given the prior, for the parameters
         of bodies that have one; see `steelyard.estimators.credible`.
@@ -193,7 +196,8 @@ class Estimate:
     """Base parameters of a model from data.
 
     beta : (n_base,) values that predict torques; undetermined ones are the smallest that fit.
-    determined : (n_base,) whether the data determine each.
+    determined : (n_base,) whether the data determine each. seen : (n_base,) whether any measured
+        row depends on it; all of them if None.
     spreads : the classical covariance first, then the cluster-robust or resampled one if the time
         blocks allow it. Intervals use the last.
     condition, condition_scaled : of the weighted regressor, raw and with columns of norm one.
@@ -212,6 +216,7 @@ class Estimate:
         open, or ranges were not computed.
     equation : what was fitted. Of energy or power, ``channels`` has a single entry in J or W, and
         ``relative_error`` is that of energy or power.
+    solver : what solved the problem, see `steelyard.estimators.solver_names`.
     """
 
     method: str
@@ -225,6 +230,7 @@ class Estimate:
     condition_scaled: float
     n_rows: int
     n_blocks: int
+    solver: SolverName
     findings: tuple[Finding, ...] = ()
     runs: tuple[RunRecord, ...] = ()
     prior: PriorRecord | None = None
@@ -235,6 +241,7 @@ class Estimate:
     data_share: Array | None = None
     measurement_advice: MeasurementAdvice | None = None
     equation: Equation = TORQUE
+    seen: NDArray[np.bool_] | None = None
 
     def __repr__(self) -> str:
         also = "" if self.standard is None else f" and {len(self.standard.theta)} standard"
@@ -303,6 +310,23 @@ class Estimate:
             fates.append(fate)
         return tuple(fates)
 
+    @property
+    def not_estimated(self) -> frozenset[str]:
+        """Names of the standard parameters that come neither from data nor from a prior, which has
+        values for bodies and none for joint terms.
+        """
+        with_prior = self.prior is not None
+        return frozenset(
+            one.name
+            for one, column in zip(self.standard_parameters(), self.base.columns, strict=True)
+            if one.interval_kind == "prior only" and not (with_prior and column.term_kind is None)
+        )
+
+    def _measured_columns(self) -> NDArray[np.bool_]:
+        """Whether a measured row depends on each standard parameter (n_columns,)."""
+        K = self.base.K if self.seen is None else self.base.K[self.seen]
+        return np.asarray((K != 0.0).any(axis=0))
+
     def standard_parameters(self, level: float = 0.95) -> tuple[StandardEstimate, ...]:
         """Every standard parameter with its interval; empty where the method gives none."""
         if self.standard is None:
@@ -313,6 +337,7 @@ class Estimate:
         bound = {name for statement in self.standard.active for name in statement.parameters}
         row_of = {name: row for row, name in enumerate(self.base.names)}
         held = {self.base.names[row] for row in self.held}
+        measured = self._measured_columns()
         between: StandardKind = "feasible range" if self.standard.feasible else "closest to prior"
         out = []
         for i, column in enumerate(self.base.columns):
@@ -327,7 +352,7 @@ class Estimate:
                 lower = value - float(half[row_of[column.name]])
                 upper = value + float(half[row_of[column.name]])
             else:
-                if not self.base.K[:, i].any():
+                if not measured[i]:
                     kind = "prior only"
                 if self.standard.ranges is not None:
                     lower, upper = (float(x) for x in self.standard.ranges[i])

@@ -78,6 +78,7 @@ def fit_feasible(
         problem=problem,
         settled=settled,
         squares=squares(problem, settled.theta),
+        solver="interior-point" if solution.form == "interior" else "clarabel",
         solution=solution,
     )
 

@@ -17,6 +17,7 @@ from steelyard.errors import EstimationError, listed
 from steelyard.estimators.cluster import cluster_spread, overconfidence
 from steelyard.estimators.estimate import ChannelFit, Estimate, Spread
 from steelyard.findings import Finding
+from steelyard.model.mechanism import BASE_WRENCH, row_words
 from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
@@ -24,6 +25,10 @@ Array = NDArray[np.float64]
 # Singular values of the column-scaled factor below this share of the largest: directions that the
 # data do not determine. Where noise raises one above it, sigma is large instead.
 RANK_TOLERANCE = 1e-9
+NEGLIGIBLE_SHARE = 1e-5
+"""Share of the torque below which a negative parameter is rounding, and not impossible."""
+NOT_MEASURED = "not-measured"
+"""Code of the warning about parameters of torques that were not recorded."""
 
 
 def ols(regression: Regression) -> Estimate:
@@ -95,13 +100,15 @@ class Fit:
 
     beta : (n,) solution, of smallest column-scaled norm where it is not unique.
     inverse : (n, rank) with (RᵀR)⁺ = inverse inverseᵀ.
-    determined : (n,) whether each entry of beta is unique.
+    determined : (n,) whether each entry of beta is unique. seen : (n,) whether any row depends on
+        it.
     condition, condition_scaled : over the directions that the data determine.
     """
 
     beta: Array
     inverse: Array
     determined: NDArray[np.bool_]
+    seen: NDArray[np.bool_]
     rank: int
     residual_square: float
     condition: float
@@ -114,7 +121,8 @@ def triangular_fit(factor: Array) -> Fit:
     n = R.shape[1]
     if n == 0:
         empty = np.zeros(0)
-        return Fit(empty, np.zeros((0, 0)), empty.astype(bool), 0, float(z @ z), 1.0, 1.0)
+        none = empty.astype(bool)
+        return Fit(empty, np.zeros((0, 0)), none, none, 0, float(z @ z), 1.0, 1.0)
     size = np.linalg.norm(R, axis=0)
     scale = np.where(size > 0, size, 1.0)
     U, s, Vt = np.linalg.svd(R / scale, full_matrices=False)
@@ -129,6 +137,7 @@ def triangular_fit(factor: Array) -> Fit:
         beta,
         inverse,
         determined,
+        size > 0.0,
         rank,
         float(residual @ residual),
         float(raw[0] / raw[rank - 1]) if rank else float("inf"),
@@ -149,6 +158,13 @@ def check_torques(regression: Regression) -> None:
                 raise EstimationError(
                     f"the torques do no work in any of {n_rows} intervals: no joint moves, or no "
                     "torque was measured; record a motion of all joints"
+                )
+            if group.name in BASE_WRENCH:
+                raise EstimationError(
+                    f"the {row_words(group.name)} is zero in all {n_rows} rows, as if it had "
+                    "not been measured, or as if nothing turned or moved the base there: give all "
+                    "columns of the wrenches on the robot, or, with the joint torques alone, "
+                    "--base-wrench unmeasured"
                 )
             raise EstimationError(
                 f"the torque of '{group.name}' is zero in all {n_rows} rows, as if it had not been "
@@ -211,6 +227,7 @@ def solve(
         base=regression.base,
         beta=beta,
         determined=whole.determined,
+        seen=whole.seen,
         spreads=tuple(spreads),
         channels=channel_fits(regression, beta, weights),
         relative_error=relative_error(regression, beta),
@@ -218,11 +235,14 @@ def solve(
         condition_scaled=fit.condition_scaled,
         n_rows=regression.n_rows,
         n_blocks=len(regression.keys),
+        solver="triangular",
         runs=regression.runs,
         held=held,
         equation=regression.equation,
     )
-    findings.extend(impossible_findings(estimate))
+    size = np.linalg.norm(factor[:, -1])
+    share = np.linalg.norm(factor[:, :-1], axis=0) * np.abs(beta) / (size if size > 0 else 1.0)
+    findings.extend(impossible_findings(estimate, share))
     return replace(estimate, findings=tuple(findings))
 
 
@@ -283,7 +303,7 @@ def excitation_findings(regression: Regression, fit: Fit) -> tuple[Finding, ...]
         return (
             Finding(
                 "warning",
-                "not-measured",
+                NOT_MEASURED,
                 f"{len(blind)} of {regression.base.rank} base parameters appear only in torques "
                 f"that were not recorded, so they cannot be estimated: {listed(blind)}"
                 + (
@@ -312,13 +332,16 @@ def excitation_findings(regression: Regression, fit: Fit) -> tuple[Finding, ...]
     )
 
 
-def impossible_findings(estimate: Estimate) -> tuple[Finding, ...]:
-    """A warning that names parameters whose whole interval is physically impossible."""
+def impossible_findings(estimate: Estimate, share: Array) -> tuple[Finding, ...]:
+    """A warning that names parameters whose whole interval is physically impossible.
+
+    share : (n_base,) of the torque that each parameter explains.
+    """
     base = estimate.base
     signed = ("m", "Ixx", "Iyy", "Izz", "Ia", "fv", "fc")
     names = []
     for k, parameter in enumerate(estimate.parameters()):
-        alone = np.count_nonzero(base.K[k]) == 1
+        alone = np.count_nonzero(base.K[k]) == 1 and share[k] > NEGLIGIBLE_SHARE
         if alone and base.columns[base.independent[k]].symbol in signed and parameter.upper < 0.0:
             names.append(f"{parameter.name} {parameter.value:.3g} {parameter.unit}")
     if not names:
@@ -327,8 +350,12 @@ def impossible_findings(estimate: Estimate) -> tuple[Finding, ...]:
         Finding(
             "warning",
             "impossible-values",
-            f"{len(names)} parameters are negative with their whole interval, which is not "
+            f"{_negative(len(names))} with the whole interval, which is not "
             f"physical: {listed(names)}; look for a wrong sign, unit or term, or use a method "
             "with physical constraints",
         ),
     )
+
+
+def _negative(count: int) -> str:
+    return "1 parameter is negative" if count == 1 else f"{count} parameters are negative"

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from steelyard.conic.blocks import Block
 from steelyard.conic.solver import solve
 from steelyard.errors import quoted_list
-from steelyard.estimators.constrained import ConstrainedFit, dependence, fit_problem, squares
+from steelyard.estimators.constrained import ConstrainedFit, fit_problem, squares
 from steelyard.estimators.estimate import Estimate
 from steelyard.estimators.estimate_record import MergedBodies, MergedBody, verb
 from steelyard.estimators.feasible import PULL
@@ -135,9 +135,7 @@ def _contradicted(model: Model, regression: Regression, fit: ConstrainedFit, bod
         model, regression, fit, without
     )
     # NaN, where a fit did not converge, counts as a contradiction: the warning is not withheld
-    return not lost <= dependence(regression, fit.system) * chi2_quantile(
-        1.0 - CHANCE, N_PARAMETERS
-    )
+    return not lost <= fit.system.dependence * chi2_quantile(1.0 - CHANCE, N_PARAMETERS)
 
 
 def _smallest_squares(

@@ -19,7 +19,6 @@ from steelyard.estimators.constrained import (
     ConstrainedFit,
     System,
     Weighting,
-    dependence,
     fit_problem,
     squares,
     weighted_system,
@@ -126,8 +125,16 @@ def fit_with_prior(
     K = regression.base.K
     plain = fit_problem(system.factor, system.sigma, K, given, scale, 0.0, prior.theta)
     divergence = problem.divergence(settled.theta, metric)
-    dependent = dependence(regression, system)
-    here = (problem, system, K, settled.theta, choice.gamma, choice.terms, metric, dependent)
+    here = (
+        problem,
+        system,
+        K,
+        settled.theta,
+        choice.gamma,
+        choice.terms,
+        metric,
+        system.dependence,
+    )
     found = influence(*here)
     share = found.data_share
     share[~(_depends_on_prior(K, first, prior.trust) | system.free.determined)] = np.nan
@@ -141,6 +148,7 @@ def fit_with_prior(
         problem=plain,
         settled=settled,
         squares=squares(plain, settled.theta),
+        solver="interior-point" if place is None else "linkwise",
         pull=Pull(
             prior,
             metric,
@@ -223,7 +231,9 @@ def _choose(
             float(np.sum((system.factor @ np.append(K @ one.theta, -1.0)) ** 2)) / sigma**2
             for one in found
         ]
-        return l_curve(misfits, [float(np.nansum(one.divergence)) for one in found])
+        return l_curve(
+            misfits, [float(np.nansum(problem.divergence(one.theta, metric))) for one in found]
+        )
     search = search_for(len(problem.origin))
     counts = regression.counts.sum(axis=1).astype(float)
     if has_many(len(problem.origin)):
@@ -243,11 +253,11 @@ def _choose(
         before += len(tasks)
         return solve_all(fits.base_parameters, tasks, threads, done)
 
-    K, dependent = regression.base.K, dependence(regression, system)
+    K = regression.base.K
 
     def believable(value: float, terms: float) -> Believable:
         theta = _solve(problem, system, regression, value, metric, terms).theta
-        found = influence(problem, system, K, theta, value, terms, metric, dependent)
+        found = influence(problem, system, K, theta, value, terms, metric, system.dependence)
         return Believable(found.believable, found.believable_terms)
 
     return leave_blocks_out(fits.factors.small, counts, system.sigma, betas, believable, search)

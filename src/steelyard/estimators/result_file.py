@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, finite
 from steelyard.errors import RegressionError, ResultError
 from steelyard.estimators.estimate import Estimate
 from steelyard.model.attached_links import RULES, AttachedRule
-from steelyard.model.model import Model
+from steelyard.model.model import RIGID_BODY, Model
 from steelyard.model.term_kinds import TERM_NAMES
 from steelyard.model.terms import Term
 from steelyard.regression.equation import TORQUE, Equation
@@ -50,7 +50,8 @@ class Result:
     source, source_sha256 : path and SHA-256 of the robot file; None where the result has none.
     attached : rule by which bodies of several links are spread over them; see
         :mod:`steelyard.model.attached_links`.
-    equation : what was fitted.
+    equation : what was fitted. floating_base : whether the robot's base floats; None where an older
+        result does not state it.
     """
 
     method: str
@@ -67,6 +68,7 @@ class Result:
     source_sha256: str | None = None
     attached: AttachedRule = "keep"
     equation: Equation = TORQUE
+    floating_base: bool | None = None
 
     @property
     def log_hashes(self) -> frozenset[str]:
@@ -116,6 +118,28 @@ class Result:
         return np.array(values)
 
     @property
+    def not_estimated(self) -> frozenset[str]:
+        """Names of the standard parameters that come neither from data nor from a prior, so that no
+        robot file should state them: pass them on to :func:`steelyard.identified_robot`.
+        """
+        standard, with_prior = self.document.get("standard"), "prior" in self.document["record"]
+        if standard is None:
+            return frozenset()
+        try:
+            kinds = {column["name"]: column["kind"] for column in self.document["model"]["columns"]}
+            return frozenset(
+                entry["name"]
+                for entry in standard["parameters"]
+                if entry["interval_kind"] == "prior only"
+                and not (with_prior and kinds[entry["name"]] == RIGID_BODY)
+            )
+        except (KeyError, TypeError) as failure:
+            raise ResultError(
+                f"the standard parameters of the result are damaged; "
+                f"{type(failure).__name__}: {failure}"
+            ) from None
+
+    @property
     def feasible(self) -> bool:
         """Whether the standard parameters exist and are exactly physical."""
         standard = self.document.get("standard")
@@ -124,8 +148,14 @@ class Result:
     def model_for(self, robot: Robot) -> Model:
         """The model of this result for ``robot``; raises ResultError for another robot.
 
-        Joints are turned and locked as they were for the result, if they are not already.
+        Joints are turned and locked as they were for the result, if they are not already, and the
+        base floats if it did.
         """
+        if robot.floating_base and self.floating_base is False:
+            raise ResultError(
+                f"the base of robot '{robot.name}' floats, but the result was obtained with a "
+                "fixed base; leave out --floating-base: the result states it"
+            )
         robot = self._as_identified(robot)
         if robot.joint_names != self.joints:
             raise ResultError(
@@ -142,6 +172,8 @@ class Result:
         return model
 
     def _as_identified(self, robot: Robot) -> Robot:
+        if self.floating_base and not robot.floating_base:
+            robot = replace(robot, floating_base=True)
         for name, position in robot.locked.items():
             then = self.locked.get(name, position)
             if abs(then - position) > 1e-12:
@@ -207,6 +239,7 @@ def result_document(
         },
         "estimate": {
             "method": estimate.method,
+            "solver": estimate.solver,
             "relative_error": estimate.relative_error,
             "condition": estimate.condition,
             "condition_scaled": estimate.condition_scaled,
@@ -337,7 +370,12 @@ def _parse(document: dict[str, Any], path: str) -> Result:
         source_sha256=_text_or_none(robot.get("sha256")),
         attached=_attached(document["standard"]),
         equation=_equation(document["record"].get("equation")),
+        floating_base=_flag_or_none(robot.get("floating_base")),
     )
+
+
+def _flag_or_none(value: Any) -> bool | None:
+    return None if value is None else value is True
 
 
 def _text_or_none(value: Any) -> str | None:

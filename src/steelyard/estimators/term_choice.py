@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.conic.blocks import Block, linear_block
-from steelyard.estimators.constrained import System, dependence, weighted_system
+from steelyard.estimators.constrained import System, weighted_system
 from steelyard.estimators.drawn_fits import DrawnFits, drawn_factors
 from steelyard.estimators.entropic import Metric, usual_term_weight
 from steelyard.estimators.estimate_record import TermComparison, TermTrial
@@ -105,7 +105,7 @@ def compare_terms(
         scores.append(left_out_scores(factors.small, counts, system.sigma, groups, betas[:-1]))
         squares.append(float(np.sum((system.factor @ np.append(betas[-1], -1.0)) ** 2)))
     good, errors = as_good_as_the_best(np.array(scores), SAME)
-    effective = max(regression.n_rows / dependence(regression, system), 2.0)
+    effective = max(regression.n_rows / system.dependence, 2.0)
     trials = tuple(
         TermTrial(
             kinds=_kinds_of(columns[name][1] for name in kept),

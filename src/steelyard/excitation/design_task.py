@@ -15,7 +15,8 @@ from steelyard.excitation.design_settings import DesignSettings
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.search.criteria import Criterion, criterion_named
 from steelyard.excitation.torque_noise import TorqueNoise, assumed_noise
-from steelyard.model.base_map import BaseMap, base_map, independent_columns, unit_columns
+from steelyard.model.base_map import BaseMap, base_map
+from steelyard.model.dependent_columns import independent_columns, unit_columns
 from steelyard.model.energy import refuse_floating_base
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model

@@ -1,4 +1,4 @@
-"""An exciting sum of sines: search, and search again where a proof fails."""
+"""An exciting sum of sines: a search, and what makes the motion provable where a proof fails."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import CollisionError, SignalError
+from steelyard.errors import SignalError
 from steelyard.excitation._poses import allowed_poses
 from steelyard.excitation.design_task import DesignTask
 from steelyard.excitation.motions.fourier import FourierTrajectory
 from steelyard.excitation.motions.periodic_run import periodic_runs
 from steelyard.excitation.motions.sequence import SequenceTrajectory
 from steelyard.excitation.proven_core import DesignedCore, missed
-from steelyard.excitation.search._objective import Safety
+from steelyard.excitation.search._objective import DISTANCE_STEP_S, Safety
 from steelyard.excitation.search.fourier_basis import FourierBasis
 from steelyard.excitation.search.information import Information
+from steelyard.excitation.search.mending import mended
 from steelyard.excitation.search.search import Found, Progress, SearchProblem, search
 from steelyard.excitation.trajectory import Trajectory, motion_of
 from steelyard.excitation.verified import Verified, later, verified_together, verify_run
@@ -29,14 +30,21 @@ Array = NDArray[np.float64]
 
 SMOOTH_SHARE = 0.05
 """Width of the smoothed Coulomb friction during the search, as a share of the largest speed."""
-MOST_ATTEMPTS = 6
+MOST_ATTEMPTS = 8
 LEAD_SHARES = (1.0, 0.6, 0.35, 0.2)
 """Shares of the limits of speed and acceleration that leads are tried with."""
 LEADS_TRIED = 6
 """Times of the motion that are tried as the beginning of the run, for each share."""
 LEAD_SAMPLES = 100
+MORE_CLEARANCE = 0.25
+"""Share of what was missing that a pair keeps in addition at the samples of the next attempt, which
+are denser: between samples that are twice as dense distances fall by a quarter."""
+LEAST_CLEARANCE_M = 2e-5
+DENSE_STEP_S = 0.025
+"""Time between samples of distances of a second attempt; of later ones, half of that each."""
 FIRST_SHARE = 0.75
 """Share of the time budget for the first search, if there may be others."""
+LATER_SHARE = 0.25
 
 
 def design_fourier(
@@ -45,9 +53,9 @@ def design_fourier(
     """Search for the best sum of sines whose run can be proven within all limits.
 
     Torques and distances are checked at samples during the search, and proven between them
-    afterwards, with the leads from and to rest. Where a proof of the motion fails, the search goes
-    on with limits that are tighter by what was missing. Where only leads fail, the same motion is
-    made smaller, which needs no other search.
+    afterwards, with the leads from and to rest. Where a proof of the motion fails, the motion is
+    mended, with limits that are tighter where something was missing; if that cannot be done, there
+    is another search. Where only leads fail, the motion is made smaller.
     """
     settings = task.settings
     began = time.perf_counter()
@@ -56,29 +64,26 @@ def design_fourier(
     problem = search_problem(task, basis, poses)
     proofs = task.collision is not None or np.isfinite(task.limits.torque).any()
     budget = settings.budget_s * (FIRST_SHARE if proofs else 1.0)
-    first: Array | None = None
-    evaluations, share = 0, 1.0
-    refusal = ""
-    found: Found | None = None
+    found = search(
+        problem,
+        seed=settings.seed,
+        budget_s=budget,
+        rounds=settings.rounds,
+        threads=settings.threads,
+        progress=progress,
+    )
+    x, share, refusal = found.x, 1.0, ""
     for attempt in range(1, MOST_ATTEMPTS + 1):
-        if found is None:
-            found = search(
-                problem,
-                seed=settings.seed,
-                budget_s=budget,
-                rounds=settings.rounds if attempt == 1 else 1,
-                threads=settings.threads,
-                first=first,
-                progress=progress,
-            )
-            evaluations += found.evaluations
-        x = basis.inside(share * found.x, share * (1.0 - 1e-9))
-        core = basis.trajectory(x)
-        first = found.x
-        budget = max(0.25 * settings.budget_s, 2.0)
+        # about the same poses: towards the middle of the ranges there may be something in the way
+        own = basis.inside(np.hstack([x[:, :1], share * x[:, 1:]]), share * (1.0 - 1e-9))
+        core = basis.trajectory(own)
         alone = verify_run(task, core)
         if not alone.holds:
-            problem, refusal, found = tightened(problem, alone), missed(alone), None
+            problem, refusal = tightened(problem, alone), missed(alone)
+            better = mended(problem, own)
+            if better is None:
+                found = search_again(problem, task, found, progress)
+            x, share = (found.x if better is None else better), 1.0
             continue
         proven = _proven_run(task, core, alone)
         if isinstance(proven, str):
@@ -91,15 +96,41 @@ def design_fourier(
             run=run,
             verified=verified,
             criterion=settings.criterion,
-            value=problem.measure(x),
+            value=problem.measure(own),
             start_value=found.start_value,
             rounds=found.rounds,
             attempts=attempt,
             whole=found.whole,
             seconds=time.perf_counter() - began,
-            evaluations=evaluations,
+            evaluations=found.evaluations,
         )
     raise SignalError(f"no motion was found that is proven within the limits: {refusal}")
+
+
+def search_again(
+    problem: SearchProblem,
+    task: DesignTask,
+    before: Found,
+    progress: Callable[[Progress], None] | None,
+) -> Found:
+    """Another search, of one round, where a motion could not be mended; work is counted on."""
+    settings = task.settings
+    # dense samples take long, and are needed only at the end
+    coarse = replace(problem.safety, distance_step_s=DISTANCE_STEP_S)
+    found = search(
+        replace(problem, safety=coarse),
+        seed=settings.seed,
+        budget_s=max(LATER_SHARE * settings.budget_s, 2.0),
+        rounds=1,
+        threads=settings.threads,
+        progress=progress,
+    )
+    return replace(
+        found,
+        start_value=before.start_value,
+        whole=before.whole and found.whole,
+        evaluations=before.evaluations + found.evaluations,
+    )
 
 
 def _proven_run(
@@ -151,10 +182,7 @@ def _verified_parts(
     """What is proven about each part of a run, or what is not proven about its leads."""
     parts = []
     for part, begin, start in zip(run.parts, run.begins[:-1], run.starts_s, strict=True):
-        try:
-            verified = alone if part is core else verify_run(task, part)
-        except CollisionError as error:
-            return str(error)
+        verified = alone if part is core else verify_run(task, part)
         if not verified.holds:
             return missed(verified)
         parts.append(later(verified, float(begin) - start))
@@ -189,7 +217,14 @@ def search_problem(
 
 
 def tightened(problem: SearchProblem, verified: Verified) -> SearchProblem:
-    """The problem with limits that are tighter by what a proof missed."""
+    """The problem with torque limits and distances of pairs that are tighter where a proof missed
+    them, and with distances looked at more often.
+    """
     torque = 0.98 / verified.torque_use if verified.torque_use > 1.0 else 1.0
-    clearance = verified.missing_m + 0.002 if verified.missing_m > 0.0 else 0.0
-    return replace(problem, safety=problem.safety.tighter(torque, clearance))
+    safety = problem.safety
+    if verified.clearance is None or verified.missing_m <= 0.0:
+        return replace(problem, safety=safety.tighter(torque, 0.0))
+    missing = np.array(verified.clearance.missing_m)
+    more = np.where(missing > 0.0, MORE_CLEARANCE * missing + LEAST_CLEARANCE_M, 0.0)
+    finer = replace(safety, distance_step_s=min(DENSE_STEP_S, 0.5 * safety.distance_step_s))
+    return replace(problem, safety=finer.tighter(torque, more))

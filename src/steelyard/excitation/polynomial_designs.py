@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import CollisionError, SignalError
-from steelyard.excitation._poses import allowed_poses
+from steelyard.errors import SignalError
+from steelyard.excitation._poses import allowed_poses, kept_poses
 from steelyard.excitation.design_task import DesignTask
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.motions.polynomial import PolynomialTrajectory
@@ -106,7 +106,7 @@ def design_postures(task: DesignTask, progress: Report = None) -> DesignedCore:
     poses = np.array(allowed_poses(task))
     rng = np.random.default_rng((task.settings.seed, 3))
     spread = rng.uniform(task.limits.lower, task.limits.upper, size=(400, len(task.limits.joints)))
-    candidates = np.vstack([poses, _kept(task, spread)])
+    candidates = np.vstack([poses, kept_poses(task, spread)])
     n_postures = max(5, round(task.settings.period_s / (REST_S + 1.0)))
     chosen = choose_postures(
         task.model,
@@ -141,10 +141,7 @@ def _proven(
     began: float,
 ) -> DesignedCore | str:
     """The motion with its proofs, or what is missing."""
-    try:
-        verified = verify_run(task, run)
-    except CollisionError as error:
-        return str(error)
+    verified = verify_run(task, run)
     if not verified.holds:
         return missed(verified)
     seconds = time.perf_counter() - began
@@ -173,19 +170,8 @@ def _changed_point(task: DesignTask, points: Array, rng: np.random.Generator) ->
         changed[k] = np.clip(changed[k], limits.lower, limits.upper)
     else:
         changed[k] = rng.uniform(limits.lower, limits.upper)
-    kept = _kept(task, changed[k : k + 1])
+    kept = kept_poses(task, changed[k : k + 1])
     return changed if len(kept) else points
-
-
-def _kept(task: DesignTask, poses: Array) -> Array:
-    """Poses that keep their distances."""
-    for joint, position in task.still.items():
-        poses[:, task.limits.joints.index(joint)] = position
-    if task.collision is None:
-        return poses
-    clearance = task.collision.clearance_m
-    distances = task.collision.distances(poses, within_m=clearance)
-    return np.asarray(poses[distances.min(axis=1, initial=np.inf) > clearance])
 
 
 def _criterion(task: DesignTask, motion: PolynomialTrajectory) -> float:

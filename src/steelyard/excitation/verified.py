@@ -59,7 +59,9 @@ def verify_run(task: DesignTask, run: Trajectory) -> Verified:
         use = float(shares.max())
     clearance, missing = None, 0.0
     if task.collision is not None:
-        clearance = prove_clearance(task.collision, run, resolution_s=CLEARANCE_RESOLUTION_S)
+        clearance = prove_clearance(
+            task.collision, run, resolution_s=CLEARANCE_RESOLUTION_S, refuse_start=False
+        )
         missing = max(0.0, clearance.clearance_m - clearance.smallest_m)
     return Verified(extremes, broken, torque, worst, use, clearance, missing)
 
@@ -93,6 +95,7 @@ def verified_together(task: DesignTask, run: Trajectory, parts: Sequence[Verifie
             sampled_time_s=sampled.sampled_time_s,
             finest_s=min(one.finest_s for one in proofs),
             n_intervals=sum(one.n_intervals for one in proofs),
+            missing_m=tuple(np.max([one.missing_m for one in proofs], axis=0).tolist()),
         )
     return Verified(
         extremes,

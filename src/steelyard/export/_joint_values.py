@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from steelyard.errors import ModelError, listed
-from steelyard.export.identified_robot import IdentifiedRobot
+from steelyard.export.identified_robot import IdentifiedRobot, not_estimated_words
 from steelyard.findings import Finding
 from steelyard.model.term_kinds import term_kind
 from steelyard.model.terms import Term, term_unit
@@ -40,13 +40,16 @@ class JointValues:
 def joint_values(found: IdentifiedRobot) -> JointValues:
     """The terms of an identified robot, joint by joint.
 
-    Raises ModelError for a value whose sign is not physical.
+    A term that was not estimated is left out, so that a robot file keeps what it states. Raises
+    ModelError for a value whose sign is not physical.
     """
     by_kind: dict[str, dict[str, float]] = {}
     widths: dict[str, float] = {}
     coupled = []
     columns = found.model.term_arrays.column
     for term, column in zip(found.model.terms, columns, strict=True):
+        if term.name in found.not_estimated:
+            continue
         value = float(found.theta[column])
         if value < 0.0 and not term.term_kind.may_be_negative:
             raise ModelError(
@@ -79,7 +82,11 @@ def contents_words(found: IdentifiedRobot, attributes: Mapping[str, str]) -> str
         if n_joints:
             joints = "1 joint" if n_joints == 1 else f"{n_joints} joints"
             parts.append(f"{attribute} ({term_kind(kind).description}) of {joints}")
-    return f"besides inertials the file states {listed(parts) if parts else 'no term of a joint'}"
+    stated = listed(parts) if parts else "no term of a joint"
+    kept = not_estimated_words(found)
+    return f"besides inertials the file states {stated}" + (
+        "" if kept is None else f"; not estimated, and as in the robot file: {kept}"
+    )
 
 
 def left_out_notes(

@@ -8,7 +8,7 @@ import what they need when they are called.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -57,7 +57,7 @@ class ExportRequest:
                 f"the method '{self.result.method}' of the result gives no physical standard "
                 "parameters; identify with 'entropic' (the default) or another constrained method"
             )
-        return spread_robot(self.model, theta, self.attached)
+        return spread_robot(self.model, theta, self.attached, self.result.not_estimated)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +96,16 @@ def format_named(name: str) -> ExportFormat:
     )
 
 
-def spread_robot(model: Model, theta: object, attached: AttachedChoice) -> IdentifiedRobot:
-    """The robot with standard parameters (n_columns,); "refuse" allows no body of several links."""
+def spread_robot(
+    model: Model,
+    theta: object,
+    attached: AttachedChoice,
+    not_estimated: Collection[str] = (),
+) -> IdentifiedRobot:
+    """The robot with standard parameters (n_columns,); "refuse" allows no body of several links.
+
+    not_estimated : names of parameters that no file must state.
+    """
     import numpy as np
 
     from steelyard.errors import ModelError
@@ -110,7 +118,7 @@ def spread_robot(model: Model, theta: object, attached: AttachedChoice) -> Ident
             f"attached is {shown(str(attached))}; it must be one of {listed(ATTACHED_CHOICES)}"
         )
     if attached != "refuse":
-        return identified_robot(model, values, attached=attached)
+        return identified_robot(model, values, attached=attached, not_estimated=not_estimated)
     for one in attached_links(model, "keep"):
         if one.kept:
             raise ModelError(
@@ -118,7 +126,7 @@ def spread_robot(model: Model, theta: object, attached: AttachedChoice) -> Ident
                 f"{quoted_list((one.receiver, *one.kept))}, and --attached refuse is given; with "
                 "--attached keep all but the first keep theirs, with lump they are emptied"
             )
-    return identified_robot(model, values)
+    return identified_robot(model, values, not_estimated=not_estimated)
 
 
 def joints_json(found: IdentifiedRobot, name: str, data: bytes) -> bytes:
@@ -218,7 +226,8 @@ def _c(request: ExportRequest) -> Exported:
     from steelyard.model.base_map import base_map
 
     model = request.model
-    return Exported(c_header(model, base_map(model), request.result.beta).encode())
+    text = c_header(model, base_map(model), request.result.beta)
+    return Exported(text.encode(), notes=_undetermined(request.result))
 
 
 def _numpy(request: ExportRequest) -> Exported:
@@ -226,7 +235,23 @@ def _numpy(request: ExportRequest) -> Exported:
     from steelyard.model.base_map import base_map
 
     model = request.model
-    return Exported(numpy_module(model, base_map(model), request.result.beta).encode())
+    text = numpy_module(model, base_map(model), request.result.beta)
+    return Exported(text.encode(), notes=_undetermined(request.result))
+
+
+def _undetermined(result: Result) -> tuple[str, ...]:
+    """A note on base parameters that the data do not determine, whose torque is not computed."""
+    from steelyard.estimators.result_entries import stored_parameters
+
+    open_ones = [
+        one.name for one in stored_parameters(result) if one.interval_kind == "undetermined"
+    ]
+    if not open_ones:
+        return ()
+    return (
+        f"the data do not determine {listed(open_ones)}: the code computes next to no torque from "
+        "these, as the friction of joints whose torque was not recorded",
+    )
 
 
 FORMATS = (

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.errors import ModelError
+from steelyard.errors import ModelError, listed
 from steelyard.model.attached_links import (
     AttachedLinks,
     AttachedRule,
@@ -38,6 +38,8 @@ class IdentifiedRobot:
     inertials : (10,) in its link's frame, of every link whose inertial the parameters change;
         ten zeros for a link that is emptied. Other links keep that of the robot file.
     attached : how bodies of several links are spread over them, by this ``rule``.
+    not_estimated : names of the terms of joints whose values in theta mean nothing.
+    kept_bodies : the bodies that are as in the file, since nothing about them was estimated.
     """
 
     model: Model
@@ -45,6 +47,8 @@ class IdentifiedRobot:
     inertials: Mapping[str, Array]
     attached: tuple[AttachedLinks, ...]
     rule: AttachedRule = "keep"
+    not_estimated: frozenset[str] = frozenset()
+    kept_bodies: tuple[str, ...] = ()
 
     @property
     def robot(self) -> Robot:
@@ -52,20 +56,26 @@ class IdentifiedRobot:
         return self.model.robot
 
     def term_values(self, kind: str) -> dict[str, float]:
-        """The values of all terms of one kind, such as "coulomb", by owner."""
+        """The values of all terms of one kind, such as "coulomb", by owner; of the estimated."""
         return {
             column.owner: float(self.theta[k])
             for k, column in enumerate(self.model.columns)
-            if column.kind == kind
+            if column.kind == kind and column.name not in self.not_estimated
         }
 
 
 def identified_robot(
-    model: Model, theta: ArrayLike, *, attached: AttachedRule = "keep"
+    model: Model,
+    theta: ArrayLike,
+    *,
+    attached: AttachedRule = "keep",
+    not_estimated: Collection[str] = (),
 ) -> IdentifiedRobot:
     """The robot with these standard parameters (n_columns,), spread over its links.
 
     attached : rule for bodies of several links; see :mod:`steelyard.model.attached_links`.
+    not_estimated : names of parameters that come neither from data nor from a prior: such terms of
+        joints are not written, and a body that has only such parameters is as in the file.
 
     Raises ModelError for a link that would not be physical, and for a parameter that is absurdly
     large, and names it.
@@ -76,6 +86,7 @@ def identified_robot(
             f"the model has {len(model.columns)} standard parameters; "
             f"{values.size} values were given, or not all are finite"
         )
+    kept = _keep_bodies(model, values, not_estimated)
     _refuse_absurd(model, values)
     spread = attached_links(model, attached)
     inertials = link_inertials(model, values, spread)
@@ -92,7 +103,37 @@ def identified_robot(
             raise ModelError(found[0].words)
     values[_negligible(model, values)] = 0.0
     values.setflags(write=False)
-    return IdentifiedRobot(model, values, inertials, spread, attached)
+    terms = {column.name for column in model.columns if column.term_kind is not None}
+    return IdentifiedRobot(
+        model, values, inertials, spread, attached, frozenset(terms & set(not_estimated)), kept
+    )
+
+
+def _keep_bodies(model: Model, values: Array, not_estimated: Collection[str]) -> tuple[str, ...]:
+    """Give bodies of which nothing was estimated the file's parameters, where it states them."""
+    kept = []
+    for body, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):
+        columns = slice(first, first + 10)
+        stated = model.mechanism.merged_inertial(model.robot, body)
+        named = all(column.name in not_estimated for column in model.columns[columns])
+        if named and stated[0] > 0.0 and not violations(stated, body.name):
+            values[columns] = stated
+            kept.append(body.name)
+    return tuple(kept)
+
+
+def not_estimated_words(found: IdentifiedRobot) -> str | None:
+    """The joint terms and bodies that were not estimated, by joint; None if all were."""
+    kinds: dict[str, list[str]] = {}
+    for column in found.model.columns:
+        if column.name in found.not_estimated and column.term_kind is not None:
+            kinds.setdefault(column.owner, []).append(column.term_kind.description)
+    owners: dict[str, list[str]] = {}
+    for owner, names in kinds.items():
+        owners.setdefault(listed(names), []).append(owner)
+    parts = [f"{names} of {listed(joints)}" for names, joints in owners.items()]
+    parts += [f"the inertial of {listed(found.kept_bodies)}"] if found.kept_bodies else []
+    return "; ".join(parts) or None
 
 
 def refuse_unphysical_attached(found: IdentifiedRobot) -> None:

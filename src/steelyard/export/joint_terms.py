@@ -13,7 +13,8 @@ IN_URDF = {"viscous": "damping", "coulomb": "friction"}
 MEANING = (
     "Each term adds its torque to the inverse dynamics of the rigid bodies. Speed and acceleration "
     "are those of the joint. For a coupling they are the sum of weight * joint over its direction, "
-    "and its torque acts on each of these joints times its weight. SI units."
+    "and its torque acts on each of these joints times its weight. The value of a term that was "
+    "not estimated, since no measured torque depends on it, is null. SI units."
 )
 
 
@@ -81,7 +82,9 @@ def _is_of_owner(term: Term) -> bool:
 
 
 def _terms(found: IdentifiedRobot, owner: str) -> list[dict[str, Any]]:
-    units = {column.name: column.unit for column in found.model.columns}
+    columns = found.model.columns
+    units = {column.name: column.unit for column in columns}
+    values = dict(zip([column.name for column in columns], found.theta.tolist(), strict=True))
     out: list[dict[str, Any]] = []
     for term in found.model.terms:
         if term.owner != owner:
@@ -89,7 +92,7 @@ def _terms(found: IdentifiedRobot, owner: str) -> list[dict[str, Any]]:
         kind = term.term_kind
         entry: dict[str, Any] = {
             "kind": kind.name,
-            "value": found.term_values(kind.name)[owner],
+            "value": None if term.name in found.not_estimated else values[term.name],
             "unit": units[term.name],
             "torque": kind.plain_formula,
         }

@@ -252,7 +252,7 @@ def _kept_dynamics(
     attributes: Mapping[str, Mapping[str, float]],
     dynamics: Mapping[str, JointDynamics],
 ) -> tuple[Finding, ...]:
-    """A note on what the file states about moving joints and the model has no term for."""
+    """A note on what the file states about moving joints and was not estimated."""
     kept = [
         f"{attribute} {getattr(dynamics[joint.name], attribute):.6g} of {joint.name}"
         for attribute, by_joint in attributes.items()
@@ -265,7 +265,7 @@ def _kept_dynamics(
         Finding(
             "warning",
             "mjcf-kept-dynamics",
-            "the file states joint dynamics that the model has no terms for, and that the "
-            f"estimate does not contain; they stay in the file: {listed(kept)}",
+            "the file states joint dynamics that were not estimated: the model has no such terms, "
+            f"or no measured torque depends on them; they stay in the file: {listed(kept)}",
         ),
     )

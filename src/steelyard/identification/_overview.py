@@ -5,8 +5,10 @@ from __future__ import annotations
 import textwrap
 
 from steelyard.identification._found_fields import FoundFields
-from steelyard.report.numbers import duration, percent, significant
+from steelyard.model.row_groups import group_words
+from steelyard.report.numbers import duration, percent
 from steelyard.report.processing import covered
+from steelyard.report.total_mass import total_mass_words
 
 WIDTH = 100
 LABEL_WIDTH = 10
@@ -52,9 +54,11 @@ def data_words(found: FoundFields) -> str:
 def error_words(found: FoundFields) -> str:
     """The torque error on held-out data, if there is some, else on the data that was used."""
     if found.validation is None:
+        words = group_words(found.estimate.channels)
+        groups = f" ({words})" if words else ""
         return (
             f"{percent(found.estimate.relative_error)} of the "
-            f"{found.estimate.equation.kind.quantity}, on the data that was used; "
+            f"{found.estimate.equation.kind.quantity}{groups}, on the data that was used; "
             "pass validate_on=... for the error on other logs"
         )
     overall = found.validation.overall
@@ -70,18 +74,7 @@ def baseline_words(found: FoundFields) -> str | None:
 
 def mass_words(found: FoundFields) -> str | None:
     """The mass of all moving links; None if the method gives none."""
-    if found.estimate.standard is None:
-        return None
-    first = list(found.model.first_column_of_body)
-    ours = float(found.estimate.standard.theta[first].sum())
-    stated = float(found.model.prior_theta()[first].sum())
-    parameters = found.estimate.standard_parameters(found.level)
-    known = sum(parameters[k].interval_kind == "confidence" for k in first)
-    base = "" if found.model.robot.floating_base else ", without the base"
-    return (
-        f"{significant(ours)} kg in all moving links{base}; robot file: "
-        f"{significant(stated)} kg; the data determine the mass of {known} of {len(first)} links"
-    )
+    return total_mass_words(found.model, found.estimate, found.level)
 
 
 def shortened(words: str, first: str, other: str, most: int = MOST_LINES) -> list[str]:

@@ -21,7 +21,9 @@ from steelyard.diagnosis.sample_warnings import sample_warnings
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
 from steelyard.errors import EstimationError, LogError
 from steelyard.estimators.estimator import DEFAULT_METHOD, EstimationOptions
+from steelyard.estimators.least_squares import NOT_MEASURED
 from steelyard.estimators.merged_bodies import with_merged_bodies
+from steelyard.estimators.optimum_distance import CODES
 from steelyard.estimators.parallel.threads import available_threads
 from steelyard.estimators.prior_weight import MIN_GROUPS, GammaRule
 from steelyard.estimators.registry import (
@@ -70,6 +72,8 @@ from steelyard.robot.file_changes import change_findings
 from steelyard.robot.physical_links import file_findings
 from steelyard.signals.processing import Processing
 from steelyard.validation.held_out import validate_logs
+
+NOT_SEEN = "not-seen"
 
 
 def identify(
@@ -238,7 +242,8 @@ def identify(
             found_in_first=inspected,
             accept=accept,
         )
-        findings += [*data.findings, *_unseen_findings(model, data.regression)]
+        until_the_end.enter_context(telling(data.findings))
+        read = [*data.findings, *_unseen_findings(model, data.regression)]
         refuse_own_data(known, data.regression)
         regression = with_fewer_terms(data.regression, wide, model)
         tell("estimate")
@@ -262,7 +267,7 @@ def identify(
         findings += [*sample_warnings(regression), *file_findings(model.robot)]
         found = Identification(
             model,
-            replace(estimate, findings=(*estimate.findings, *findings)),
+            replace(estimate, findings=_in_order(read, estimate.findings, findings)),
             regression,
             fit,
             signals=signals,
@@ -277,12 +282,24 @@ def identify(
     return found
 
 
+def _in_order(
+    read: Iterable[Finding], estimated: Iterable[Finding], others: Iterable[Finding]
+) -> tuple[Finding, ...]:
+    """All findings: first how logs were read, which may explain all others.
+
+    What was not seen, link by link, says all that the estimator knows of unrecorded torques.
+    """
+    first = tuple(read)
+    told = {NOT_MEASURED} if any(one.code == NOT_SEEN for one in first) else set()
+    return (*first, *(one for one in estimated if one.code not in told), *others)
+
+
 def _unseen_findings(model: Model, regression: Regression) -> tuple[Finding, ...]:
     """What cannot be identified since torques or wrenches were not recorded, link by link."""
     if not regression.equation.of_joints:
         return ()
     words = unmeasured_words(model, _measured_rows(regression))
-    return () if words is None else (Finding("warning", "not-seen", words),)
+    return () if words is None else (Finding("warning", NOT_SEEN, words),)
 
 
 def _measured_rows(regression: Regression) -> set[str]:
@@ -339,4 +356,15 @@ def _certified(
     certificate, findings = prove(found.model, found.regression, found.fit)
     if progress is not None:
         progress("certificate", 1, 1)
+    found = _with_tighter_gap(found, None if certificate is None else certificate.gap)
     return with_findings(replace(found, certificate=certificate), findings)
+
+
+def _with_tighter_gap(found: Identification, gap: float | None) -> Identification:
+    """``found`` with one statement about its distance from the optimum: the tightest bound."""
+    distance = None if found.fit is None else found.fit.distance
+    if distance is None or gap is None:
+        return found
+    said = distance.with_bound(gap).finding
+    kept = [said if one.code in CODES else one for one in found.estimate.findings]
+    return replace(found, estimate=replace(found.estimate, findings=tuple(kept)))

@@ -81,11 +81,10 @@ def write_outputs(
 
 
 def with_robot_file_finding(found: Found, own: RobotFiles) -> Found:
-    """``found`` with the finding about the robot file, if there is one, and only once."""
-    new = own.finding
-    if new is None or any(finding.code == new.code for finding in found.findings):
-        return found
-    return with_findings(found, [new])
+    """``found`` with the findings about the robot file, if there are any, and only once."""
+    said = {finding.code for finding in found.findings}
+    new = [one for one in own.findings if one.code not in said]
+    return with_findings(found, new) if new else found
 
 
 def leftovers(folder: str | Path, written: Collection[Path]) -> list[Path]:

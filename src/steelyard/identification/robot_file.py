@@ -27,7 +27,7 @@ from steelyard.export.formats import (
     joints_json,
     spread_robot,
 )
-from steelyard.export.identified_robot import IdentifiedRobot
+from steelyard.export.identified_robot import IdentifiedRobot, not_estimated_words
 from steelyard.export.identified_urdf import identified_urdf
 from steelyard.export.robot_file import RobotFile
 from steelyard.findings import Finding
@@ -35,6 +35,10 @@ from steelyard.identification._found_fields import FoundFields
 
 NOT_WRITTEN = "robot-file-not-written"
 """Code of the finding that says why there is no robot file."""
+KEPT = "kept-in-robot-file"
+"""Code of the finding that says what the robot file keeps, since it was not estimated."""
+USELESS = 1.0
+"""Relative error above which no robot file is written: that of predicting zero."""
 IDENTIFIED = ".identified"
 """What follows the stem of the robot file in the names of the files that are made of it."""
 LONGEST_NAME = 50
@@ -49,13 +53,13 @@ class RobotFiles:
     content : by kind, the file's name and bytes: "identified_robot" is the robot's own file with
         the identified parameters, "joint_terms" the terms of its joints. Empty if there are none.
     certified : what a certificate states about the robot file.
-    finding : why there is no robot file, although the method gives physical parameters, or what
+    findings : why there is no robot file, although the method gives physical parameters, or what
         a user of the file should know.
     """
 
     content: Mapping[FileKind, tuple[str, bytes]] = field(default_factory=dict)
     certified: CertifiedFile | None = None
-    finding: Finding | None = None
+    findings: tuple[Finding, ...] = ()
 
 
 def robot_files(
@@ -77,15 +81,22 @@ def robot_files(
     if standard is None or not standard.feasible:
         return RobotFiles()
     path = found.model.robot.source if robot_file is None else robot_file
+    error = found.estimate.relative_error
+    if error > USELESS:
+        words = (
+            "the robot file with the identified parameters is not written: they explain the "
+            f"{found.estimate.equation.kind.quantity} worse than no model at all (relative error "
+            f"{error:.3g}, 1 is that of predicting zero); .to_urdf() in Python writes it anyway"
+        )
+        return RobotFiles(findings=(Finding("warning", NOT_WRITTEN, words),))
     try:
         if path is None:
-            return _new_file(spread_robot(found.model, standard.theta, attached or _rule(found)))
+            return _new_file(_spread(found, attached))
         file = _same_file(found, Path(path))
-        identified = spread_robot(found.model, standard.theta, attached or _rule(found))
-        return _rendered(identified, file)
+        return _rendered(_spread(found, attached), file)
     except SteelyardError as failure:
         words = f"the robot file with the identified parameters is not written: {failure}"
-        return RobotFiles(finding=Finding("warning", NOT_WRITTEN, words))
+        return RobotFiles(findings=(Finding("warning", NOT_WRITTEN, words),))
 
 
 def file_names(path: str | Path) -> dict[FileKind, str]:
@@ -116,7 +127,7 @@ def write_robot_file(
             f"the method '{found.estimate.method}' gives no physical mass, centre of mass and "
             "inertia of each link, which a robot file needs; identify with the default method"
         )
-    identified = spread_robot(found.model, standard.theta, attached or _rule(found))
+    identified = _spread(found, attached)
     source = found.model.robot.source
     if source is not None:
         refuse_overwriting([Path(path)], [Path(source)], ResultError)
@@ -127,6 +138,14 @@ def write_robot_file(
     with whole_file(path, ResultError) as stream:
         stream.write(_new_text(identified, to) if data is None else data)
     return Path(path)
+
+
+def _spread(found: FoundFields, attached: AttachedChoice | None) -> IdentifiedRobot:
+    """The robot with the physical standard parameters, spread over its links."""
+    estimate = found.estimate
+    assert estimate.standard is not None
+    rule = attached or _rule(found)
+    return spread_robot(found.model, estimate.standard.theta, rule, estimate.not_estimated)
 
 
 def _rule(found: FoundFields) -> AttachedChoice:
@@ -154,9 +173,8 @@ def _new_file(identified: IdentifiedRobot) -> RobotFiles:
         f"the robot was not read from a file: {names['identified_robot']} is a new URDF of its "
         "links, joints and inertials, without shapes"
     )
-    return replace(
-        _contents(names, identified, data, "urdf"), finding=Finding("info", "new-robot-file", words)
-    )
+    made = _contents(names, identified, data, "urdf")
+    return replace(made, findings=(Finding("info", "new-robot-file", words), *made.findings))
 
 
 def _plain_name(name: str) -> str:
@@ -186,7 +204,8 @@ def _rendered(identified: IdentifiedRobot, file: RobotFile) -> RobotFiles:
     if not trouble:
         return made
     words = f"{names['identified_robot']}: {'; '.join(trouble)}"
-    return replace(made, finding=Finding("warning", "emptied-link-moves", words))
+    moves = Finding("warning", "emptied-link-moves", words)
+    return replace(made, findings=(moves, *made.findings))
 
 
 def _contents(
@@ -199,7 +218,17 @@ def _contents(
             "joint_terms": (names["joint_terms"], joints),
         },
         certified_file(names["identified_robot"], data, format_name),
+        _kept_findings(identified, names["identified_robot"]),
     )
+
+
+def _kept_findings(identified: IdentifiedRobot, name: str) -> tuple[Finding, ...]:
+    """A note on what was not estimated, so that the file keeps what it stated."""
+    words = not_estimated_words(identified)
+    if words is None:
+        return ()
+    words = f"{name} keeps what the robot file states of what was not estimated: {words}"
+    return (Finding("info", KEPT, words),)
 
 
 def _written(identified: IdentifiedRobot, file: RobotFile) -> bytes:

@@ -13,6 +13,8 @@ from typing import Literal
 from steelyard.errors import listed, quoted_list
 
 Relation = Literal["is", "is at least", "is at most"]
+LONGEST_TYPED = 15
+"""Characters of a number above which nobody typed it."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ class Limit:
     @property
     def words(self) -> str:
         """The condition in words."""
-        return f"{self.quantity.words} {self.relation} {exact_number(self.value)}"
+        return f"{self.quantity.words} {self.relation} {shown_number(self.value)}"
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ class FixedCopy:
     @property
     def words(self) -> str:
         """The condition in words."""
-        return f"{self.known.words}, so that its copy '{self.copy}' is {exact_number(self.value)}"
+        return f"{self.known.words}, so that its copy '{self.copy}' is {shown_number(self.value)}"
 
 
 @dataclass(frozen=True)
@@ -308,7 +310,8 @@ class Copies:
         return f"'{self.one}' and '{self.other}' are {same}"
 
 
-def exact_number(value: float) -> str:
-    """A number with as many digits as it takes to be exact."""
+def shown_number(value: float) -> str:
+    """A number as it was probably typed; of a computed one, with many digits, the first six."""
     short = f"{value:g}"
-    return short if float(short) == value else repr(float(value))
+    exact = repr(float(value))
+    return short if float(short) == value or len(exact) > LONGEST_TYPED else exact

@@ -58,18 +58,21 @@ def assemble(
         columns_read = [*signals.values(), *(values for _, values in components.values())]
         parts = [np.arange(len(columns_read[0]), dtype=float)]
     time = np.sum(parts, axis=0) if len(parts) > 1 else parts[0]
-    frame_signals, incomplete = _vectors(components, where)
+    frame_signals, lacking, unused = _vectors(components, where)
     return LogDescription(
-        time, signals, name, source, units, (*ignored, *incomplete), columns, frame_signals
+        time, signals, name, source, units, (*ignored, *unused), columns, frame_signals, lacking
     )
 
 
 def _vectors(
     components: dict[tuple[str, str, str], tuple[str, Array]], where: str
-) -> tuple[dict[Key, Array], list[str]]:
-    """Quantities of frames whose axes are all there, and the columns of those that lack one."""
+) -> tuple[dict[Key, Array], dict[Key, tuple[str, ...]], list[str]]:
+    """Quantities of frames whose axes are all there; the axes that others lack, and the columns
+    that these have.
+    """
     vectors: dict[Key, Array] = {}
-    incomplete: list[str] = []
+    lacking: dict[Key, tuple[str, ...]] = {}
+    unused: list[str] = []
     for frame, quantity in dict.fromkeys((frame, quantity) for frame, quantity, _ in components):
         found = {
             axis: components[frame, quantity, axis]
@@ -77,7 +80,10 @@ def _vectors(
             if (frame, quantity, axis) in components
         }
         if len(found) < len(FRAME_QUANTITIES[quantity]):
-            incomplete += [title for title, _ in found.values()]
+            lacking[frame, quantity] = tuple(
+                axis for axis in FRAME_QUANTITIES[quantity] if axis not in found
+            )
+            unused += [title for title, _ in found.values()]
             continue
         lengths = {axis: len(values) for axis, (_, values) in found.items()}
         if len(set(lengths.values())) > 1:
@@ -86,4 +92,4 @@ def _vectors(
             )
             raise LogError(f"{where}: columns have different numbers of samples: {counts}")
         vectors[frame, quantity] = np.column_stack([values for _, values in found.values()])
-    return vectors, incomplete
+    return vectors, lacking, unused

@@ -25,3 +25,4 @@ class LogDescription:
     ignored: tuple[str, ...] = ()
     columns: Mapping[Key, str] = field(default_factory=dict)
     frame_signals: Mapping[Key, Array] = field(default_factory=dict)
+    incomplete: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)

@@ -119,8 +119,8 @@ _NESTED = {
     ("accel", "linear"): "linear_acceleration",
     ("accel", "angular"): "angular_acceleration",
 }
-# Names of messages inside messages, which are no frames.
-_WRAPPERS = frozenset({"wrench", "pose", "twist", "accel", "transform"})
+# Names of messages inside messages, and the usual last part of an IMU's topic: no frames.
+_WRAPPERS = frozenset({"wrench", "pose", "twist", "accel", "transform", "data", "data_raw"})
 
 # Universal Robots' real-time interface numbers six components.
 _UNIVERSAL = re.compile(

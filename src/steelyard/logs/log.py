@@ -36,6 +36,8 @@ class Log:
     frame_signals : (frame, quantity) -> (n_samples, n_axes) of frames, in SI units; the quantities
         and the order of their axes are in ``FRAME_QUANTITIES``. The frame ``""`` is the one that
         the columns do not name.
+    incomplete : (frame, quantity) -> the axes that the file lacks, of quantities of frames of which
+        it has other axes; their columns are among ``ignored``.
     motion_rate_hz : rate (Hz) at which joints or poses were sampled, where it is lower than that of
         ``time``, onto which they were interpolated; None where nothing was.
 
@@ -52,6 +54,7 @@ class Log:
     ignored: tuple[str, ...] = ()
     columns: Mapping[Key, str] = field(default_factory=dict)
     frame_signals: Mapping[Key, Array] = field(default_factory=dict)
+    incomplete: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
     motion_rate_hz: float | None = None
 
     def __post_init__(self) -> None:
@@ -77,6 +80,7 @@ class Log:
         object.__setattr__(self, "units", frozen_mapping(self.units))
         object.__setattr__(self, "ignored", tuple(self.ignored))
         object.__setattr__(self, "columns", frozen_mapping(self.columns))
+        object.__setattr__(self, "incomplete", frozen_mapping(self.incomplete))
         framed = {
             key: _checked(key, values, len(time), where)
             for key, values in self.frame_signals.items()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.conic.jit import jit
+from steelyard.conic.jit import inner, jit
 from steelyard.model._gradient_loops import return_to_parent
-from steelyard.model._loops import LANES, advance
+from steelyard.model._loops import LANES, NO_JOINTS, advance
 from steelyard.model.mechanism import FLOATING
 
 
@@ -67,7 +67,7 @@ def fill_energy(  # type: ignore[no-untyped-def]
                 pose,
                 moving,
                 kin,
-                0,
+                NO_JOINTS,
             )
             lift(i, parent, kind, gravity, q, begin, n, pose, moving, height)
             first = first_column[i]
@@ -88,7 +88,7 @@ def fill_energy(  # type: ignore[no-untyped-def]
                 out[row, first + 9] = 0.5 * w2 * w2
 
 
-@jit
+@inner
 def lift(i, parent, kind, gravity, q, begin, n, pose, moving, height):  # type: ignore[no-untyped-def]
     """Replace a body's acceleration by gravity in its frame; g·p of its origin into ``height``."""
     above = parent[i]
@@ -167,7 +167,7 @@ def fill_energy_gradient(  # type: ignore[no-untyped-def]
                 poses[i],
                 moving,
                 kin,
-                0,
+                NO_JOINTS,
             )
             lift(i, parent, kind, gravity, q, begin, n, poses[i], moving, height)
         back[:] = 0.0
@@ -208,7 +208,7 @@ def fill_energy_gradient(  # type: ignore[no-untyped-def]
                 back_height[above, s] += lifted
 
 
-@jit
+@inner
 def add_energy(weights, first, begin, n, velocity, back, back_gravity, back_height):  # type: ignore[no-untyped-def]
     """Gradients of a body's energy by its velocity, gravity in its frame and its height."""
     for s in range(n):
@@ -231,7 +231,7 @@ def add_energy(weights, first, begin, n, velocity, back, back_gravity, back_heig
         back_height[s] -= m
 
 
-@jit
+@inner
 def through_joint(  # type: ignore[no-untyped-def]
     screw, scale, row, begin, n, velocity, down, back, back_gravity, back_height, dq, dv
 ):

@@ -23,11 +23,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.conic.jit import jit
-from steelyard.model._loops import LANES, advance
+from steelyard.conic.jit import inner, jit
+from steelyard.model._loops import LANES, NO_JOINTS, advance
 
 
-@jit
+@inner
 def gather(weights, slot, row, first, at, slot_stride, sample_stride, n, phi):  # type: ignore[no-untyped-def]
     """The ten weights of a body in one torque row; says whether there are any."""
     found = False
@@ -44,7 +44,7 @@ def gather(weights, slot, row, first, at, slot_stride, sample_stride, n, phi):  
     return found
 
 
-@jit
+@inner
 def add_wrench(phi, joint, kin, n, slope, back_joint):  # type: ignore[no-untyped-def]
     """Gradients by one body and one joint of its path.
 
@@ -86,7 +86,7 @@ def add_wrench(phi, joint, kin, n, slope, back_joint):  # type: ignore[no-untype
         slope[8, s] += h0 * u1 - h1 * u0 + xz * z0 + yz * z1 + zz * z2
 
 
-@jit
+@inner
 def into_motion(slope, kin, velocity, n, back_velocity, back_acceleration):  # type: ignore[no-untyped-def]
     """From l, ω and α to the body's velocity and acceleration: l = a_linear + ω × v_linear."""
     for s in range(n):
@@ -107,7 +107,7 @@ def into_motion(slope, kin, velocity, n, back_velocity, back_acceleration):  # t
         back_velocity[5, s] += slope[5, s] + l0 * d1 - l1 * d0
 
 
-@jit
+@inner
 def through_joint(  # type: ignore[no-untyped-def]
     screw,
     scale,
@@ -178,7 +178,7 @@ def through_joint(  # type: ignore[no-untyped-def]
         dq[begin + s, row] += total
 
 
-@jit
+@inner
 def turn(screw, scale, row, carried, gradient, begin, n, dq):  # type: ignore[no-untyped-def]
     """Gradient of q by a carried motion vector X and the gradient of X: -(S × X)."""
     u0, u1, u2 = scale * screw[0], scale * screw[1], scale * screw[2]
@@ -196,7 +196,7 @@ def turn(screw, scale, row, carried, gradient, begin, n, dq):  # type: ignore[no
         )
 
 
-@jit
+@inner
 def return_to_parent(pose, source, target, n):  # type: ignore[no-untyped-def]
     """Transposed of `_loops.carry`: add a gradient in the body's frame to that of the parent."""
     for s in range(n):
@@ -247,7 +247,6 @@ def fill_gradient(  # type: ignore[no-untyped-def]
     ``weights`` is flat, with the layout that `_loops.fill_regressor` writes. Fixed bases only.
     """
     n_bodies = parent.shape[0]
-    kin = np.empty((10, LANES))
     kins = np.empty((n_bodies, 10, LANES))
     phi = np.empty((10, LANES))
     slope = np.empty((9, LANES))
@@ -277,10 +276,9 @@ def fill_gradient(  # type: ignore[no-untyped-def]
                 n,
                 poses[i],
                 moving,
-                kin,
-                0,
+                kins[i],
+                NO_JOINTS,
             )
-            kins[i] = kin
         back[:] = 0.0
         for i in range(n_bodies - 1, -1, -1):
             slope[:] = 0.0

@@ -22,13 +22,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.conic.jit import jit
+from steelyard.conic.jit import inner, jit
 from steelyard.model.mechanism import FLOATING, PRISMATIC
 
 LANES = 32
+NO_JOINTS = np.int64(0)
+"""Not a Python integer: Numba compiles a function for each of those that it is called with."""
 
 
-@jit
+@inner
 def place(  # type: ignore[no-untyped-def]
     slides, rest_R, rest_p, screw, centre, scale, row, q, begin, n, pose
 ):
@@ -85,7 +87,7 @@ def place(  # type: ignore[no-untyped-def]
         pose[11, s] = p2 + r20 * d0 + r21 * d1 + r22 * d2
 
 
-@jit
+@inner
 def place_base(q, begin, n, pose):  # type: ignore[no-untyped-def]
     """Rotation of a floating base from its quaternion q[:, 3:7], normalised."""
     for s in range(n):
@@ -102,7 +104,7 @@ def place_base(q, begin, n, pose):  # type: ignore[no-untyped-def]
         pose[8, s] = 1.0 - t * (x * x + y * y)
 
 
-@jit
+@inner
 def start_from_ground(pose, gravity, n, velocity, acceleration):  # type: ignore[no-untyped-def]
     """Velocity and acceleration of the ground, in the frame of a body without a parent."""
     g0, g1, g2 = gravity[0], gravity[1], gravity[2]
@@ -116,7 +118,7 @@ def start_from_ground(pose, gravity, n, velocity, acceleration):  # type: ignore
             acceleration[k, s] = 0.0
 
 
-@jit
+@inner
 def carry(pose, source, target, n):  # type: ignore[no-untyped-def]
     """Transform a motion vector from the parent's frame into the body's, for n lanes."""
     for s in range(n):
@@ -136,7 +138,7 @@ def carry(pose, source, target, n):  # type: ignore[no-untyped-def]
         target[5, s] = r2 * w0 + r5 * w1 + r8 * w2
 
 
-@jit
+@inner
 def add_joint(  # type: ignore[no-untyped-def]
     screw, scale, row, v, a, begin, n, velocity, acceleration, own
 ):
@@ -163,7 +165,7 @@ def add_joint(  # type: ignore[no-untyped-def]
         acceleration[5, s] += z2 * rate + speed * (w0 * z1 - w1 * z0)
 
 
-@jit
+@inner
 def add_base(v, a, begin, n, moving):  # type: ignore[no-untyped-def]
     """Add a floating base's own motion, and its six unit screws."""
     for k in range(6):
@@ -223,7 +225,7 @@ def advance(  # type: ignore[no-untyped-def]
         kin[9, s] = w0 * w0 + w1 * w1 + w2 * w2
 
 
-@jit
+@inner
 def entry(parameter, joint, kin, n, value):  # type: ignore[no-untyped-def]
     """The torque (n,) at one joint per unit of one of a body's ten parameters."""
     if parameter == 0:
@@ -267,7 +269,7 @@ def entry(parameter, joint, kin, n, value):  # type: ignore[no-untyped-def]
         )
 
 
-@jit
+@inner
 def add(value, weight, n, out, at, step):  # type: ignore[no-untyped-def]
     """Add n lanes to a flat array, ``step`` apart."""
     if step == 1:
@@ -278,7 +280,7 @@ def add(value, weight, n, out, at, step):  # type: ignore[no-untyped-def]
             out[at + s * step] += weight * value[s]
 
 
-@jit
+@inner
 def unused_joints(path, path_length, slot):  # type: ignore[no-untyped-def]
     """Number of joints at the start of each body's path of whose rows no entry is wanted."""
     n_bodies = path.shape[0]
@@ -359,7 +361,7 @@ def fill_torque(  # type: ignore[no-untyped-def]
         for i in range(n_bodies):
             advance(
                 i, parent, kind, coordinate, scale, rest_R, rest_p, screw, centre, path_length,
-                gravity, q, v, a, begin, n, pose, moving, kin, 0,
+                gravity, q, v, a, begin, n, pose, moving, kin, NO_JOINTS,
             )
             m, h0, h1, h2 = phi[i, 0], phi[i, 1], phi[i, 2], phi[i, 3]
             xx, xy, yy = phi[i, 4], phi[i, 5], phi[i, 6]

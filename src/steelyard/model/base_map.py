@@ -22,7 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import ModelError
+from steelyard.model.dependent_columns import (
+    clean_coefficients,
+    independent_columns,
+    unit_columns,
+)
 from steelyard.model.kernels import torque_regressor
+from steelyard.model.linkwise_base import is_linkwise, linkwise_base
 from steelyard.model.model import Column, Model
 from steelyard.model.random_states import random_states
 from steelyard.robot.conventions import SOUSA_ORDER
@@ -31,17 +37,11 @@ from steelyard.robot.inertia import PARAMETERS
 Array = NDArray[np.float64]
 ColumnOrder = Literal["pinocchio", "sousa"]
 
-# A column is dependent when, after removing what earlier base columns explain, less than
-# this share of it is left. Real dependencies leave 1e-13; the closest real independent
-# columns seen on 69 robots leave more than 1e-6.
-RANK_TOLERANCE = 1e-9
-# Columns, and coefficients between columns of size one, below this are rounding.
-ZERO_TOLERANCE = 1e-10
-# Columns that are made orthogonal to all earlier ones at a time, by products of matrices.
-PANEL = 32
-# Columns from which half as many random states are used: their regressor would take 340 MB for a
-# chain of 200 joints, and has twice as many rows as columns still.
-FEWER_STATES_FROM = 600
+LINKWISE_FROM, LONG_PATH = 600, 24
+"""Columns of a model, or joints between the ground and a link, from which base parameters are found
+link by link. All columns at once take up to 18 s, and in two of six chains of 42 links
+rounding chose one column too many.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +141,16 @@ def base_map(model: Model, order: ColumnOrder | Sequence[int] = "sousa") -> Base
         (Sousa and Cortesão 2014, eq 13); "pinocchio" keeps the model's own order, mass first; or
         a sequence that names every column once. "sousa" gives the shortest combinations: with
         mass first, coefficients are divided by lever arms, and short ones give large factors.
+
+    For large robots (600 columns, or chains of 24 joints), "sousa" chooses base columns link by
+    link, those of a link that are farthest from depending on others
+    (`steelyard.model.linkwise_base`); ``sequence`` of the result is an order whose first
+    independent columns these are.
     """
     if isinstance(order, str):
         sequence = column_order(model, order)
+        if order == "sousa" and _is_large(model) and is_linkwise(model):
+            return _cached_linkwise(model, sequence)
     else:
         sequence = tuple(int(i) for i in order)
         if sorted(sequence) != list(range(len(model.columns))):
@@ -166,6 +173,18 @@ def _cached_base_map(model: Model, sequence: tuple[int, ...]) -> BaseMap:
     return BaseMap(model.columns, independent, K, sequence, model.hash)
 
 
+def _is_large(model: Model) -> bool:
+    longest = int(model.mechanism.path_length.max())
+    return len(model.columns) >= LINKWISE_FROM or longest >= LONG_PATH
+
+
+@lru_cache(maxsize=16)
+def _cached_linkwise(model: Model, sequence: tuple[int, ...]) -> BaseMap:
+    found = linkwise_base(model.with_widths({}), sequence)
+    found.K.setflags(write=False)
+    return BaseMap(model.columns, found.independent, found.K, found.sequence, model.hash)
+
+
 def column_order(model: Model, order: ColumnOrder) -> tuple[int, ...]:
     """Indices of the model's columns in the named order."""
     if order not in ("pinocchio", "sousa"):
@@ -184,88 +203,11 @@ def sampled_regressor(model: Model, seed: int, least_rows: int = 0) -> Array:
     """
     n_columns = len(model.columns)
     usual = 4 * n_columns // model.nv + 20
-    n_states = max(30, usual if n_columns < FEWER_STATES_FROM else usual // 2)
+    # half as many states are twice as many rows as columns still, and less memory
+    n_states = max(30, usual if n_columns < LINKWISE_FROM else usual // 2)
     n_samples = max(n_states, -(-least_rows // model.nv))
     q, v, a = random_states(np.random.default_rng(seed), model.robot, n_samples)
     return torque_regressor(model, q, v, a).reshape(-1, n_columns)
-
-
-def unit_columns(model: Model, W: Array) -> tuple[Array, Array]:
-    """W with columns of norm one, and their norms (n_columns,).
-
-    A column that is zero but for rounding (a right angle leaves 1e-16) becomes an exact zero:
-    normalised, it would count as independent. Rounding is judged against the largest column of
-    the same unit.
-    """
-    norms = np.linalg.norm(W, axis=0)
-    units = np.array([column.unit for column in model.columns])
-    largest = np.array([norms[units == unit].max() for unit in units])
-    real = norms > ZERO_TOLERANCE * largest
-    scale = np.where(real, norms, 1.0)
-    return np.where(real, W, 0.0) / scale, scale
-
-
-def independent_columns(W: Array, columns: Sequence[int]) -> tuple[int, ...]:
-    """First independent columns of W from the left in the given order.
-
-    Gram-Schmidt with one re-orthogonalisation, a panel of columns at a time; W has columns of norm
-    one or zero.
-    """
-    basis = np.empty((W.shape[1], W.shape[0]))
-    chosen: list[int] = []
-    order = list(columns)
-    for begin in range(0, len(order), PANEL):
-        panel = order[begin : begin + PANEL]
-        rest = W[:, panel].T.copy()
-        before = basis[: len(chosen)]
-        for _ in range(2):
-            rest -= (rest @ before.T) @ before
-        first = len(chosen)
-        for own, index in zip(rest, panel, strict=True):
-            found = basis[first : len(chosen)]
-            for _ in range(2):
-                own -= found.T @ (found @ own)
-            size = np.linalg.norm(own)
-            if size > RANK_TOLERANCE:
-                basis[len(chosen)] = own / size
-                chosen.append(index)
-    return tuple(chosen)
-
-
-def clean_coefficients(
-    W: Array, scale: Array, independent: Sequence[int], dependent: NDArray[np.int64]
-) -> Array:
-    """K_d (n_base, n_dependent) with W_d = W_b K_d, rounding removed.
-
-    W has unit columns, whose norms were ``scale``. Each coefficient is rounded to the shortest
-    decimal that agrees with it up to rounding errors: 0.30047500000000013 becomes 0.300475.
-    """
-    base = list(independent)
-    Q, R = np.linalg.qr(W[:, base])
-    unit_K = np.linalg.solve(R, Q.T @ W[:, dependent])
-    unit_K += np.linalg.solve(R, Q.T @ (W[:, dependent] - W[:, base] @ unit_K))
-    unit_K[np.abs(unit_K) < ZERO_TOLERANCE] = 0.0
-    K = unit_K * scale[dependent] / scale[base][:, None]
-    # rounding errors of the unit coefficients, in the units of K; more would round coefficients of
-    # frames at odd angles, and make estimates depend on the link frames
-    slack = 1e-12 * scale[dependent] / scale[base][:, None]
-    return snap(K, np.maximum(slack, 1e-13 * np.abs(K)))
-
-
-def snap(values: Array, slack: Array) -> Array:
-    """Each value as the decimal with fewest places that lies within ``slack`` of it.
-
-    Decimals so fine that any number has one within its slack are not used.
-    """
-    out = values.copy()
-    todo = values != 0.0
-    for places in range(13):
-        candidate = np.round(values, places)
-        coarse = 1000.0 * slack <= 10.0**-places
-        near = todo & coarse & (np.abs(candidate - values) <= slack) & (candidate != 0.0)
-        out[near] = candidate[near]
-        todo &= ~near
-    return out + 0.0
 
 
 def paper_labels(columns: Sequence[Column]) -> list[str]:

@@ -21,6 +21,8 @@ from steelyard.model.term_signals import TermSignals
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+QUATERNION_SIZES = (1e-100, 1e100)
+"""Quaternions whose largest number is smaller or larger state no rotation."""
 
 
 def torque_regressor(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
@@ -190,7 +192,25 @@ def state_arrays(
         raise ModelError(
             f"q, v and a have {len(arrays[0])}, {len(arrays[1])} and {len(arrays[2])} samples"
         )
+    if model.robot.floating_base:
+        _refuse_no_direction(model, arrays[0][:, 3:7])
     return arrays[0], arrays[1], arrays[2]
+
+
+def _refuse_no_direction(model: Model, quaternions: Array) -> None:
+    """Refuse quaternions (n_samples, 4) of the base that state no rotation; they need no unit norm.
+
+    Those that are no numbers are left to the caller, which knows whether the sample is used.
+    """
+    size = np.abs(quaternions).max(axis=1)
+    smallest, largest = QUATERNION_SIZES
+    wrong = np.flatnonzero(np.isfinite(size) & ((size < smallest) | (size > largest)))
+    if len(wrong):
+        raise ModelError(
+            f"the quaternion of the base of robot '{model.robot.name}' (columns 4 to 7 of q) is "
+            f"{quaternions[wrong[0]].tolist()} in sample {wrong[0]}; a unit quaternion x, y, z, w "
+            "is needed: 0, 0, 0, 1 for a base that is not turned"
+        )
 
 
 def parameter_array(model: Model, theta: ArrayLike) -> Array:

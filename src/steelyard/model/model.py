@@ -169,6 +169,10 @@ class Model:
 
         Links merged by fixed joints are summed into their body.
         """
+        return self._file_theta.copy()
+
+    @cached_property
+    def _file_theta(self) -> Array:
         theta = np.zeros(len(self.columns))
         for body, first in zip(self.mechanism.bodies, self.first_column_of_body, strict=True):
             theta[first : first + 10] = self.mechanism.merged_inertial(self.robot, body)

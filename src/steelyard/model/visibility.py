@@ -14,12 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import ModelError, listed
-from steelyard.model.base_map import (
-    ZERO_TOLERANCE,
-    independent_columns,
-    sampled_regressor,
-    unit_columns,
-)
+from steelyard.model.base_map import sampled_regressor
+from steelyard.model.dependent_columns import ZERO_TOLERANCE, independent_columns, unit_columns
 from steelyard.model.mechanism import BASE_WRENCH, row_words
 from steelyard.model.model import Model
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,6 +123,8 @@ def compress_stream(
     """
     from threadpoolctl import threadpool_limits
 
+    if isinstance(threads, bool) or not isinstance(threads, Integral) or threads < 1:
+        raise RegressionError(f"threads is {threads!r}; a whole number from 1 on is needed")
     basis = base_map(model) if base is None else base
     rows = row_maker(model, basis, equation, extra, mixing)
     accumulator = Accumulator(model, basis, block_s, rows)

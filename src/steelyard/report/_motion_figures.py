@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.report._figures import PREDICTED, RESIDUAL, label_of, svg_text
+from steelyard.report._figures import PREDICTED, RESIDUAL, label_of
+from steelyard.report._matplotlib import svg_text
 
 Array = NDArray[np.float64]
 

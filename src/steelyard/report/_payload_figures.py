@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.report._figures import svg_text
+from steelyard.report._matplotlib import svg_text
 from steelyard.report.numbers import with_half_width
 from steelyard.robot.principal_body import EquivalentBox
 

@@ -17,7 +17,9 @@ from steelyard._files.access import write_text
 from steelyard.errors import ResultError
 from steelyard.estimators.estimate import ChannelFit
 from steelyard.estimators.estimate_record import PriorRecord
+from steelyard.estimators.solver_names import SOLVER_WORDS
 from steelyard.model.mechanism import row_words
+from steelyard.model.row_groups import group_words
 from steelyard.report import _figures, _standard
 from steelyard.report._environment import template_environment
 from steelyard.report.content import (
@@ -32,6 +34,7 @@ from steelyard.report.content import (
 from steelyard.report.measurements import measurement_rows
 from steelyard.report.processing import covered, processing_rows
 from steelyard.report.standard_notes import standard_notes
+from steelyard.report.total_mass import total_mass_words
 from steelyard.robot.file_changes import brief_change_findings
 from steelyard.validation.scores import BASELINE
 
@@ -84,6 +87,7 @@ def _context(report: Report) -> dict[str, Any]:
         "report": report,
         "robot": model.robot,
         "estimate": estimate,
+        "solver_words": SOLVER_WORDS[estimate.solver],
         "brief": {one.code: one.words for one in brief_change_findings(model.robot)},
         "level": report.level,
         "n_columns": len(model.columns),
@@ -108,6 +112,11 @@ def _context(report: Report) -> dict[str, Any]:
         "fits": fits_of_errors(report),
         "baseline": BASELINE,
         "covered": covered(estimate.runs),
+        "fit_groups": group_words(estimate.channels),
+        "prediction_groups": ""
+        if report.prediction is None
+        else group_words(report.prediction.channels),
+        "total_mass": total_mass_words(model, estimate, report.level),
         "intervals_from": INTERVALS_FROM[estimate.spread.kind],
         "prior": estimate.prior,
         "prior_figure": prior_figure(estimate.prior),

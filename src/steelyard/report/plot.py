@@ -12,15 +12,8 @@ import numpy as np
 
 from steelyard.model.mechanism import row_words
 from steelyard.report import _figures
-from steelyard.report._figures import (
-    HOLLOW_KIND,
-    KIND_COLORS,
-    MEASURED,
-    PREDICTED,
-    RESIDUAL,
-    STYLE,
-    quiet_about_glyphs,
-)
+from steelyard.report._figures import HOLLOW_KIND, KIND_COLORS, MEASURED, PREDICTED, RESIDUAL
+from steelyard.report._matplotlib import STYLE, draw_chart, quiet_about_glyphs
 from steelyard.report._standard import mass_intervals
 from steelyard.report.content import JointError, Report, TorqueRun
 
@@ -86,8 +79,8 @@ def _draw_torques(part: Any, report: Report, run: TorqueRun, across: int) -> Non
     shown = [one for one in channels if np.isfinite(one[2]).any()]
     down = -(-len(shown) // across)
     for k, (name, unit, measured, predicted) in enumerate(shown):
-        axes = part.add_subplot(down, across, k + 1)
-        _figures.draw_torques(axes, name, unit, run.time, measured, predicted)
+        chart = _figures.torque_chart(name, unit, run.time, measured, predicted)
+        draw_chart(part.add_subplot(down, across, k + 1), chart)
     measured_as = "measured, filtered" if run.filtered else "measured"
     part.legend(
         handles=[
@@ -112,16 +105,15 @@ def _side_by_side(part: Any, n_panels: int) -> list[Any]:
 
 def _draw_errors(panel: Any, report: Report) -> None:
     errors = shown_errors(report)
-    axes = panel.add_subplot()
-    _figures.draw_errors(
-        axes,
+    what = report.error_quantity
+    chart = _figures.error_chart(
         [error.name for error in errors],
         [error.identified for error in errors],
         [error.prior for error in errors],
+        f"Errors on {report.errors_on}",
+        f"% of the {what} (100 % if no {what} is predicted)",
     )
-    axes.set_title(f"Errors on {report.errors_on}", loc="left", fontsize=9, fontweight="bold")
-    what = report.error_quantity
-    axes.set_xlabel(f"% of the {what} (100 % if no {what} is predicted)")
+    draw_chart(panel.add_subplot(), chart)
     handles = [_dot("o", PREDICTED, "identified")]
     if any(error.prior is not None for error in errors):
         handles.append(_file_mark("robot file, no friction"))
@@ -130,9 +122,7 @@ def _draw_errors(panel: Any, report: Report) -> None:
 
 def _draw_masses(panel: Any, report: Report) -> None:
     masses = mass_intervals(report)
-    axes = panel.add_subplot()
-    _figures.draw_masses(axes, masses)
-    axes.set_title("Masses, with their intervals", loc="left", fontsize=9, fontweight="bold")
+    draw_chart(panel.add_subplot(), _figures.mass_chart(masses, "Masses, with their intervals"))
     kinds = [kind for kind in KIND_COLORS if any(mass.kind == kind for mass in masses)]
     handles = [
         _dot("o", KIND_COLORS[kind], f"identified ({kind})", hollow=kind == HOLLOW_KIND)

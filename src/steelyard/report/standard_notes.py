@@ -7,7 +7,8 @@ from steelyard.estimators.estimate import Estimate
 PRIOR_SPREADS = (
     "Torques fix only certain sums of masses and moments. The prior spreads each change over the "
     "links and keeps the shape of each link plausible, so a mass can differ from that of the robot "
-    "file although it is marked 'prior only', which means that no torque depends on it alone."
+    "file although it is marked 'prior only', which means that no measured torque depends on it "
+    "alone."
 )
 OPEN_MASSES = (
     "Wide ranges of masses do not affect predicted torques: every mass in its range, with the "

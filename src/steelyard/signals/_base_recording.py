@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import SignalError, listed
+from steelyard.errors import LogError, SignalError, listed
 from steelyard.logs.log import Log
 from steelyard.robot.robot import Robot
 from steelyard.signals._frame_sources import Even, Key, RecordedSource, recorded_source
@@ -23,7 +23,7 @@ from steelyard.signals._timebase import TimeBase
 from steelyard.signals.frame_kinematics import at_another_frame, joints_to
 from steelyard.signals.orientation import quaternions_of_matrices
 from steelyard.signals.processing import Processing
-from steelyard.signals.sensing import BaseMotion
+from steelyard.signals.sensing import BaseAxes, BaseMotion, TwistAxes
 
 Array = NDArray[np.float64]
 IN_WORDS = {"pose": "poses", "twist": "velocities", "imu": "an IMU"}
@@ -50,7 +50,7 @@ class BaseRecording:
     @property
     def in_words(self) -> str:
         """Where the motion comes from, for the record."""
-        return f"{IN_WORDS[self.stated.source]} of '{self.source.frame}'"
+        return f"{IN_WORDS[self.source.kind]} of '{self.source.frame}'"
 
     def columns(
         self, base: TimeBase, even: Even, cutoff: float | None, processing: Processing, run: str
@@ -95,8 +95,17 @@ def base_recording(log: Log, robot: Robot, stated: BaseMotion) -> BaseRecording:
     T = pose_on_base(robot, frame, "the motion of the base")
     columns = frame if stated.columns is None else stated.columns
     gravity = np.asarray(robot.gravity, dtype=float)
+    if stated.source == "pose" and (columns, "position") in log.incomplete:
+        raise LogError(log.lacks_of_frame(columns, "position"))
+    assert stated.source is not None  # a sensing that is complete has one
     source = recorded_source(
-        log, stated.source, columns, gravity, stated.twist_axes, stated.quaternion_order
+        log,
+        stated.source,
+        columns,
+        gravity,
+        _axes(stated.twist_axes),
+        stated.quaternion_order,
+        _axes(stated.angular_axes or stated.twist_axes),
     )
     inverse = None
     if not np.array_equal(T, np.eye(4)):
@@ -104,6 +113,11 @@ def base_recording(log: Log, robot: Robot, stated: BaseMotion) -> BaseRecording:
         inverse[:3, :3] = T[:3, :3].T
         inverse[:3, 3] = -T[:3, :3].T @ T[:3, 3]
     return BaseRecording(stated, source, inverse, gravity)
+
+
+def _axes(stated: BaseAxes) -> TwistAxes:
+    """The same in the words of the source, for which the world is the base."""
+    return "frame" if stated == "frame" else "base"
 
 
 def pose_on_base(robot: Robot, frame: str, what: str) -> Array:

@@ -120,13 +120,17 @@ class JointSource:
 
 @dataclass(frozen=True, eq=False)
 class RecordedSource:
-    """Quantities of a frame: a pose, a twist or an IMU."""
+    """Quantities of a frame: a pose, a twist or an IMU.
+
+    axes, angular_axes : of the linear and of the angular quantities of a twist.
+    """
 
     kind: Literal["pose", "twist", "imu"]
     frame: str
     gravity: Array
     axes: TwistAxes
     needed: Mapping[Key, Array]
+    angular_axes: TwistAxes
 
     def motion(
         self, base: TimeBase, even: Even, cutoff: float | None, processing: Processing, run: str
@@ -171,6 +175,7 @@ class RecordedSource:
             linear_acceleration=_table(even, "linear_acceleration"),
             angular_acceleration=turned,
             axes=self.axes,
+            angular_axes=self.angular_axes,
             frame=self.frame,
             gravity=self.gravity,
             cutoff_hz=cutoff,
@@ -242,8 +247,12 @@ def recorded_source(
     gravity: Array,
     axes: TwistAxes,
     order: QuaternionOrder,
+    angular_axes: TwistAxes | None = None,
 ) -> RecordedSource:
-    """The quantities of the frame that the log calls ``columns``; refuses one that lacks some."""
+    """The quantities of the frame that the log calls ``columns``; refuses one that lacks some.
+
+    axes : of velocities and accelerations; angular_axes : of the angular ones, if others.
+    """
     needed: dict[Key, Array] = {}
 
     def take(quantity: str, needs: Needs) -> bool:
@@ -274,7 +283,21 @@ def recorded_source(
         take("angular_velocity", "required")
         take("proper_acceleration", "required")
         take("angular_acceleration", "optional")
-    return RecordedSource(kind, columns, gravity, axes, needed)
+    return RecordedSource(kind, columns, gravity, axes, needed, angular_axes or axes)
+
+
+def position_findings(source: FrameSource, log: Log, frame: str) -> tuple[Finding, ...]:
+    """A warning about poses that are orientations alone."""
+    if not isinstance(source, RecordedSource) or source.kind != "pose":
+        return ()
+    if ("", "position_x") in source.needed:
+        return ()
+    words = (
+        f"log '{log.name}' has orientations of frame '{frame}', but no positions: its origin is "
+        "taken to move without acceleration, which holds for slow motions only; record positions, "
+        "or an accelerometer"
+    )
+    return (Finding("warning", "no-positions", words),)
 
 
 def _or_its_imu(log: Log, columns: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import SignalError
+from steelyard.errors import SignalError, listed
 from steelyard.logs.log import Log
 from steelyard.signals._timebase import HOLE_PERIODS, TimeBase, onto_grid, time_base
 from steelyard.signals.processing import Processing
@@ -70,14 +70,19 @@ def piece_rows(
     time, n = log.time, len(log)
     present = np.ones(n, dtype=bool)
     inside = np.ones(n, dtype=bool)
+    slow: dict[str, float] = {}
     for key, values in used.items():
         missing = ~np.isfinite(values)
         if missing.all():
             raise SignalError(f"log '{log.name}': {names[key]} is NaN or infinite in all {n} rows")
         present &= ~missing
+        spans = []
         for first, end in gaps(missing):
             if first > 0 and end < n and time[end] - time[first - 1] > max_gap_s:
                 inside[first:end] = False
+                spans.append(float(time[end] - time[first - 1]))
+        if spans:
+            slow[names[key]] = float(np.median(spans))
     step = np.diff(time)
     holes = step > max(HOLE_PERIODS * float(np.median(step)), max_gap_s)
     starts = np.flatnonzero(inside & np.concatenate([[True], ~inside[:-1] | holes]))
@@ -87,6 +92,13 @@ def piece_rows(
         good = np.flatnonzero(present[start:end])
         if len(good) >= 2:
             rows.append(slice(start + int(good[0]), start + int(good[-1]) + 1))
+    if not rows and present.sum() >= 2:
+        raise SignalError(
+            f"log '{log.name}': no two neighbouring rows have every used signal: between samples "
+            f"of {listed(tuple(slow))} there are typically {max(slow.values()):.3g} s, and gaps "
+            f"longer than {max_gap_s:g} s are not interpolated. If they were sampled at a lower "
+            f"rate, give --max-gap-s {1.5 * max(slow.values()):.2g} (max_gap_s)"
+        )
     if not rows:
         raise SignalError(
             f"log '{log.name}': fewer than two rows have every used signal: they "

@@ -33,7 +33,8 @@ class Samples:
     """Motion and torques of one piece, or of several in the order of time.
 
     tau, unfiltered : (n_samples, nv) torque as it is used, and as it was measured, wrenches
-        included; NaN where it is missing. friction : see `Motion`.
+        included; NaN where it is missing. friction : see `Motion`; of each model, empty if it is
+        not filtered.
     velocity_from, acceleration_from : how those of each joint were obtained, as text.
     trimmed_s : cut at start and end.
     """
@@ -44,19 +45,20 @@ class Samples:
     a: Array
     tau: Array
     unfiltered: Array
-    friction: TermSignals | None
+    friction: tuple[TermSignals, ...]
     velocity_from: Mapping[str, str]
     acceleration_from: Mapping[str, str]
     trimmed_s: tuple[float, float]
 
     def motion(self, run: str) -> Motion:
         """The motion, named after its log."""
-        return Motion(self.time, self.q, self.v, self.a, run, self.friction)
+        friction = self.friction[0] if self.friction else None
+        return Motion(self.time, self.q, self.v, self.a, run, friction)
 
 
 def samples_of(
     piece: Piece,
-    model: Model,
+    models: Sequence[Model],
     joints: tuple[str, ...],
     cutoff: float | None,
     factor: int,
@@ -64,23 +66,27 @@ def samples_of(
     name: str,
     sensed: Sensed,
 ) -> Samples:
-    """The samples of one piece, every ``factor``-th of them."""
+    """The samples of one piece, every ``factor``-th of them.
+
+    models : that differ in the widths of friction only.
+    """
     base = piece.base
     moved = kinematics(joints, piece.even, base, cutoff, processing, name)
     q, v, a = sensed.with_base(piece, moved.q, moved.v, moved.a, cutoff, processing, name)
     unfiltered = sensed.torques(piece, joints, _to_the_ends(moved.q))
-    tau, friction = unfiltered.copy(), None
+    tau, friction = unfiltered.copy(), []
     first, end = trim(len(piece), base.rate_hz, cutoff, processing, name)
     if processing.filters_torque:
         tau = smooth(tau, base, cutoff, processing, name)
         if cutoff is not None or processing.derivative == "savgol":
-            speeds = term_speeds(model, _to_the_ends(v))
-            law = _law(model, speeds)
-            filtered = smooth(law.values, base, cutoff, processing, name)
+            speeds = term_speeds(models[0], _to_the_ends(v))
             # of a term that does not reverse, the filter would leave only what leaks in from
             # standstill and the ends: enough to seem to tell friction from an offset
             one_way = ~reverses(speeds[first:end])
-            friction = TermSignals(law.names, np.where(one_way, law.values, filtered))
+            for model in models:
+                law = _law(model, speeds)
+                filtered = smooth(law.values, base, cutoff, processing, name)
+                friction.append(TermSignals(law.names, np.where(one_way, law.values, filtered)))
     gone = sensed.missing(piece, joints)
     tau[gone] = unfiltered[gone] = np.nan
     keep = slice(first, end, factor)
@@ -91,7 +97,7 @@ def samples_of(
         a[keep],
         _frozen(tau[keep]),
         _frozen(unfiltered[keep]),
-        None if friction is None else friction[keep],
+        tuple(one[keep] for one in friction),
         moved.velocity_from,
         moved.acceleration_from,
         (first / base.rate_hz, (len(piece) - end) / base.rate_hz),
@@ -123,10 +129,10 @@ def joined(parts: Sequence[Samples]) -> Samples:
     first = parts[0]
     if len(parts) == 1:
         return first
-    friction = None
-    if first.friction is not None:
-        values = [part.friction.values for part in parts if part.friction is not None]
-        friction = TermSignals(first.friction.names, np.concatenate(values))
+    friction = tuple(
+        TermSignals(one.names, np.concatenate([part.friction[k].values for part in parts]))
+        for k, one in enumerate(first.friction)
+    )
 
     def all_of(name: str) -> Array:
         return np.concatenate([getattr(part, name) for part in parts])
@@ -156,10 +162,25 @@ def long_enough(
             used.append(piece)
     if not used:
         longest = max(pieces, key=len)
-        if cutoff is not None:
-            check_length(len(longest), cutoff, processing.filter_order, longest.base.rate_hz, name)
-        trim(len(longest), longest.base.rate_hz, cutoff, processing, name)
+        rate = longest.base.rate_hz
+        try:
+            if cutoff is not None:
+                check_length(len(longest), cutoff, processing.filter_order, rate, name)
+            trim(len(longest), rate, cutoff, processing, name)
+        except SignalError as failure:
+            raise SignalError(f"{failure}{_cut_at_gaps(pieces, processing)}") from None
     return used
+
+
+def _cut_at_gaps(pieces: Sequence[Piece], processing: Processing) -> str:
+    """Why pieces are short, and what to do, for a message; empty for a log in one piece."""
+    if len(pieces) == 1:
+        return ""
+    return (
+        f". The log was cut into {len(pieces)} pieces, at gaps longer than "
+        f"{processing.max_gap_s:g} s; if a signal was sampled at a lower rate than the others, "
+        "give a longer --max-gap-s (max_gap_s), up to which gaps are interpolated"
+    )
 
 
 def trim(

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from steelyard.errors import LogError, SignalError, listed
 from steelyard.findings import Finding
+from steelyard.logs.frame_columns import frame_column_name
 from steelyard.logs.log import Log
 from steelyard.robot.robot import Robot
 from steelyard.signals._base_recording import BaseRecording, base_recording, pose_on_base
-from steelyard.signals._frame_sources import Key
+from steelyard.signals._frame_sources import Key, position_findings
 from steelyard.signals._own_stamps import base_joined_by_time
 from steelyard.signals._pieces import Piece
 from steelyard.signals._timebase import missing_on_grid
@@ -59,8 +60,10 @@ class Sensed:
     @property
     def names(self) -> dict[Key, str]:
         """How the signals are called in messages."""
-        frame = "" if self.base is None else self.base.source.frame
-        return {key: f"{key[0] or frame}.{key[1]}" for key in self.needed}
+        of_base = (
+            {} if self.base is None else dict.fromkeys(self.base.needed, self.base.source.frame)
+        )
+        return {key: f"{of_base.get(key, key[0])}.{key[1]}".lstrip(".") for key in self.needed}
 
     def with_base(
         self,
@@ -122,7 +125,7 @@ def sensed(
     """
     sensing, notes = completed(processing.sensing, log, robot)
     if processing.sensing is None and not robot.floating_base:
-        return Sensed(robot, sensing), log, processing, ()
+        return Sensed(robot, sensing), log, processing, notes
     if sensing.base is not None and not robot.floating_base:
         raise SignalError(
             f"a motion of the base is stated, but the base of robot '{robot.name}' is fixed; give "
@@ -131,13 +134,12 @@ def sensed(
     base = None
     if sensing.base is not None:
         base, log, joined = _base(log, robot, sensing.base)
-        notes = (*notes, *joined)
-    stated = list(sensing.contacts)
+        notes = (*notes, *joined, *position_findings(base.source, log, base.source.frame))
     if isinstance(sensing.base_wrench, MeasuredWrench):
-        pose_on_base(robot, sensing.base_wrench.frame, "the wrench that holds the base")
-        stated.insert(0, sensing.base_wrench)
-    _refuse_unknown_axes(stated, base, robot)
-    wrenches = tuple(wrench_recording(log, robot, one) for one in stated)
+        T = pose_on_base(robot, sensing.base_wrench.frame, "the wrench that holds the base")
+        _refuse_force_alone(log, sensing.base_wrench, at_origin=not T[:3, 3].any())
+    _refuse_unknown_axes(sensing.wrenches, base, robot)
+    wrenches = tuple(wrench_recording(log, robot, one) for one in sensing.wrenches)
     found = Sensed(robot, sensing, base, wrenches)
     _refuse_nothing_measured(found, log)
     notes = (*notes, *_without_torque(found, log))
@@ -161,8 +163,31 @@ def _base(
     return base, joined.log, joined.findings
 
 
+def _refuse_force_alone(log: Log, held_by: MeasuredWrench, *, at_origin: bool) -> None:
+    """What holds the base also turns it, unless it is said that no torque acts there.
+
+    at_origin : whether it acts at the origin of the root, which a force alone never turns.
+    """
+    columns = held_by.name_in_log
+    has = {quantity for frame, quantity in log.frame_signals if frame == columns}
+    if held_by.torque != "where recorded" or "force" not in has or "torque" in has:
+        return
+    names = [frame_column_name(columns, "torque", axis) for axis in "xyz"]
+    point = f"--contact {held_by.frame}" + ("" if held_by.columns is None else f"={columns}")
+    instead = (
+        "Without them, only joint torques can be used: --base-wrench unmeasured"
+        if at_origin
+        else f"If no torque acts at the origin of '{held_by.frame}', as on a rope, state a point "
+        f"contact: {point} (torque=False of MeasuredWrench)"
+    )
+    raise LogError(
+        f"log '{log.name}': the wrench at '{held_by.frame}' that holds the base has a force, but "
+        f"no torque: columns {listed(names)} are missing. {instead}"
+    )
+
+
 def _refuse_unknown_axes(
-    stated: list[MeasuredWrench], base: BaseRecording | None, robot: Robot
+    stated: tuple[MeasuredWrench, ...], base: BaseRecording | None, robot: Robot
 ) -> None:
     """Wrenches in the axes of the world need the orientation of a floating base."""
     if base is None or ("", "quaternion_x") in base.needed:
@@ -200,13 +225,13 @@ def _without_torque(found: Sensed, log: Log) -> tuple[Finding, ...]:
             f"friction, drive inertia and offset of {'all' if whole else 'these'} joints cannot be "
             "identified, and links only as far as other rows show them"
         )
-        notes.append(Finding("warning", "torque-not-recorded", words))
+        notes.append(Finding("info", "torque-not-recorded", words))
     if found.n_base and found.sensing.base_wrench == "unmeasured":
         words = (
             f"log '{log.name}': the wrench that holds the base '{found.robot.root}' was not "
             "measured: no parameter of the base itself can be identified from joint torques"
         )
-        notes.append(Finding("warning", "base-wrench-not-recorded", words))
+        notes.append(Finding("info", "base-wrench-not-recorded", words))
     return tuple(notes)
 
 

@@ -16,6 +16,8 @@ Mask = NDArray[np.bool_]
 
 UNIFORM = 1e-3
 """Stamps are uniform if none is further from an even grid than this share of the period."""
+RATES_HZ = (1e-6, 1e9)
+"""Sample rates that are processed, lowest and highest; others are stamps in another unit."""
 MAX_SAMPLES = 10_000_000
 """Most samples of a uniform grid: an hour at 2.7 kHz."""
 
@@ -99,6 +101,12 @@ def is_uniform(time: Array) -> bool:
 def time_base(time: Array, processing: Processing, name: str) -> TimeBase:
     """The grid for these stamps (n_samples,): the stamps themselves where they are uniform."""
     period = float(np.median(np.diff(time)))
+    if not 0.99 / RATES_HZ[1] <= period <= 1.01 / RATES_HZ[0]:
+        raise SignalError(
+            f"log '{name}': its stamps are {period:.3g} s apart (median); rates from "
+            f"{RATES_HZ[0]:g} to {RATES_HZ[1]:g} Hz are processed. Time is in seconds, or in the "
+            "unit in its column's name: time[ms], time[us] or time[ns]"
+        )
     uniform = is_uniform(time)
     recorded_rate = 1.0 / period
     if uniform:

@@ -25,6 +25,7 @@ def frame_motion_from_twist(
     linear_acceleration: ArrayLike | None = None,
     angular_acceleration: ArrayLike | None = None,
     axes: TwistAxes = "frame",
+    angular_axes: TwistAxes | None = None,
     frame: str = "frame",
     gravity: ArrayLike = STANDARD_GRAVITY,
     cutoff_hz: float | None = None,
@@ -38,6 +39,7 @@ def frame_motion_from_twist(
         Accelerations are derivatives of the velocities where they are not given; a linear one is
         that of the origin in the world (gravity not included), in the stated axes.
     axes : of velocities and accelerations: those of the frame itself, or those of the base.
+        angular_axes : of the angular ones, if they are others.
     gravity : (3,) m/s² in the world. cutoff_hz, processing : as for poses.
     """
     if axes not in TWIST_AXES:
@@ -50,6 +52,8 @@ def frame_motion_from_twist(
     smoothing = Smoothing.at(stamps, cutoff_hz, processing, run)
     R = _orientations(quaternions, smoothing, len(stamps))
     w, turned = _with_derivative(angular_velocity, angular_acceleration, smoothing, len(stamps))
+    if (angular_axes or axes) == "base":
+        w, turned = (np.einsum("nij,ni->nj", R, x) for x in (w, turned))
     if linear_acceleration is not None:
         a = smoothing.derivatives(_array(linear_acceleration, len(stamps), 3, "accelerations"), 0)[
             0
@@ -59,7 +63,7 @@ def frame_motion_from_twist(
         if axes == "frame":
             a = a + np.cross(w, v)  # the axes of the components turn
     if axes == "base":
-        w, turned, a = (np.einsum("nij,ni->nj", R, x) for x in (w, turned, a))
+        a = np.einsum("nij,ni->nj", R, a)
     proper = a - np.asarray(gravity, dtype=float) @ R
     return FrameMotion(frame, stamps, proper, w, turned, R, run)
 

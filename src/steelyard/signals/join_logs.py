@@ -96,6 +96,11 @@ def join_logs(
         (*wrenches.ignored, *(one for one in poses.ignored if one not in wrenches.ignored)),
         {**poses.columns, **wrenches.columns},
         frames,
+        {
+            key: axes
+            for key, axes in {**poses.incomplete, **wrenches.incomplete}.items()
+            if key not in frames
+        },
         _lower_rate_hz(poses, wrenches),
     )
     return JoinedLog(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from steelyard.errors import SignalError, listed
+from steelyard.errors import SignalError, described, listed
 from steelyard.model.term_signals import TermSignals
 
 Array = NDArray[np.float64]
@@ -23,6 +23,7 @@ class Motion:
     v, a : (n_samples, nv) and its time derivative. With a floating base the first six
         columns are the base's linear (m/s) and angular (rad/s) velocity in the base
         frame, as in Pinocchio, and ``a`` is their componentwise derivative.
+        Lists of numbers become arrays.
     run : name of the recording, so that several can be merged.
     friction : terms that jump at zero speed, filtered as the measured torque was; None where it
         was not filtered.
@@ -36,6 +37,13 @@ class Motion:
     friction: TermSignals | None = None
 
     def __post_init__(self) -> None:
+        for name in ("time", "q", "v", "a"):
+            array = _numbers(getattr(self, name), f"motion '{self.run}': {name}")
+            object.__setattr__(self, name, array)
+        if self.time.ndim != 1:
+            raise SignalError(
+                f"motion '{self.run}': time has shape {self.time.shape}; (n_samples,) is needed"
+            )
         n = len(self.time)
         for name in ("q", "v", "a"):
             array = getattr(self, name)
@@ -77,9 +85,16 @@ class Measurements:
     tau: Array
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "channels", tuple(self.channels))
+        object.__setattr__(self, "tau", _numbers(self.tau, "measurements: tau"))
         if self.tau.ndim != 2 or self.tau.shape[1] != len(self.channels):
             raise SignalError(
                 f"measurements have shape {self.tau.shape} for {len(self.channels)} channels"
+            )
+        double = [name for name in dict.fromkeys(self.channels) if self.channels.count(name) > 1]
+        if double:
+            raise SignalError(
+                f"measurements have several columns of {listed(double)}; each channel has one"
             )
 
     def __repr__(self) -> str:
@@ -91,3 +106,11 @@ class Measurements:
 
     def __getitem__(self, rows: slice) -> Measurements:
         return Measurements(self.channels, self.tau[rows])
+
+
+def _numbers(given: ArrayLike, what: str) -> Array:
+    """An array of floats, the same object where it is one; refuses what is no table of numbers."""
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise SignalError(f"{what} is {described(given)}, not an array of numbers") from None

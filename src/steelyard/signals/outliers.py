@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.findings import Finding
-from steelyard.signals.steps import Steps, least_change, steps_of, whole_turns
+from steelyard.signals.steps import Steps, least_change, never_jumps, steps_of, whole_turns
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -44,13 +44,13 @@ def outlier_mask(
     quantity: str,
     *,
     turning: bool = True,
-    near_rest: Mask | None = None,
+    position: Array | None = None,
 ) -> Mask:
     """Which samples (n_samples,) of a signal are outliers.
 
     stamps : (n_samples,) time in periods. turning : whether positions are angles, whose jumps by
-    whole turns are no outliers. near_rest : samples (n_samples,) at which the joint may turn back,
-    so that friction may jump for a sample.
+    whole turns are no outliers. position : (n_samples,) of the joint whose torque this is: where
+    it turns back, friction may jump for a sample.
     """
     known = np.isfinite(values)
     far = known & (np.abs(np.where(known, values, 0.0)) > UNREACHED)
@@ -58,15 +58,15 @@ def outlier_mask(
     if np.count_nonzero(usable) < 8:
         return far
     if quantity != "position":
-        rest = np.zeros(len(values), bool) if near_rest is None else near_rest
-        far[usable] = _spikes(values[usable], rest[usable])
+        far[usable] = _spikes(values[usable], None if position is None else position[usable])
+        return far
+    if never_jumps(stamps[usable], values[usable]):
         return far
     steps = steps_of(stamps, values, usable)
     if steps is not None:
         for first, last in bursts(steps, values, turning=turning):
-            far[steps.rows[first + 1] : steps.rows[last] + 1] |= usable[
-                steps.rows[first + 1] : steps.rows[last] + 1
-            ]
+            rows = slice(steps.rows[first + 1], steps.rows[last] + 1)
+            far[rows] |= usable[rows]
     return far
 
 
@@ -107,8 +107,7 @@ def left_out(
     kept, masks = dict(signals), {}
     for (joint, quantity), values in signals.items():
         q = signals.get((joint, "position"))
-        rest = None if q is None or quantity == "position" else _near_rest(q)
-        mask = outlier_mask(stamps, values, quantity, turning=joint in turning, near_rest=rest)
+        mask = outlier_mask(stamps, values, quantity, turning=joint in turning, position=q)
         if mask.any() and not mask.all():
             masks[joint, quantity] = mask
             kept[joint, quantity] = np.where(mask, np.nan, values)
@@ -152,7 +151,7 @@ def _first(time: Array, mask: Mask) -> float:
 
 def _near_rest(q: Array) -> Mask:
     """Samples (n_samples,) of a position within two of which it rests or turns back."""
-    step = np.diff(q)
+    step = np.diff(np.where(np.isfinite(q), q, np.nan))
     size = np.abs(step)
     known = np.isfinite(size)
     usual = float(np.median(size[known])) if known.any() else 0.0
@@ -163,15 +162,18 @@ def _near_rest(q: Array) -> Mask:
     return np.asarray(near[:-4] | near[1:-3] | near[2:-2] | near[3:-1] | near[4:])
 
 
-def _spikes(x: Array, near_rest: Mask) -> Mask:
+def _spikes(x: Array, position: Array | None) -> Mask:
     """Samples (n,) far from the median of the five around them."""
     away = np.abs(x - median_of_five(x))
-    noise = 1.4826 * float(np.median(away))
-    low, high, tail = np.percentile(x, 1.0), np.percentile(x, 99.0), np.percentile(away, TAIL)
-    limit = max(NOISES * noise, TAILS * float(tail))
+    low, high = np.percentile(x, [1.0, 99.0])
+    span = float(high - low)
+    if not np.max(away) > SHARE * span:
+        return np.zeros(len(x), bool)
+    noise, tail = 1.4826 * float(np.median(away)), float(np.percentile(away, TAIL))
     # a coarse signal toggles between two values
-    limit = max(limit, TOGGLES * least_change(away))
-    limits = np.maximum(limit, np.where(near_rest, SHARE_AT_REST, SHARE) * float(high - low))
+    limit = max(NOISES * noise, TAILS * tail, TOGGLES * least_change(away))
+    share = SHARE if position is None else np.where(_near_rest(position), SHARE_AT_REST, SHARE)
+    limits = np.maximum(limit, share * span)
     return np.asarray((away > limits) & (limits > 0.0))
 
 

@@ -13,6 +13,7 @@ from steelyard.errors import RobotError, SignalError, described, listed
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
+from steelyard.model.term_signals import TermSignals
 from steelyard.robot.robot import Robot
 from steelyard.signals._crosschecks import (
     beyond_limits,
@@ -24,7 +25,7 @@ from steelyard.signals._matching import match_joints, moving_joints, needed_sign
 from steelyard.signals._pieces import Piece, pieces_of
 from steelyard.signals._samples import decimation, joined, long_enough, samples_of
 from steelyard.signals._sensed import Sensed, sensed, torques_of
-from steelyard.signals.base_doubts import base_findings
+from steelyard.signals.base_doubts import base_findings, refuse_other_axes
 from steelyard.signals.cutoff import HIGHEST, CutoffChoice, at_recorded_rate, automatic_cutoff
 from steelyard.signals.dead_band import error_band, without_slow_torques
 from steelyard.signals.drives import joint_side
@@ -50,6 +51,7 @@ class Prepared:
     unfiltered : all torques as they were measured, on the same time base.
     record : what was found in the log and done to it.
     findings : what the user should know about the log.
+    other_friction : the filtered friction of the models that were given beside the first.
     """
 
     motion: Motion
@@ -59,6 +61,7 @@ class Prepared:
     unfiltered: Measurements
     record: RunRecord
     findings: tuple[Finding, ...] = ()
+    other_friction: tuple[TermSignals, ...] = ()
 
     def __repr__(self) -> str:
         record = self.record
@@ -79,6 +82,7 @@ def prepare(
     processing: Processing | None = None,
     *,
     cutoff_of_another_log: bool = False,
+    other_widths: Sequence[Model] = (),
 ) -> Prepared:
     """Clean, filter and differentiate a log.
 
@@ -87,6 +91,7 @@ def prepare(
     cutoff_of_another_log : whether the cutoff was chosen on another log and not by the user: it
         is then lowered to what the sample rate of this log allows, and a finding says so. A
         cutoff that the user gave is refused there.
+    other_widths : models that differ in the widths of friction only; theirs is filtered too.
 
     In this order: name joints that the log only numbers; motors to joints, where the robot has a
     transmission; match joints and units; leave out outliers; unwrap; cut at holes. Then for each
@@ -103,7 +108,9 @@ def prepare(
             f"robot '{robot.name}' has a floating base; energy and power are computed for robots "
             "on a fixed base only: use the torque equation"
         )
+    asked = processing.sensing
     found, log, processing, sensing_notes = sensed(log, robot, processing)
+    refuse_other_axes(found, log)
     joints, extra = match_joints(log, robot, found.torques_needed)
     if not isinstance(model, Model):
         model = Model(robot)
@@ -137,7 +144,9 @@ def prepare(
     used = long_enough(pieces, cutoff, processing, log.name)
     factor = decimation(longest.base.rate_hz, cutoff, processing)
     parts = [
-        samples_of(piece, model, joints, cutoff, factor, processing, log.name, found)
+        samples_of(
+            piece, (model, *other_widths), joints, cutoff, factor, processing, log.name, found
+        )
         for piece in used
     ]
     samples = joined(parts)
@@ -180,6 +189,7 @@ def prepare(
             channel: int(count)
             for channel, count in zip(channels, np.isnan(kept.tau).sum(axis=0), strict=True)
         },
+        sensing_asked=asked,
     )
     limits = beyond_limits(robot, positions)
     wild = outlier_findings(log.name, log.time, outliers)
@@ -198,7 +208,8 @@ def prepare(
         *_hole_findings(log, pieces, used),
     )
     unfiltered = Measurements(channels, samples.unfiltered)
-    return Prepared(motion, kept, whole, outside, unfiltered, record, findings)
+    others = samples.friction[1:]
+    return Prepared(motion, kept, whole, outside, unfiltered, record, findings, others)
 
 
 def _robot_of(model: object) -> Robot:

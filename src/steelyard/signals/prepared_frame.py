@@ -19,6 +19,7 @@ from steelyard.signals._frame_samples import COMPONENTS, FrameSamples, FrameTask
 from steelyard.signals._frame_sources import (
     FrameSource,
     joint_source,
+    position_findings,
     recorded_source,
 )
 from steelyard.signals._own_stamps import joined_by_time
@@ -201,8 +202,8 @@ def prepare_frame(
             return retry.poses_at_rest(whole) if at_rest else retry.moving(whole, done.cutoff)
 
         refuse_other_order(done, in_other_order, quaternion_order, log.name)
-    if source == "pose" and ("", "position_x") not in origin.needed and not at_rest:
-        notes = (*notes, _no_positions(log, frame))
+    if not at_rest:
+        notes = (*notes, *position_findings(origin, log, frame))
     record = FrameRecord(
         log=log.name,
         frame=frame,
@@ -274,13 +275,3 @@ def _to_frame(
     inverse[:3, :3] = T[:3, :3].T
     inverse[:3, 3] = -T[:3, :3].T @ T[:3, 3]
     return inverse
-
-
-def _no_positions(log: Log, frame: str) -> Finding:
-    return Finding(
-        "warning",
-        "no-positions",
-        f"log '{log.name}' has orientations of frame '{frame}', but no positions: its origin is "
-        "taken to move without acceleration, which holds for slow motions only; record positions, "
-        "or an accelerometer",
-    )

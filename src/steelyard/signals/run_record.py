@@ -13,6 +13,7 @@ from steelyard.errors import SignalError, SteelyardError
 from steelyard.robot.transmission import Motor
 from steelyard.signals.cutoff import CutoffChoice
 from steelyard.signals.processing import DeadBand, Processing
+from steelyard.signals.sensing import Sensing
 
 CORRELATED_PERIODS = 1.5
 """Time over which a low-pass filter correlates residuals, in periods of its cutoff."""
@@ -98,6 +99,8 @@ class RunRecord:
     error_band : speeds (rad/s or m/s), by the joint or coupling with Coulomb friction, below which
         torques are left out of the first of the reported errors.
     torque_samples_missing : by channel, those left out by the dead band included.
+    sensing_asked : what was stated besides joints; ``processing.sensing`` also has what was found
+        in this log by the names of its columns.
     """
 
     log: str
@@ -127,15 +130,17 @@ class RunRecord:
     dead_band: DeadBandRecord = field(default_factory=DeadBandRecord)
     error_band: Mapping[str, float] = field(default_factory=dict)
     torque_samples_missing: Mapping[str, int] = field(default_factory=dict)
+    sensing_asked: Sensing | None = None
 
     @property
     def processing_as_used(self) -> Processing:
         """The processing, with an automatic cutoff replaced by the one chosen for this run.
 
         With it, the torques of another log can be compared with those of this run. It gives
-        accelerations, which torques need, even if the run had none.
+        accelerations, which torques need, even if the run had none. What sensing was not stated is
+        open again: another log may tell the motion of its base by other columns.
         """
-        used = self.processing
+        used = replace(self.processing, sensing=self.sensing_asked)
         if used.acceleration == "none":
             used = replace(used, acceleration="differentiate")
         if used.cutoff_hz != "auto" or self.cutoff_hz is None:
@@ -173,6 +178,7 @@ class RunRecord:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values that JSON can hold, as in ``record.runs`` of a result file."""
+        asked = None if self.sensing_asked is None else self.sensing_asked.as_record()
         entries: dict[str, Any] = {
             "log": self.log,
             "source": self.source,
@@ -201,6 +207,7 @@ class RunRecord:
             "dead_band": self.dead_band.as_json(),
             "error_band": self.error_band,
             "torque_samples_missing": self.torque_samples_missing,
+            "sensing_asked": asked,
         }
         return finite(entries)  # type: ignore[no-any-return]
 
@@ -217,9 +224,10 @@ class RunRecord:
         cutoff = given.number("cutoff_hz")
         if cutoff <= 0.0:
             raise error(f"{where}: 'cutoff_hz' is {cutoff:g}; it must be positive")
+        processing = _processing(given.child("processing"))
         return RunRecord(
             log=given.text("log") or "run",
-            processing=_processing(given.child("processing")),
+            processing=processing,
             source=given.text("source"),
             content_sha256=given.text("content_sha256"),
             samples_in=given.count("samples_in"),
@@ -245,6 +253,7 @@ class RunRecord:
             dead_band=_dead_band(given.child("dead_band")),
             error_band=given.numbers_by_name("error_band"),
             torque_samples_missing=given.counts_by_name("torque_samples_missing"),
+            sensing_asked=_sensing(given, processing.sensing),
         )
 
 
@@ -286,6 +295,17 @@ def _processing(given: JsonObject | None) -> Processing:
     assert given is not None
     try:
         return Processing.from_record(given.entries)
+    except SignalError as failure:
+        raise given.error(f"{given.where}: {failure}") from None
+
+
+def _sensing(given: JsonObject, used: Sensing | None) -> Sensing | None:
+    """What was stated; a file that does not say it means all that was used."""
+    if "sensing_asked" not in given.entries:
+        return used
+    entry = given.child("sensing_asked")
+    try:
+        return None if entry is None else Sensing.from_record(entry.entries)
     except SignalError as failure:
         raise given.error(f"{given.where}: {failure}") from None
 

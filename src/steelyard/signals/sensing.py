@@ -18,6 +18,9 @@ from typing import Any, Literal, TypeVar, get_args
 from steelyard.errors import SignalError
 from steelyard.signals.orientation import ORDERS, QuaternionOrder
 
+BaseAxes = Literal["frame", "world", "base"]
+BASE_AXES: tuple[BaseAxes, ...] = get_args(BaseAxes)
+"""Axes of a floating base's velocities; "base" is an older name of "world"."""
 TwistAxes = Literal["frame", "base"]
 TWIST_AXES: tuple[TwistAxes, ...] = get_args(TwistAxes)
 """Axes in which velocities are recorded: those of the frame itself, or of the base (the world)."""
@@ -38,22 +41,32 @@ class BaseMotion:
     """How the log tells the motion of the base.
 
     source : "pose" (position and orientation), "twist" (velocities and orientation; accelerations
-        where recorded) or "imu" (gyroscope and accelerometer).
+        where recorded) or "imu" (gyroscope and accelerometer); None for what the log has of it, see
+        :func:`steelyard.signals.found_sensing.completed`.
     frame : the link whose motion is recorded: the root, or a link on fixed joints to it, such as
         that of an IMU; None for the root. columns : its name in the log, where it is another.
-    twist_axes : of velocities and accelerations, "frame" or "base" (here: the world).
+    twist_axes : of velocities and accelerations, "frame" (its own) or "world". angular_axes : the
+        same of the angular ones, where they are others: MuJoCo's qvel and qacc of a free joint are
+        in the axes of the world and, the angular part, in those of the body.
     quaternion_order : "x-first" or "w-first".
     """
 
-    source: BaseSource
+    source: BaseSource | None = None
     frame: str | None = None
     columns: str | None = None
-    twist_axes: TwistAxes = "frame"
+    twist_axes: BaseAxes = "frame"
     quaternion_order: QuaternionOrder = "x-first"
+    angular_axes: BaseAxes | None = None
 
     def __post_init__(self) -> None:
-        _check("source of the base's motion", self.source, BASE_SOURCES)
-        _check("axes of the base's twist", self.twist_axes, TWIST_AXES)
+        if self.source is not None:
+            _check("source of the base's motion", self.source, BASE_SOURCES)
+        for name in ("twist_axes", "angular_axes"):
+            given = getattr(self, name)
+            if name == "twist_axes" or given is not None:
+                _check(f"axes of the base's motion ({name})", given, BASE_AXES)
+            if given == "base":
+                object.__setattr__(self, name, "world")
         _check("order of the base's quaternion", self.quaternion_order, ORDERS)
 
 
@@ -80,6 +93,11 @@ class MeasuredWrench:
         _check(f"axes of the wrench at '{self.frame}'", self.axes, WRENCH_AXES)
         _check(f"sign of the wrench at '{self.frame}'", self.sign, WRENCH_SIGNS)
 
+    @property
+    def name_in_log(self) -> str:
+        """The frame whose columns of the log hold it."""
+        return self.frame if self.columns is None else self.columns
+
 
 @dataclass(frozen=True)
 class Sensing:
@@ -91,6 +109,7 @@ class Sensing:
         base are then not used.
     contacts : wrenches at other links (or at the base), all that there are.
     torques : "all" if every joint must have a torque; "recorded" uses the joints that have one.
+    wrench_axes, wrench_sign : of the wrenches that are not stated here but found by their names.
 
     What is None follows from the robot and from the names of the log's columns, see
     :func:`steelyard.signals.found_sensing.completed`; so do the contacts where no wrench is stated.
@@ -100,19 +119,37 @@ class Sensing:
     base_wrench: MeasuredWrench | BaseForces | None = None
     contacts: tuple[MeasuredWrench, ...] = ()
     torques: Torques | None = None
+    wrench_axes: WrenchAxes | None = None
+    wrench_sign: WrenchSign | None = None
 
     def __post_init__(self) -> None:
         if self.torques is not None:
             _check("torques", self.torques, TORQUES)
+        if self.wrench_axes is not None:
+            _check("axes of the wrenches", self.wrench_axes, WRENCH_AXES)
+        if self.wrench_sign is not None:
+            _check("sign of the wrenches", self.wrench_sign, WRENCH_SIGNS)
         if isinstance(self.base_wrench, str) and self.base_wrench not in BASE_FORCES:
             raise SignalError(
                 f"base_wrench is {self.base_wrench!r}; it must be a MeasuredWrench, 'nothing', "
                 "'unmeasured' or None"
             )
-        frames = [one.frame for one in self.contacts]
-        double = next((name for name in frames if frames.count(name) > 1), None)
-        if double is not None:
-            raise SignalError(f"the contact at frame '{double}' is given twice")
+        taken: dict[str, MeasuredWrench] = {}
+        for one in self.wrenches:
+            name = one.name_in_log
+            if name in taken:
+                raise SignalError(
+                    f"the columns of '{name}' are given twice, for the wrenches at frames "
+                    f"'{taken[name].frame}' and '{one.frame}': one force would count as two. Name "
+                    "them once, with --base-wrench or with --contact"
+                )
+            taken[name] = one
+
+    @property
+    def wrenches(self) -> tuple[MeasuredWrench, ...]:
+        """All measured wrenches: that of the base, if there is one, and the contacts."""
+        held = self.base_wrench
+        return (held, *self.contacts) if isinstance(held, MeasuredWrench) else self.contacts
 
     def as_record(self) -> dict[str, object]:
         """Plain values that JSON can hold."""
@@ -134,6 +171,8 @@ class Sensing:
             else _read(MeasuredWrench, held, "base_wrench"),  # type: ignore[arg-type]
             contacts=tuple(_read(MeasuredWrench, one, "contacts") for one in contacts),
             torques=record.get("torques"),
+            wrench_axes=record.get("wrench_axes"),
+            wrench_sign=record.get("wrench_sign"),
         )
 
 

@@ -86,6 +86,18 @@ def steps_of(stamps: Array, q: Array, use: Mask) -> Steps | None:
     return Steps(rows, taken, expected, excess, noise, float(np.percentile(size, TAIL)))
 
 
+def never_jumps(stamps: Array, q: Array) -> bool:
+    """Whether no step of a position (n,) can be too large, seen without looking at its noise.
+
+    A step differs from the median of the ``WINDOW`` around it by no more than the largest change
+    from step to step, times half that number.
+    """
+    taken = np.diff(stamps)
+    change = np.abs(np.diff(np.diff(q) / taken))
+    most = float(np.max(change, initial=0.0)) * (WINDOW // 2)
+    return most * min(float(np.max(taken)), LONGEST) <= LEAST
+
+
 def least_change(step: Array) -> float:
     """The smallest change (n,) that is more than rounding of the last digit; 0 if there is none."""
     size = np.abs(step)

@@ -26,6 +26,10 @@ FEWEST = 20
 MOST = 4000
 TURNS = 0.1
 """Angular velocity (rad/s, rms) below which nothing is compared."""
+SPINS = 0.3
+"""Angular acceleration (rad/s², rms) below which nothing is compared."""
+MOVES = 0.02
+"""Speed (m/s, rms) below which no linear velocity is compared."""
 DIFFERS = 0.3
 """Difference, as a share of the derivative (rms), above which the two contradict each other."""
 EXPLAINED = 0.5
@@ -79,14 +83,73 @@ def turning_mismatch(motion: FrameMotion) -> TurningMismatch | None:
     stated = _rms(w - derivative)
     if stated < DIFFERS * size:
         return None
-    left = {name: _rms(values - derivative) for name, values in readings.items()}
-    best = min(left, key=lambda name: left[name])
-    explained = left[best] < min(DIFFERS * size, EXPLAINED * stated)
+    reading = _explanation(readings, derivative, stated)
     words = (
         f"the angular velocity of frame '{motion.frame}' (rms {_rms(w):.3g}) is not the derivative "
         f"of its orientation ({size:.3g} rad/s)"
     )
-    return TurningMismatch(stated / size, best if explained else None, words)
+    return TurningMismatch(stated / size, reading, words)
+
+
+def acceleration_mismatch(motion: FrameMotion) -> TurningMismatch | None:
+    """How a recorded angular acceleration contradicts the angular velocity; None where it does not.
+
+    Its readings are "degrees" and "sign". In the axes of the frame, the one is the derivative of
+    the other, component by component.
+    """
+    w, alpha, time = motion.angular_velocity, motion.angular_acceleration, motion.time
+    if len(motion) <= 2 * FEWEST:
+        return None
+    period = float(np.median(np.diff(time)))
+    k = max(1, round(STEP_S / period))
+    middle = np.arange(k, len(time) - k)
+    span = time[middle + k] - time[middle - k]
+    middle, span = middle[span < 3.0 * k * period], span[span < 3.0 * k * period]
+    slope = (w[middle + k] - w[middle - k]) / span[:, None]
+    known = np.isfinite(slope).all(axis=1) & np.isfinite(alpha[middle]).all(axis=1)
+    slope, alpha = slope[known], alpha[middle][known]
+    size = _rms(slope) if len(slope) >= FEWEST else 0.0
+    stated = _rms(alpha - slope) if size >= SPINS else 0.0
+    if stated < DIFFERS * size or size < SPINS:
+        return None
+    readings: dict[Reading, Array] = {"degrees": np.radians(alpha), "sign": -alpha}
+    reading = _explanation(readings, slope, stated)
+    words = (
+        f"the angular acceleration of frame '{motion.frame}' (rms {_rms(alpha):.3g}) is not the "
+        f"derivative of its angular velocity ({size:.3g} rad/s²)"
+    )
+    return TurningMismatch(stated / size, reading, words)
+
+
+def moving_axes(time: Array, position: Array, R: Array, v: Array) -> dict[str, float] | None:
+    """How far a linear velocity is from the derivative of the position, by the axes it is read in.
+
+    time : (n_samples,) s. position, v : (n_samples, 3) m, m/s; R : (n_samples, 3, 3) orientation of
+    the frame in the world. The differences are shares of the derivative (rms), of "frame" and
+    "world" axes; None where too little moves to tell.
+    """
+    if len(time) <= 2 * FEWEST:
+        return None
+    k = max(1, round(STEP_S / float(np.median(np.diff(time)))))
+    middle = np.arange(k, len(time) - k)
+    slope = (position[middle + k] - position[middle - k]) / (time[middle + k] - time[middle - k])[
+        :, None
+    ]
+    known = np.isfinite(slope).all(axis=1) & np.isfinite(v[middle]).all(axis=1)
+    known &= np.isfinite(R[middle]).all(axis=(1, 2))
+    slope, middle = slope[known], middle[known]
+    size = _rms(slope) if len(slope) >= FEWEST else 0.0
+    if size < MOVES:
+        return None
+    turned = np.einsum("nij,nj->ni", R[middle], v[middle])
+    return {"frame": _rms(turned - slope) / size, "world": _rms(v[middle] - slope) / size}
+
+
+def _explanation(readings: dict[Reading, Array], truth: Array, stated: float) -> Reading | None:
+    """The reading (n, 3) that is near the truth; None where none is much nearer than the stated."""
+    left = {name: _rms(values - truth) for name, values in readings.items()}
+    best = min(left, key=lambda name: left[name])
+    return best if left[best] < min(DIFFERS * _rms(truth), EXPLAINED * stated) else None
 
 
 def _derivative(time: Array, R: Array, middle: NDArray[np.int64], k: int) -> Array:

@@ -28,7 +28,9 @@ FORCE, TORQUE = ("force_x", "force_y", "force_z"), ("torque_x", "torque_y", "tor
 class WrenchRecording:
     """A wrench that a log has, and the rows of the robot that it touches.
 
-    rows : of v: those of the base, if it floats, and of the joints between root and frame.
+    needed : (columns, component) -> (n_samples,), by the name in the log: a link may have several
+        wrenches. rows : of v: those of the base, if it floats, and of the joints between root and
+        frame.
     """
 
     stated: MeasuredWrench
@@ -48,15 +50,15 @@ class WrenchRecording:
 
     def _in_frame(self, even: Even, q: Array, R_world_root: Array | None) -> tuple[Array, Array]:
         """Force and torque (n_samples, 3) that act on the robot, in the axes of the frame."""
-        name = self.stated.frame
+        columns = self.stated.name_in_log
         sign = -1.0 if self.stated.sign == "by-robot" else 1.0
-        f = sign * np.column_stack([even[name, axis] for axis in FORCE])
+        f = sign * np.column_stack([even[columns, axis] for axis in FORCE])
         n = np.zeros_like(f)
-        if (name, TORQUE[0]) in self.needed:
-            n = sign * np.column_stack([even[name, axis] for axis in TORQUE])
+        if (columns, TORQUE[0]) in self.needed:
+            n = sign * np.column_stack([even[columns, axis] for axis in TORQUE])
         if self.stated.axes == "frame":
             return f, n
-        R = frame_orientations(self.robot, q, name)
+        R = frame_orientations(self.robot, q, self.stated.frame)
         R = R if R_world_root is None else R_world_root @ R
         return np.einsum("nij,ni->nj", R, f), np.einsum("nij,ni->nj", R, n)
 
@@ -98,7 +100,7 @@ def wrench_torques(robot: Robot, frame: str, q: Array, force: Array, torque: Arr
 def wrench_recording(log: Log, robot: Robot, stated: MeasuredWrench) -> WrenchRecording:
     """The wrench of a frame; refuses a frame that robot or log do not have."""
     path = joints_to(robot, stated.frame)  # names the links of the robot where it is none of them
-    columns = stated.frame if stated.columns is None else stated.columns
+    columns = stated.name_in_log
     needed: dict[Key, Array] = {}
     turned = (
         (columns, "torque") in log.frame_signals
@@ -117,7 +119,7 @@ def wrench_recording(log: Log, robot: Robot, stated: MeasuredWrench) -> WrenchRe
             )
         values = log.frame_signals[columns, quantity]
         for axis, part in zip("xyz", values.T, strict=True):
-            needed[stated.frame, f"{quantity}_{axis}"] = part
+            needed[columns, f"{quantity}_{axis}"] = part
     n_base = 6 if robot.floating_base else 0
     column = {name: n_base + k for k, name in enumerate(robot.joint_names)}
     leaders = [one.name if one.mimic is None else one.mimic.joint for one in path if one.moves]

@@ -96,7 +96,8 @@ def floating_log(
     unknown = [one for one in without_torque if one not in robot.joint_names]
     if unknown:
         raise SimulationError(
-            f"without_torque names {listed(unknown)}; the joints are {listed(robot.joint_names)}"
+            f"robot '{robot.name}' has no joint {listed(unknown)}, whose torque is not to be "
+            f"recorded (without_torque); its joints are {listed(robot.joint_names)}"
         )
     tau = torque(model, parameter_array(model, theta), motion.q, motion.v, motion.a)
     rng = np.random.default_rng([seed, OWN_STREAM])

@@ -12,6 +12,7 @@ from steelyard.errors import EstimationError
 from steelyard.estimators.estimate import Estimate
 from steelyard.estimators.estimator import EstimationOptions, EstimationTask, Estimator
 from steelyard.estimators.registry import refuse_needless_prior
+from steelyard.estimators.solver_names import SOLVER_WORDS
 from steelyard.knowledge.prior import Prior
 from steelyard.model.kernels import body_parameters
 from steelyard.model.model import Model
@@ -56,6 +57,8 @@ def _base_parameters(estimator: Estimator, regression: Regression, estimate: Est
     broken = []
     if estimate.method != estimator.name:
         broken.append(f"is registered as '{estimator.name}', but says '{estimate.method}'")
+    if estimate.solver not in SOLVER_WORDS:
+        broken.append(f"names a solver that there is not: '{estimate.solver}'")
     if estimate.base.names != regression.base.names:
         broken.append("names other base parameters than the regression")
     if estimate.beta.shape != (regression.base.rank,) or not np.isfinite(estimate.beta).all():

@@ -18,6 +18,7 @@ from steelyard.model.base_map import BaseMap
 from steelyard.model.kernels import torque
 from steelyard.model.mechanism import row_words
 from steelyard.model.model import Model, check_joint_names
+from steelyard.model.row_groups import balanced_error, errors_by_group, group_words
 from steelyard.signals.motion import Measurements, Motion
 
 Array = NDArray[np.float64]
@@ -76,9 +77,18 @@ class Score:
         return (("outside the dead band" if known else "", self.relative_error), *known)
 
     @property
+    def balanced_error(self) -> float:
+        """Relative error in which base force, base torque and joint torques count alike; on a fixed
+        base it is ``relative_error``.
+        """
+        return balanced_error(self.channels)
+
+    @property
     def words(self) -> str:
-        """The errors in words."""
-        return ", ".join(f"{error:.2%} {where}".strip() for where, error in self.errors)
+        """The errors in words; of a floating base, the first one is also told group by group."""
+        first, *further = [f"{error:.2%} {where}".strip() for where, error in self.errors]
+        groups = group_words(self.channels)
+        return ", ".join([f"{first} ({groups})" if groups else first, *further])
 
 
 @dataclass(frozen=True)
@@ -92,13 +102,13 @@ class Validation:
 
     @property
     def beats_prior(self) -> bool:
-        """Whether the error over all channels is below that of the file's inertials."""
-        return self.prediction.rms < self.prior.rms
+        """Whether the error is below that of the file's inertials; see `Score.balanced_error`."""
+        return self.prediction.balanced_error < self.prior.balanced_error
 
     @property
     def beats_zero(self) -> bool:
-        """Whether the error over all channels is below that of the zero model."""
-        return self.prediction.rms < self.zero.rms
+        """Whether the error is below that of the zero model."""
+        return self.prediction.balanced_error < self.zero.balanced_error
 
     @property
     def worse_channels(self) -> tuple[str, ...]:
@@ -134,6 +144,10 @@ class Validation:
                     "relative_error": _plain(score.relative_error),
                     "relative_error_all": _plain(score.relative_error_all),
                     "relative_error_unfiltered": _plain(score.relative_error_unfiltered),
+                    "relative_error_of": {
+                        name: _plain(error)
+                        for name, error in errors_by_group(score.channels).items()
+                    },
                     "channels": [
                         {key: _plain(value) for key, value in vars(channel).items()}
                         for channel in score.channels

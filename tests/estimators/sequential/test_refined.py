@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from linkwise_problems import Tree, random_tree
 from prior_problems import scattered
 
 from steelyard.errors import EstimationError
-from steelyard.estimators.entropic import prior_problem, usual_term_weight
+from steelyard.estimators.entropic import usual_term_weight
 from steelyard.estimators.sequential.inward import LinkwiseFit, fit_inward
 from steelyard.estimators.sequential.links import PriorPull
 from steelyard.estimators.sequential.lower_bound import LowerBound
-from steelyard.estimators.sequential.refined import ENOUGH, refine
+from steelyard.estimators.sequential.refined import ENOUGH, refine, still_to_gain
 from steelyard.estimators.sequential.sweeps import Sweeper, whole_fit
 from steelyard.estimators.sequential.window import (
     LAG,
@@ -21,7 +23,6 @@ from steelyard.estimators.sequential.window import (
     cover,
     window,
 )
-from steelyard.model.typical_sizes import typical_parameters
 
 GAMMA = 5.0
 
@@ -46,6 +47,62 @@ def test_refined_trees_reach_the_optimum_of_clarabel_and_the_gap_is_true(tens):
         for stage in found.stages:
             assert stage.lower_bound <= tree.optimum + rounding
         assert last.value == pytest.approx(tree.problem.objective(found.theta), rel=1e-9)
+
+
+@pytest.mark.parametrize("n_links", [2, 4, 6, 16, 20])
+def test_mimic_joints_between_branches(n_links):
+    """Branches that only a mimic joint joins are fitted together: the optimum is reached."""
+    for seed in range(6):
+        tree = random_tree(
+            seed,
+            n_links,
+            noise=0.02,
+            prismatic=0.5,
+            mimic=0.5,
+            n_samples=200 if n_links < 9 else 60,
+        )
+        found = refined(tree)
+        above = tree.problem.objective(found.theta) - tree.optimum
+        rounding = 1e-6 * max(tree.optimum, 1.0)
+        assert found.stages[-1].relative_gap <= ENOUGH
+        assert found.stages[-1].lower_bound <= tree.optimum + rounding
+        assert above <= ENOUGH * max(tree.optimum, 1.0) + rounding
+
+
+def test_tied_links_are_in_one_group_and_one_step():
+    """Links that share a coordinate, wherever they are; up to 14 links are one group anyway."""
+    for seed in range(5):
+        links = random_tree(seed, 25, n_samples=20, mimic=0.3).links()
+        groups = cover(links)
+        assert any(link.tied for link in links)
+        for k, link in enumerate(links):
+            assert k not in link.tied
+            for other in link.tied:
+                assert k in links[other].tied
+                assert any({k, other} <= set(group) for group in groups) or len(link.tied) > 6
+            later = [other for other in link.tied if other > k][: MOST_LINKS - 1]
+            assert set(later) <= set(window(links, k))
+        assert max(len(group) for group in groups) <= NEIGHBOURHOOD
+        few = random_tree(seed, 14, n_samples=20).links()
+        assert cover(few) == [list(range(14))]
+
+
+def test_a_long_chain():
+    """Of 100 links, the pass is no more than half above the optimum, and few sweeps reach it."""
+    tree = random_tree(905, 100, chain=True, noise=0.1, n_samples=40, prismatic=0.0)
+    found = refined(tree)
+    pass_alone, last = found.stages[0], found.stages[-1]
+    assert last.relative_gap <= ENOUGH
+    assert pass_alone.value <= 1.5 * last.lower_bound
+    assert found.n_sweeps <= 12
+
+
+def test_what_sweeps_will_still_gain():
+    """The rest of a geometric series: 1 + 0.5 + 0.25 + ... after the first two of its terms."""
+    assert still_to_gain([10.0, 9.0, 8.5]) == pytest.approx(0.5 / 8.5)
+    assert still_to_gain([10.0, 9.0]) == pytest.approx(0.5 / 9.0)
+    assert still_to_gain([10.0, 9.5, 9.0]) == pytest.approx(0.5 / 9.0)
+    assert still_to_gain([10.0, 9.5, 9.5]) == 0.0
 
 
 def test_sweeps_never_make_the_fit_worse():
@@ -77,14 +134,7 @@ def test_with_a_prior_it_is_the_entropic_fit(seed):
     prior = scattered(tree.model, tree.truth, rng, 0.3)
     pull = PriorPull(prior, GAMMA, usual_term_weight(GAMMA), tree.weak.scale)
     found = refine(tree.R, tree.z, tree.K, tree.links(pull), sweeps=8)
-    together = prior_problem(
-        tree.model.first_column_of_body,
-        tree.weak.scale,
-        typical_parameters(tree.model),
-        tree.given,
-        prior.theta,
-        prior.trust,
-    )
+    together = tree.together(prior)
     best = together.solve(tree.R @ tree.K, tree.z, GAMMA).theta
     u = [link.coordinates(best[link.columns]) for link in found.whole.links]
     optimum = found.whole.value(u)
@@ -101,6 +151,30 @@ def test_with_a_prior_it_is_the_entropic_fit(seed):
     coordinates = np.linalg.lstsq(together.turn, best - together.origin, rcond=None)[0]
     counted += 0.5 * np.sum((rows @ coordinates - targets) ** 2)
     assert optimum == pytest.approx(counted, rel=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_gap_with_a_strong_prior_and_no_friction(seed):
+    """Friction is at its bound there, nearly without a force: the gap stays what it truly is."""
+    rng = np.random.default_rng([seed, 3])
+    tree = random_tree(
+        seed, int(rng.integers(2, 9)), noise=1e-3, n_samples=300, prismatic=0.0, friction=0.0
+    )
+    gamma = float(rng.choice([100.0, 1e4]))
+    prior = replace(scattered(tree.model, tree.truth, rng, 0.1), theta=0.5 * tree.truth)
+    found = refine(
+        tree.R,
+        tree.z,
+        tree.K,
+        tree.links(PriorPull(prior, gamma, usual_term_weight(gamma), tree.weak.scale)),
+    )
+    together = tree.together(prior)
+    best = found.stage_of(together.solve(tree.R @ tree.K, tree.z, gamma).theta)
+    rounding = 1e-7 * max(best.value, 1.0)
+    assert best.lower_bound <= best.value + rounding
+    above = found.stages[-1].value - best.value
+    assert found.stages[-1].gap <= above + 1e-4 * max(best.value, 1.0) + rounding
+    assert found.n_sweeps <= 2
 
 
 def test_the_work_of_a_step_does_not_grow_with_the_chain():

@@ -98,6 +98,26 @@ def test_a_leaf_without_data_is_named():
     assert found.reached.relative_gap < 2e-3
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_a_floating_base_without_its_wrench_needs_the_wrench(seed):
+    """Joint torques alone do not show it, and no motion of joints would help."""
+    rng = np.random.default_rng(seed)
+    robot = random_robot(rng, 3, chain=True, prismatic=0.0, fixed=0.0, floating_base=True)
+    model = Model(robot)
+    q, v, a = random_states(rng, robot, 200)
+    tau = torque(model, model.prior_theta(), q, v, a)
+    tau = tau + 0.05 * np.std(tau, axis=0) * rng.normal(size=tau.shape)
+    tau[:, :6] = np.nan
+    motion = Motion(0.01 * np.arange(200), q, v, a)
+    regression = compress(model, motion, Measurements(model.channels, tau))
+    found = fit_sequential(model, regression, sweeps=0)
+    base = model.mechanism.bodies[0].name
+    assert base in found.unseen
+    words = found.findings[0].words
+    assert f"measure the wrench that holds '{base}'" in words
+    assert ("record a motion of" in words) == (len(found.unseen) > 1)
+
+
 def test_massless_links_fixed_values_and_a_massless_prior():
     """Bodies without free parameters take no part; the others are fitted as simultaneously."""
     robot = random_robot(np.random.default_rng(6), 4, chain=True, prismatic=0.3, fixed=0.0)

@@ -7,11 +7,15 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.signals.steps import least_change
+
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 UNEVEN = 0.05
 """Stamps further (rms) from an even grid than this share of a period are uneven."""
+DIGIT = 0.3
+"""Share of the resolution of a position that is no roughness."""
 SMOOTHER = 3.0
 """Rows are even if positions are smoother by this factor with even stamps."""
 
@@ -24,9 +28,8 @@ def sampled_evenly(time: Array, moving: Iterable[tuple[Array, Mask]]) -> bool:
     ones; the median of the ratios counts.
     """
     n = len(time)
-    even = np.linspace(time[0], time[-1], n)
-    period = float(even[1] - even[0])
-    if n < 50 or float(np.sqrt(np.mean(_detrended(time - even) ** 2))) < UNEVEN * period:
+    period = float(time[-1] - time[0]) / (n - 1)
+    if n < 50 or unevenness_s(time) < UNEVEN * period:
         return False
     before, after = np.diff(time)[:-1], np.diff(time)[1:]
     share = before / (before + after)
@@ -35,21 +38,27 @@ def sampled_evenly(time: Array, moving: Iterable[tuple[Array, Mask]]) -> bool:
         use = moves[1:-1] & np.isfinite(q[2:] + q[1:-1] + q[:-2])
         if np.count_nonzero(use) < 30:
             continue
-        by_row = _size((q[1:-1] - 0.5 * (q[:-2] + q[2:]))[use])
-        by_stamp = _size((q[1:-1] - (1.0 - share) * q[:-2] - share * q[2:])[use])
-        if by_row > 0.0:
-            ratios.append(by_stamp / by_row)
+        by_row = np.abs(q[1:-1] - 0.5 * (q[:-2] + q[2:]))[use]
+        by_stamp = np.abs(q[1:-1] - (1.0 - share) * q[:-2] - share * q[2:])[use]
+        # all but the largest see bursts; the median sees jitter in a log that also lacks rows
+        least = DIGIT * least_change(np.diff(q[np.isfinite(q)]))
+        kinds = ((_size(by_stamp), _size(by_row)), (np.median(by_stamp), np.median(by_row)))
+        ratios.append(max(float(a) / max(float(b), least, 1e-300) for a, b in kinds))
     return bool(ratios) and float(np.median(ratios)) > SMOOTHER
 
 
 def _size(x: Array) -> float:
-    """Root mean square (n,) without its largest half percent."""
-    size = np.abs(x)
-    return float(np.sqrt(np.mean(np.minimum(size, np.percentile(size, 99.5)) ** 2)))
+    """Root mean square of sizes (n,) without the largest half percent."""
+    return float(np.sqrt(np.mean(np.minimum(x, np.percentile(x, 99.5)) ** 2)))
 
 
-def _detrended(x: Array) -> Array:
-    """``x`` (n,) without its mean in each of up to 20 parts, so that gaps count little."""
-    n = max(len(x) // 20, 1)
-    whole = x[: len(x) // n * n].reshape(-1, n)
-    return np.asarray(whole - whole.mean(axis=1, keepdims=True)).ravel()
+def unevenness_s(time: Array) -> float:
+    """Distance (s, rms) of stamps (n_samples,) from even ones, in parts of which there are at most
+    20, so that gaps count little.
+    """
+    n = max(len(time) // 20, 2)
+    whole = time[: len(time) // n * n].reshape(-1, n)
+    row = np.arange(n) - 0.5 * (n - 1)
+    away = whole - whole.mean(axis=1, keepdims=True)
+    away = away - np.outer(away @ row / (row @ row), row)
+    return float(np.sqrt(np.mean(away**2)))

@@ -76,7 +76,9 @@ def _common(recorded: Recorded, of_joint: Mapping[str, Steps]) -> tuple[Mask, tu
     single = rows[(lost > 0.5) & (lost <= MOST_LOST) & ~glued]
     whole = lost[(lost > 0.5) & (lost <= MOST_LOST) & ~glued]
     integers = np.abs(whole - np.round(whole)) < INTEGER
-    if len(single) >= max(FEWEST_ROWS, ROWS_SHARE * n) and np.mean(integers) >= INTEGERS:
+    many = len(single) >= max(FEWEST_ROWS, ROWS_SHARE * n)
+    # stamps that are uneven hide nothing, and are named as such
+    if many and np.mean(integers) >= INTEGERS and not recorded.evenly_sampled:
         n_lost = int(np.sum(np.round(whole[integers])))
         findings.append(
             Finding(

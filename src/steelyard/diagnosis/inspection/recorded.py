@@ -39,7 +39,8 @@ class Recorded:
     """A log beside its robot.
 
     name : of the log. time : (n_samples,) s. joints : of the robot, those that move and of which
-    the log has a position. raw : (joint, quantity) -> (n_samples,) as recorded.
+    the log has a position. raw : (joint, quantity) -> (n_samples,) as recorded,
+    NaN where nothing was.
     signals : the same, those of quantities in ``USED`` with NaN in the place of outliers.
     outliers : masks (n_samples,) of those.
     """
@@ -57,7 +58,11 @@ class Recorded:
         """The log beside the robot; joints are matched by name."""
         joints = tuple(one for one in robot.free_joints if (one.name, "position") in log.signals)
         names = {joint.name for joint in joints}
-        raw = {key: values for key, values in log.signals.items() if key[0] in names}
+        raw = {
+            key: np.where(np.isfinite(values), values, np.nan)
+            for key, values in log.signals.items()
+            if key[0] in names
+        }
         turning = {joint.name for joint in joints if joint.kind != "prismatic"}
         used = {key: values for key, values in raw.items() if key[1] in USED}
         kept, outliers = left_out(log.time, used, turning)

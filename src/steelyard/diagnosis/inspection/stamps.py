@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.diagnosis.inspection.evenness import unevenness_s
 from steelyard.diagnosis.inspection.recorded import Recorded
 from steelyard.findings import Finding
 
@@ -76,8 +77,8 @@ def stamp_jitter(recorded: Recorded) -> tuple[Finding, ...]:
     """A warning if uneven stamps contradict positions that are smooth from row to row."""
     if not recorded.evenly_sampled:
         return ()
-    even = np.linspace(recorded.time[0], recorded.time[-1], len(recorded))
-    error = float(np.std(recorded.time - even))
+    error = unevenness_s(recorded.time)
+    period = float(recorded.time[-1] - recorded.time[0]) / (len(recorded) - 1)
     return (
         Finding(
             "warning",
@@ -85,7 +86,7 @@ def stamp_jitter(recorded: Recorded) -> tuple[Finding, ...]:
             f"log '{recorded.name}': time stamps are uneven, by {1e3 * error:.3g} ms (rms), but "
             "positions are far smoother from row to row than these stamps allow: they say when "
             "rows were written, not when they were measured; replace them by even ones, row "
-            f"number times {even[1] - even[0]:.6g} s",
+            f"number times {period:.6g} s",
             span_s=(float(recorded.time[0]), float(recorded.time[-1])),
             size=error,
             unit="s",

@@ -158,6 +158,7 @@ def fit_robot_on_manifold(
         problem=problem,
         settled=settled,
         squares=squares(problem, settled.theta),
+        solver="manifold",
         solution=solution,
     )
     rest = float(system.factor[-1, -1] ** 2) / system.sigma**2

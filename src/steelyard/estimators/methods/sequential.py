@@ -55,7 +55,8 @@ def _estimate(task: EstimationTask, found: SequentialFit) -> tuple[Estimate, Con
     from steelyard.estimators.complete_estimate import complete_estimate
 
     estimate = complete_estimate(task, found.fit)
-    return replace(estimate, findings=(*estimate.findings, *found.findings)), found.fit
+    fit = replace(found.fit, distance=found.distance)
+    return replace(estimate, findings=(*estimate.findings, *found.findings)), fit
 
 
 ESTIMATORS = (

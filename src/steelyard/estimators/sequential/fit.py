@@ -26,8 +26,10 @@ from steelyard.estimators.constrained import (
     weighted_system,
 )
 from steelyard.estimators.feasible import PULL
+from steelyard.estimators.optimum_distance import OptimumDistance
 from steelyard.estimators.prior_fit import fit_with_prior
 from steelyard.estimators.prior_weight import GammaChoice, GammaRule
+from steelyard.estimators.sequential.inward import LinkwiseFit
 from steelyard.estimators.sequential.links import (
     Link,
     LinkLayout,
@@ -37,8 +39,9 @@ from steelyard.estimators.sequential.links import (
     links_of,
 )
 from steelyard.estimators.sequential.paper import fit_paper, joint_rows
-from steelyard.estimators.sequential.refined import ENOUGH, Refined, Stage, check_sweeps, refine
+from steelyard.estimators.sequential.refined import Refined, Stage, check_sweeps, refine
 from steelyard.estimators.sequential.resampled import paper_solver, sequential_solver
+from steelyard.estimators.solver_names import SolverName
 from steelyard.findings import Finding
 from steelyard.knowledge.conflicts import check_constraints
 from steelyard.knowledge.constraint_blocks import blocks
@@ -62,65 +65,57 @@ class SequentialFit:
 
     fit : with parameters that meet every condition exactly. refined : its stages.
     reached : objective of these parameters, and the lower bound of the simultaneous optimum.
-    sweeps : as asked for, None for as many as needed. unseen : links without data of their own.
+    unseen : links without data of their own. published : whether it is the published method.
+    floating : name of the body that is a floating base, if any.
     """
 
     fit: ConstrainedFit
     refined: Refined
     reached: Stage
-    sweeps: int | None
     unseen: tuple[str, ...]
     published: bool = False
+    floating: str | None = None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The distance from the simultaneous optimum; links without data."""
-        return (*self._unseen(), self._gap())
+        return (*self._unseen(), self.distance.finding)
 
-    def _gap(self) -> Finding:
-        gap, share = max(self.reached.gap, 0.0), max(self.reached.relative_gap, 0.0)
-        n = self.refined.n_sweeps
-        how = (
+    @property
+    def distance(self) -> OptimumDistance:
+        """How far the fit is from the simultaneous optimum, at most."""
+        system, n = self.fit.system, self.refined.n_sweeps
+        rest = float(system.factor[-1, -1] / system.sigma) ** 2
+        gap = self.reached.gap
+        return OptimumDistance(
+            max(gap, 0.0) if np.isfinite(gap) else np.inf,
+            0.5 * (self.fit.squares + rest),
             "the published sequential method"
             if self.published
-            else f"the sequential fit with {n} sweep{'' if n == 1 else 's'}"
-        )
-        if not np.isfinite(gap):
-            return Finding(
-                "warning",
-                "sequential-gap-unknown",
-                f"how far {how} is from the simultaneous optimum could not be proven: use more "
-                "sweeps, or the method 'feasible' or 'entropic'",
-            )
-        words = (
-            f"the objective of {how} is proven to be at most {100.0 * share:.2g} % "
-            f"({gap:.2g} in units of the noise) above the simultaneous optimum: all parameters "
-            f"together are at most {np.sqrt(2.0 * gap):.2g} standard deviations away from it"
-        )
-        enough = share <= 1.01 * ENOUGH
-        if enough or self.sweeps is not None:
-            return Finding("info", "sequential-gap", words)
-        if self.published:
-            return Finding(
-                "warning", "sequential-not-optimal", f"{words}; the method 'sequential' reaches it"
-            )
-        return Finding(
-            "warning",
-            "sequential-not-optimal",
-            f"{words}; allow more sweeps, or use the method 'feasible' or 'entropic'",
+            else f"the sequential fit with {n} sweep{'' if n == 1 else 's'}",
+            self.published,
         )
 
     def _unseen(self) -> tuple[Finding, ...]:
         if not self.unseen:
             return ()
+        cures = []
+        if self.floating in self.unseen:
+            cures.append(
+                f"measure the wrench that holds '{self.floating}', or all contact forces (joint "
+                "torques alone do not show a floating base)"
+            )
+        if set(self.unseen) - {self.floating}:
+            others = "the others' joints" if cures else "their joints"
+            cures.append(f"record a motion of {others}")
         return (
             Finding(
                 "warning",
                 "links-without-data",
                 f"the data hold nothing about {listed(self.unseen)} that the inner links could not "
                 "explain as well: only sums with the links that carry them are determined, and "
-                "their own parameters are placed by the prior or the weak pull; record a motion of "
-                "their joints",
+                "their own parameters are placed by the prior or the weak pull; "
+                + "; ".join(cures),
             ),
         )
 
@@ -147,7 +142,7 @@ def fit_sequential(
     try:
         links = task.links()
         found = refine(task.R, task.z, regression.base.K, links, sweeps=sweeps, progress=progress)
-        fit = task.settled("sequential", found.theta)
+        fit = task.settled("sequential", found.theta, solver_of(found.fit))
     except EstimationError:
         check_constraints(model, constraints or Constraints())  # raises if they contradict
         raise
@@ -156,8 +151,8 @@ def fit_sequential(
         replace(fit, refit=drawn),
         found,
         found.stage_of(fit.theta),
-        sweeps,
         unseen_links(task.R, regression.base, links),
+        floating=_floating(model),
     )
 
 
@@ -186,7 +181,7 @@ def fit_sequential_paper(
     try:
         links = task.links()
         published = fit_paper(rows, columns, factors, K, links)
-        fit = task.settled("sequential-paper", published.theta(links))
+        fit = task.settled("sequential-paper", published.theta(links), solver_of(published))
         best = refine(task.R, task.z, K, links)
     except EstimationError:
         check_constraints(model, constraints or Constraints())
@@ -197,9 +192,9 @@ def fit_sequential_paper(
         replace(fit, refit=drawn),
         found,
         found.stage_of(fit.theta),
-        None,
         unseen_links(task.R, regression.base, links),
         published=True,
+        floating=_floating(model),
     )
 
 
@@ -242,11 +237,23 @@ def fit_sequential_with_prior(
         progress=progress,
         place=place,
     )
-    fit = replace(fit, method="sequential-entropic")
     found = kept[-1]
+    fit = replace(fit, method="sequential-entropic", solver=solver_of(found.fit))
     R = fit.system.factor[:-1, :-1] / fit.sigma
     unseen = unseen_links(R, regression.base, found.whole.links)
-    return SequentialFit(fit, found, found.stage_of(fit.theta), sweeps, unseen)
+    reached = found.stage_of(fit.theta)
+    return SequentialFit(fit, found, reached, unseen, floating=_floating(model))
+
+
+def _floating(model: Model) -> str | None:
+    """Name of the body that is a floating base."""
+    body = model.mechanism.bodies[0]
+    return body.name if body.joint is None else None
+
+
+def solver_of(fit: LinkwiseFit) -> SolverName:
+    """What solved the steps of a fit."""
+    return "linkwise-clarabel" if fit.n_clarabel else "linkwise"
 
 
 def unseen_links(R: Array, base: BaseMap, links: tuple[Link, ...]) -> tuple[str, ...]:
@@ -310,7 +317,7 @@ class _Task:
     def links(self) -> tuple[Link, ...]:
         return links_of(self.layout, self.typical, self.given, self.pull)
 
-    def settled(self, method: str, theta: Array) -> ConstrainedFit:
+    def settled(self, method: str, theta: Array, solver: SolverName) -> ConstrainedFit:
         """The fit with parameters that meet every condition exactly."""
         pull, K = self.pull, self.regression.base.K
         weights = pull.weights * pull.scale**2
@@ -327,4 +334,5 @@ class _Task:
             problem=problem,
             settled=found,
             squares=squares(problem, found.theta),
+            solver=solver,
         )

@@ -31,11 +31,13 @@ class LinkwiseFit:
 
     u : of each link. duals : of each link's conditions.
     step_sizes : (n_rows, n_variables) of the problem of every step that was solved.
+    n_clarabel : how many steps, those of sweeps included, Clarabel solved.
     """
 
     u: tuple[Array, ...]
     duals: tuple[tuple[Array, ...], ...]
     step_sizes: tuple[tuple[int, int], ...] = ()
+    n_clarabel: int = 0
 
     def theta(self, links: Sequence[Link]) -> Array:
         """Standard parameters (n_columns,)."""
@@ -54,7 +56,7 @@ def fit_inward(
     turned: dict[int, Array] = {}  # K turn of each link, up to its last row
     used: dict[int, NDArray[np.int64]] = {}  # and its rows that are not zero
     beta = K @ np.concatenate([link.origin for link in links])
-    sizes = []
+    sizes, n_clarabel = [], 0
     for top in range(len(links) - 1, -1, -1):
         link = links[top]
         end = link.rows.stop
@@ -76,4 +78,5 @@ def fit_inward(
             beta[: len(turned[k])] += turned[k] @ (new - u[k])
             u[k], duals[k] = new, dual
         sizes.append(F.shape)
-    return LinkwiseFit(tuple(u), tuple(duals), tuple(sizes))
+        n_clarabel += found.by_clarabel
+    return LinkwiseFit(tuple(u), tuple(duals), tuple(sizes), n_clarabel)

@@ -39,7 +39,8 @@ class Link:
     """One link with its joint's terms; see the module's equation.
 
     name : of the body. columns : its slice of theta. rows : its slice of the base parameters.
-    parent : index, -1 for none. children : indices.
+    parent : index, -1 for none. children : indices. tied : links elsewhere in the tree with which
+    it shares a joint coordinate or the terms of a coupling.
     origin : (n_columns,), turn : (n_columns, n_u). conditions : on u.
     pull : (n_pulls, n_u), wish : (n_pulls,), slope : (n_u,). start : (n_u,) well inside.
     constant : of the link's part of the objective, so that a divergence is zero at its prior.
@@ -58,6 +59,7 @@ class Link:
     slope: Array
     start: Array
     constant: float = 0.0
+    tied: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
@@ -118,12 +120,14 @@ class LinkLayout:
 
     names : of the bodies. first : (n_links + 1,) where each link's columns start, and their end.
     rows : (n_links + 1,) the same for the base parameters. parent : (n_links,) -1 for none.
+    tied : of each link, those that mimic joints or couplings join with it.
     """
 
     names: tuple[str, ...]
     first: NDArray[np.int64]
     rows: NDArray[np.int64]
     parent: NDArray[np.int64]
+    tied: tuple[tuple[int, ...], ...]
 
 
 def layout_of(model: Model, base: BaseMap) -> LinkLayout:
@@ -137,7 +141,25 @@ def layout_of(model: Model, base: BaseMap) -> LinkLayout:
         )
     names = tuple(body.name for body in model.mechanism.bodies)
     rows = np.searchsorted(owner, np.arange(len(names) + 1))
-    return LinkLayout(names, first, rows, model.mechanism.parent)
+    return LinkLayout(names, first, rows, model.mechanism.parent, _ties(model))
+
+
+def _ties(model: Model) -> tuple[tuple[int, ...], ...]:
+    """Links that one row of torques joins though none carries the other: they share a coordinate
+    (mimic joints), or a coupling drives both.
+    """
+    mechanism = model.mechanism
+    last = len(mechanism.bodies) - 1
+    of_joint = {body.joint: k for k, body in enumerate(mechanism.bodies)}
+    together = [np.flatnonzero(mechanism.coordinate == row) for row in range(mechanism.nv)]
+    for term in model.terms:
+        if len(term.direction) > 1:  # its columns are those of the last link
+            together.append(np.array([*(of_joint[joint] for joint, _ in term.direction), last]))
+    tied: list[set[int]] = [set() for _ in mechanism.bodies]
+    for members in together:
+        for k in members:
+            tied[int(k)].update(int(other) for other in members if other != k)
+    return tuple(tuple(sorted(others)) for others in tied)
 
 
 def links_of(
@@ -172,6 +194,7 @@ def links_of(
                 slope=slope,
                 start=problem.start,
                 constant=sum(one.floor * float(np.trace(one.b) - len(one.b)) for one in conditions),
+                tied=layout.tied[i],
             )
         )
     return tuple(out)

@@ -14,17 +14,20 @@ the rounding of these sums; `steelyard.certificates.optimality` does the same in
 
 The duals of single steps are from different stages of the sweeps, and where only the weak pull
 holds parameters, a small disagreement costs much. So they are first made to agree: one Newton step
-on the optimality conditions, with the faces of the cones that the duals show to be active.
+on the optimality conditions, within the faces of the cones that are active
+(`steelyard.estimators.sequential.active_faces`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.conic.row_panels import row_panels
+from steelyard.estimators.sequential.active_faces import Face, active_face
 from steelyard.estimators.sequential.inward import LinkwiseFit
 from steelyard.estimators.sequential.links import Link, matrix_at, on_condition
 from steelyard.estimators.sequential.sweeps import WholeFit
@@ -33,6 +36,11 @@ Array = NDArray[np.float64]
 Duals = list[list[Array]]
 NUDGES = (0.0, 1e-14, 1e-12, 1e-10)
 """Shares by which the diagonal of a matrix is raised if rounding makes it indefinite."""
+FACE_ROUNDS, CLOSE = 2, 1e-3
+"""Newton steps where there are logarithms, the later one with smaller faces, and the gap, as a
+share of the bound, that makes further ones unnecessary. Without logarithms one step is enough,
+since what is left of the gradient costs little.
+"""
 
 
 class LowerBound:
@@ -44,7 +52,8 @@ class LowerBound:
     @cached_property
     def quadratic(self) -> Array:
         """H (n_u, n_u): second derivative of the quadratic part."""
-        H = self.whole.G.T @ self.whole.G
+        H = row_panels(self.whole.G).upper_gram()
+        H = np.triu(H) + np.triu(H, 1).T
         for link, place in zip(self.whole.links, self.whole.places, strict=True):
             H[place, place] += link.pull.T @ link.pull
         return H
@@ -55,16 +64,27 @@ class LowerBound:
         return _cholesky(self.quadratic)
 
     def of(self, fit: LinkwiseFit) -> float:
-        """A lower bound of the objective of all feasible parameters; -inf if none is found."""
-        u = np.concatenate(list(fit.u))
+        """A lower bound of the objective of all feasible parameters; -inf if none is found.
+
+        From duals that were made to agree, or, if these prove little, from the duals as they are.
+        """
+        u, value = np.concatenate(list(fit.u)), self.whole.value(fit.u)
         curvature, duals = self._with_floors(fit)
-        factor = self.factor if curvature is self.quadratic else _cholesky(curvature)
-        if factor is None:
-            return -np.inf
-        step, duals = self._agreed(fit, duals, factor)
-        w = u + step
-        rest = self._gradient(w, duals)
-        rest = self._absorbed(rest, duals)
+        with_logarithms = curvature is not self.quadratic
+        factor = _cholesky(curvature) if with_logarithms else self.factor
+        proven = -np.inf
+        if factor is not None:
+            rounds = FACE_ROUNDS if with_logarithms else 1
+            for step, agreed in self._agreed(fit, duals, factor, rounds):
+                proven = max(proven, self._proven(u + step, agreed))
+                if value - proven <= CLOSE * max(proven, 1.0):
+                    return proven
+        as_given = [[nearest_psd(Z) for Z in own] for own in duals]
+        return max(proven, self._proven(u, as_given))
+
+    def _proven(self, w: Array, duals: Duals) -> float:
+        """What positive semidefinite duals prove at a point w; -inf if nothing."""
+        rest = self._absorbed(self._gradient(w, duals), duals)
         cost = self._cost(rest)
         return self._lagrangian(w, duals) - cost if np.isfinite(cost) else -np.inf
 
@@ -91,44 +111,69 @@ class LowerBound:
         return H, duals
 
     def _agreed(
-        self, fit: LinkwiseFit, duals: Duals, factor: tuple[Array, bool]
-    ) -> tuple[Array, Duals]:
-        """A Newton step of u, and duals that agree with it."""
-        from scipy.linalg import cho_solve
+        self, fit: LinkwiseFit, duals: Duals, factor: tuple[Array, bool], rounds: int
+    ) -> Iterator[tuple[Array, Duals]]:
+        """Newton steps of u, each with duals that agree with it.
 
-        u = np.concatenate(list(fit.u))
-        gradient = self._gradient(u, duals)
-        columns, slacks, faces = [], [], []
-        for i, (link, place, own, given) in enumerate(self._each(fit)):
-            for k, (condition, Z) in enumerate(zip(link.conditions, given, strict=True)):
-                if condition.floor > 0.0:
+        A face on which a step would make the dual negative is not active there: the next step does
+        without that part of it.
+        """
+        from scipy.linalg import lstsq, solve_triangular
+
+        L, _ = factor
+        # with H = L Lᵀ, all that is needed of H⁻¹ B is L⁻¹ B
+        gradient = self._gradient(np.concatenate(list(fit.u)), duals)
+        pushed = -solve_triangular(L, gradient, lower=True, check_finite=False)
+        faces = self._faces(fit, duals)
+        for _ in range(rounds):
+            force, changes = pushed, []
+            if faces:
+                ends = np.cumsum([len(face.slacks) for face in faces])
+                B = np.zeros((len(pushed), ends[-1]), order="F")
+                for face, end in zip(faces, ends, strict=True):
+                    B[face.columns, end - len(face.slacks) : end] = face.forces.T
+                Y = solve_triangular(L, B, lower=True, overwrite_b=True, check_finite=False)
+                right = -Y.T @ pushed - np.concatenate([face.slacks for face in faces])
+                change = lstsq(Y.T @ Y, right, 1e-12, check_finite=False, lapack_driver="gelsy")[0]
+                force = pushed + Y @ change
+                changes = np.split(change, ends[:-1])
+            moved = [face.moved(amounts) for face, amounts in zip(faces, changes, strict=True)]
+            step = solve_triangular(L, force, trans=1, lower=True, check_finite=False)
+            yield np.asarray(step), self._moved(fit, step, duals, faces, moved)
+            kept = [face.where_positive(Z) for face, Z in zip(faces, moved, strict=True)]
+            if all(new is face for new, face in zip(kept, faces, strict=True)):
+                return
+            faces = [face for face in kept if face is not None]
+
+    def _moved(
+        self, fit: LinkwiseFit, step: Array, duals: Duals, faces: list[Face], moved: list[Array]
+    ) -> Duals:
+        """The duals after a step: of the faces as given, of logarithms to first order."""
+        out = [list(own) for own in duals]
+        for face, Z in zip(faces, moved, strict=True):
+            out[face.link][face.place] = Z
+        for own, (link, place, _, _) in zip(out, self._each(fit), strict=True):
+            for k, condition in enumerate(link.conditions):
+                if condition.floor <= 0.0:
+                    own[k] = nearest_psd(own[k])
                     continue
-                S = matrix_at(condition, own)
-                for E in active_face(S, Z):
-                    column = np.zeros(len(u))
-                    column[place.start + np.array(condition.columns)] = on_condition(condition, E)
-                    columns.append(column)
-                    slacks.append(float(np.sum(E * S)))
-                    faces.append((i, k, E))
-        step = -cho_solve(factor, gradient, check_finite=False)
-        if faces:
-            B = np.array(columns).T
-            Y = cho_solve(factor, B, check_finite=False)
-            right = Y.T @ gradient - np.array(slacks)
-            change = np.linalg.lstsq(B.T @ Y, right, rcond=1e-12)[0]
-            step += Y @ change
-            for (i, k, E), amount in zip(faces, change, strict=True):
-                duals[i][k] = duals[i][k] + amount * E
-        for i, (link, place, _, _) in enumerate(self._each(fit)):
+                inverse = own[k] / condition.floor
+                along = np.tensordot(step[place][list(condition.columns)], condition.A, 1)
+                own[k] = condition.floor * (inverse - inverse @ along @ inverse)
+        return out
+
+    def _faces(self, fit: LinkwiseFit, duals: Duals) -> list[Face]:
+        """Where the conditions without a logarithm bind, as far as the duals show."""
+        out = []
+        for i, (link, place, u, _) in enumerate(self._each(fit)):
             for k, condition in enumerate(link.conditions):
                 if condition.floor > 0.0:
-                    inverse = duals[i][k] / condition.floor
-                    along = step[place][list(condition.columns)]
-                    moved = np.tensordot(along, condition.A, 1)
-                    duals[i][k] = condition.floor * (inverse - inverse @ moved @ inverse)
-                else:
-                    duals[i][k] = nearest_psd(duals[i][k])
-        return step, duals
+                    continue
+                columns = place.start + np.array(condition.columns, dtype=np.int64)
+                face = active_face(i, k, condition, columns, matrix_at(condition, u), duals[i][k])
+                if face is not None:
+                    out.append(face)
+        return out
 
     def _each(self, fit: LinkwiseFit) -> Sequence[tuple[Link, slice, Array, tuple[Array, ...]]]:
         return list(zip(self.whole.links, self.whole.places, fit.u, fit.duals, strict=True))
@@ -208,21 +253,6 @@ class LowerBound:
                         return -np.inf
                     total += condition.floor * (len(Z) + float(logdet))
         return total
-
-
-def active_face(S: Array, Z: Array) -> list[Array]:
-    """Symmetric matrices that span the face of the cone in which the dual is: the eigenvectors of
-    Z along which it is larger than S.
-    """
-    values, vectors = np.linalg.eigh(Z)
-    along = np.einsum("ik,ij,jk->k", vectors, S, vectors)
-    V = vectors[:, values > np.maximum(along, 0.0)]
-    out = []
-    for i in range(V.shape[1]):
-        for j in range(i + 1):
-            E = np.outer(V[:, i], V[:, j])
-            out.append(0.5 * (E + E.T))
-    return out
 
 
 def nearest_psd(Z: Array) -> Array:

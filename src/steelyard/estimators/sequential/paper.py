@@ -83,7 +83,7 @@ def fit_paper(
     u: list[Array] = [link.start.copy() for link in links]
     duals: list[tuple[Array, ...]] = [() for _ in links]
     theta = np.concatenate([link.origin for link in links])
-    sizes = []
+    sizes, n_clarabel = [], 0
     for i in range(len(links) - 1, -1, -1):
         link = links[i]
         here = [(factors[g], K[list(columns[g])]) for g in rows[i]]
@@ -93,4 +93,5 @@ def fit_paper(
         u[i], duals[i] = found.u[0], found.duals[0]
         theta[link.columns] = link.theta(u[i])
         sizes.append((len(F), link.size))
-    return LinkwiseFit(tuple(u), tuple(duals), tuple(sizes))
+        n_clarabel += found.by_clarabel
+    return LinkwiseFit(tuple(u), tuple(duals), tuple(sizes), n_clarabel)

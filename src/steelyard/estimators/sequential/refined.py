@@ -90,6 +90,7 @@ def refine(
     bound = LowerBound(whole)
     stages = [Stage(whole.value(fit.u), bound.of(fit))]
     most = MOST_SWEEPS if sweeps is None else sweeps
+    values = [stages[0].value]
     sweeper = None
     for k in range(most):
         if sweeps is None and stages[-1].relative_gap <= ENOUGH:
@@ -99,12 +100,28 @@ def refine(
         sweeper = Sweeper(whole) if sweeper is None else sweeper
         fit = sweeper.sweep(fit, outward=k % 2 == 0)
         value, proven = whole.value(fit.u), stages[-1].lower_bound
-        # a sweep that still gains much is not near the optimum, and needs no proof of it
-        gained = (stages[-1].value - value) / max(value, 1.0)
-        if k == most - 1 or (sweeps is None and gained <= ENOUGH):
+        values.append(value)
+        # a fit that is far from the optimum needs no proof of it
+        if k == most - 1 or (sweeps is None and still_to_gain(values) <= ENOUGH):
             proven = max(proven, bound.of(fit))
         stages.append(Stage(value, proven))
     return Refined(whole, fit, tuple(stages))
+
+
+def still_to_gain(values: Sequence[float]) -> float:
+    """What further sweeps would gain, as a share of the objective, if gains go on shrinking by the
+    factor by which the last one did; at least half of the last gain, if that was the first.
+
+    values : (n_sweeps + 1,) the objective before and after each sweep.
+    """
+    size = max(values[-1], 1.0)
+    gained = max(values[-2] - values[-1], 0.0) / size
+    if len(values) < 3:
+        return 0.5 * gained
+    before = max(values[-3] - values[-2], 0.0) / size
+    if gained >= before:
+        return gained
+    return gained**2 / (before - gained)
 
 
 def check_sweeps(sweeps: int | None) -> None:

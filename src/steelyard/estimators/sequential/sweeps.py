@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.conic.row_panels import times_columns
 from steelyard.errors import EstimationError
 from steelyard.estimators.sequential.inward import LinkwiseFit
 from steelyard.estimators.sequential.links import Link
@@ -56,11 +57,13 @@ def whole_fit(R: Array, z: Array, K: Array, links: Sequence[Link]) -> WholeFit:
     for link in links:
         places.append(slice(at, at + link.size))
         at += link.size
-    turned = np.zeros((K.shape[0], at))
+    G = np.zeros((K.shape[0], at))
+    columns = times_columns(R, K)
     for link, place in zip(links, places, strict=True):
-        turned[:, place] = K[:, link.columns] @ link.turn
+        end = link.rows.stop  # R K is block upper triangular
+        G[:end, place] = columns[:end, link.columns] @ link.turn
     origin = np.concatenate([link.origin for link in links])
-    return WholeFit(R @ turned, z - R @ (K @ origin), tuple(places), tuple(links))
+    return WholeFit(G, z - R @ (K @ origin), tuple(places), tuple(links))
 
 
 class Sweeper:
@@ -89,7 +92,7 @@ class Sweeper:
         A step that fails, or that rounding makes worse, leaves its links as they are.
         """
         whole = self.whole
-        u, duals = list(fit.u), list(fit.duals)
+        u, duals, n_clarabel = list(fit.u), list(fit.duals), fit.n_clarabel
         residual = whole.residual(u)
         order = range(len(self.groups))
         for at in order if outward else reversed(order):
@@ -114,10 +117,11 @@ class Sweeper:
                 continue
             if _value(T, h, links, found.u) > _value(T, h, links, before):
                 continue
+            n_clarabel += found.by_clarabel
             for k, new, dual in zip(members, found.u, found.duals, strict=True):
                 residual -= whole.G[:, whole.places[k]] @ (new - u[k])
                 u[k], duals[k] = new, dual
-        return LinkwiseFit(tuple(u), tuple(duals), fit.step_sizes)
+        return LinkwiseFit(tuple(u), tuple(duals), fit.step_sizes, n_clarabel)
 
 
 def _value(T: Array, h: Array, links: Sequence[Link], u: Sequence[Array]) -> float:

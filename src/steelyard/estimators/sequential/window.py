@@ -14,46 +14,60 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.conic.interior_point import minimise
+from steelyard.conic.either_solver import minimise_by_either
 from steelyard.errors import EstimationError
 from steelyard.estimators.sequential.links import Link, moved
 from steelyard.regression.regression import triangle
 
 Array = NDArray[np.float64]
-LAG = 3
+LAG = 6
 """For how many further steps inward a link stays a variable."""
 MOST_LINKS = 8
 """Largest number of links in one step, for hubs that carry many."""
 CORE, NEIGHBOURHOOD = 8, 14
 """Links of a group that sweeps fit together, first without and then with those around it."""
+UNLIKE = 30.0
+"""Torques that are larger or smaller than usual ones by this factor hint at other units."""
 
 
 @dataclass(frozen=True, eq=False)
 class StepSolution:
-    """u and the duals of the conditions, for each link of a window."""
+    """u and the duals of the conditions, for each link of a window; whether Clarabel found them."""
 
     u: tuple[Array, ...]
     duals: tuple[tuple[Array, ...], ...]
     iterations: int
+    by_clarabel: bool = False
 
 
 def window(links: Sequence[Link], top: int, lag: int = LAG, most: int = MOST_LINKS) -> list[int]:
-    """A link and what it carries, by level, down to ``lag`` levels and at most ``most`` links."""
+    """A link and what it carries, by level, down to ``lag`` levels and at most ``most`` links.
+
+    Links that a mimic joint or a coupling ties to one of these count as carried by it, unless their
+    own step is still to come.
+    """
     out = level = [top]
     for _ in range(lag):
-        level = [child for link in level for child in links[link].children]
+        reached: dict[int, None] = {}
+        for link in level:
+            later = [other for other in links[link].tied if other > top]
+            reached.update(dict.fromkeys((*later, *links[link].children)))
+        level = [link for link in reached if link not in out]
         out = out + level
     return out[:most]
 
 
 def cover(links: Sequence[Link], core: int = CORE, most: int = NEIGHBOURHOOD) -> list[list[int]]:
-    """Overlapping groups of neighbouring links that cover the tree.
+    """Overlapping groups of neighbouring links that cover the tree; one if ``most`` links are all.
 
     The cores of the groups, at most ``core`` connected links each, contain every link once; a group
-    is a core and the links nearest to it, at most ``most`` together.
+    is a core and the links nearest to it, at most ``most`` together. Neighbours are the links on
+    both sides of a joint, and those that a mimic joint or a coupling ties.
     """
+    if len(links) <= most:
+        return [list(range(len(links)))]
     near = [
-        [*link.children] if link.parent < 0 else [link.parent, *link.children] for link in links
+        [*link.tied, *([link.parent] if link.parent >= 0 else []), *link.children] for link in links
     ]
     taken = [False] * len(links)
     out = []
@@ -82,6 +96,7 @@ def solve_window(
 
     F : (n_rows, n_u) of all members. u : where to start.
     pulled : whether F and g contain the rows of the pulls already.
+    By the interior-point method, or by Clarabel if that does not converge.
     """
     rows, targets = [F], [g]
     conditions = []
@@ -103,10 +118,11 @@ def solve_window(
         A, b = factor[:, :-1], factor[:, -1]
     slope = np.concatenate([link.slope for link in members])
     try:
-        found = minimise(A, b, slope, conditions, np.concatenate(list(u)))
+        found = minimise_by_either(A, b, slope, conditions, np.concatenate(list(u)))
     except EstimationError as trouble:
         names = ", ".join(f"'{link.name}'" for link in members)
-        raise EstimationError(f"the fit of {names} failed: {trouble}") from None
+        cause = _unlike(F, g, members)
+        raise EstimationError(f"the fit of {names} failed{cause} ({trouble})") from None
     parts, duals = [], []
     at = seen = 0
     for link in members:
@@ -114,4 +130,17 @@ def solve_window(
         duals.append(tuple(found.duals[seen : seen + len(link.conditions)]))
         at += link.size
         seen += len(link.conditions)
-    return StepSolution(tuple(parts), tuple(duals), found.iterations)
+    return StepSolution(tuple(parts), tuple(duals), found.iterations, found.by_clarabel)
+
+
+def _unlike(F: Array, g: Array, members: Sequence[Link]) -> str:
+    """By how much the measured torques differ from those of the links' usual values, if much."""
+    usual = float(np.linalg.norm(F @ np.concatenate([link.start for link in members])))
+    measured = float(np.linalg.norm(g))
+    if not (usual > 0.0 and measured > 0.0) or 1.0 / UNLIKE < measured / usual < UNLIKE:
+        return ", although its torques are of usual size: try the method 'feasible'"
+    return (
+        f": what the torques say about it is {measured / usual:.1g} times the size of what bodies "
+        "of the size in the robot file would give. Are torques in N m, forces in N, lengths in m "
+        "and masses in kg?"
+    )

@@ -32,6 +32,9 @@ Verdict = Literal["holds", "not proven", "violated"]
 
 TOLERANCE_M = 0.002
 """How far the proven distance may be below the smallest one found before intervals are halved."""
+TOO_CLOSE_PART = 0.02
+"""Of that tolerance, for a pair that is closer than the clearance: a design needs to know by how
+much."""
 MOST_HALVINGS = 12
 ROUNDING_M = 1e-9
 """Rounding of poses and of planes between solids (m), with a wide margin."""
@@ -46,7 +49,8 @@ class ClearanceProof:
     interval where that bound is attained. sampled_m, sampled_pair, sampled_time_s : the smallest
     distance that was computed. clearance_m : what was asked for. resolution_s : length of the
     intervals to start from. finest_s : length of the shortest. n_intervals : how many were
-    examined. n_pairs : of solids.
+    examined. n_pairs : of solids. missing_m : by how much each pair may be closer than the
+    clearance (m), in the order of the pairs; 0 where it keeps it.
     """
 
     smallest_m: float
@@ -60,6 +64,7 @@ class ClearanceProof:
     finest_s: float
     n_intervals: int
     n_pairs: int
+    missing_m: tuple[float, ...]
 
     @property
     def holds(self) -> bool:
@@ -106,15 +111,15 @@ def prove_clearance(
     *,
     resolution_s: float = 0.02,
     tolerance_m: float = TOLERANCE_M,
+    refuse_start: bool = True,
 ) -> ClearanceProof:
     """The smallest distance between solids that a motion is proven to keep.
 
     clearance_m : the distance asked for; that of the model if it is not given. resolution_s :
     length (s) of the intervals to start from. tolerance_m : intervals are halved, up to twelve
     times, while their bound is below the smallest distance found so far by more than this, or
-    below a clearance that the samples keep.
-
-    A motion whose first position is closer than the clearance is an error that names the links.
+    below a clearance that the samples keep. refuse_start : whether a motion whose first position
+    is closer than the clearance is an error that names the links; otherwise it is as any other.
     """
     clearance = model.clearance_m if clearance_m is None else clearance_m
     if not (np.isfinite(clearance) and clearance >= 0.0):
@@ -122,7 +127,8 @@ def prove_clearance(
     if not (np.isfinite(resolution_s) and resolution_s > 0.0):
         raise SignalError(f"resolution_s is {resolution_s}; it must be positive")
     motion = _Motion(trajectory, model)
-    refuse_collision(model, motion.at(np.zeros(1))[0][0], clearance, "the start pose")
+    if refuse_start:
+        refuse_collision(model, motion.at(np.zeros(1))[0][0], clearance, "the start pose")
     n = max(1, int(np.ceil(trajectory.duration_s / resolution_s)))
     length = trajectory.duration_s / n
     centre: Array = length * (np.arange(n, dtype=float) + 0.5)
@@ -178,13 +184,18 @@ class _Search:
         self.reach = reach_bounds(model, motion.lower, motion.upper)
         self.proven = self.found = (np.inf, -1, 0.0)
         self.n_intervals = 0
+        self.bounds = np.full(len(model.pairs), np.inf)
+        self.closest = np.full(len(model.pairs), np.inf)
 
     @property
-    def enough(self) -> float:
-        """The lower bound (m) that an interval must have to be done with."""
-        smallest = self.found[0]
-        tight = smallest - self.tolerance
-        return max(tight, self.clearance) if smallest >= self.clearance else tight
+    def enough(self) -> Array:
+        """The lower bound (n_pairs,) m that an interval must have to be done with.
+
+        Every pair that is too close is told by how much, not only the closest one.
+        """
+        kept = max(self.found[0] - self.tolerance, self.clearance)
+        too_close = self.closest < self.clearance
+        return np.where(too_close, self.closest - TOO_CLOSE_PART * self.tolerance, kept)
 
     def examine(
         self, centre: Array, length: float, open_pairs: NDArray[np.bool_], last: bool
@@ -208,6 +219,7 @@ class _Search:
                 bound = np.where(wanted, np.maximum(bound, planes - fall), bound)
         undecided = open_pairs & (bound < self.enough) & (not last)
         done = np.where(undecided, np.inf, bound)
+        self.bounds = np.minimum(self.bounds, done.min(axis=0, initial=np.inf))
         if done.size and done.min() < self.proven[0]:
             row, k = np.unravel_index(int(done.argmin()), done.shape)
             self.proven = (float(done[row, k]), int(k), float(centre[row]))
@@ -215,6 +227,7 @@ class _Search:
 
     def _remember(self, closest: ClosestPoints, centre: Array) -> None:
         distance = closest.distance
+        self.closest = np.minimum(self.closest, distance.min(axis=0))
         row, k = np.unravel_index(int(distance.argmin()), distance.shape)
         if distance[row, k] < self.found[0]:
             self.found = (float(distance[row, k]), int(k), float(centre[row]))
@@ -235,6 +248,7 @@ class _Search:
             finest_s=finest_s,
             n_intervals=self.n_intervals,
             n_pairs=len(names),
+            missing_m=tuple(np.maximum(self.clearance - self.bounds, 0.0).tolist()),
         )
 
 

@@ -7,6 +7,7 @@ when distances are first computed; the distance to the ground is that of the low
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,16 +57,19 @@ class CollisionModel:
     findings: tuple[Finding, ...]
     surroundings: Surroundings = field(default_factory=Surroundings)
 
-    def distances(self, q: ArrayLike, *, within_m: float = np.inf) -> Array:
+    def distances(self, q: ArrayLike, *, within_m: float | Array = np.inf) -> Array:
         """Distance (n_samples, n_pairs) in m of every pair at positions q (n_samples, n_joints);
         negative where two solids overlap.
 
         within_m : pairs that balls around their solids show to be farther apart than this get
-        that lower bound in place of their distance, which takes less time.
+        that lower bound in place of their distance, which takes less time; one for all pairs, or
+        (n_pairs,).
         """
         return self._closest_within(self.poses(q), within_m, points=False).distance
 
-    def distance_gradients(self, q: ArrayLike, *, within_m: float = np.inf) -> tuple[Array, Array]:
+    def distance_gradients(
+        self, q: ArrayLike, *, within_m: float | Array = np.inf
+    ) -> tuple[Array, Array]:
         """Distances as above, and their gradient (n_samples, n_pairs, n_joints) by q in m/rad, or
         1 for slides.
 
@@ -76,23 +80,32 @@ class CollisionModel:
         poses = self.poses(q)
         found = self._closest_within(poses, within_m)
         gradient = np.zeros((*found.distance.shape, len(self.joints)))
-        for k, pair in enumerate(self.pairs):
-            rows = np.flatnonzero(found.exact[:, k])
-            if len(rows) == 0:
-                continue
-            normal = found.normal[rows, k]
-            towards = joints_between(
-                self.mechanism, self.bodies[pair.first], self.bodies[pair.second]
-            )
-            for bodies, points, sign in (
-                (towards[0], found.first[rows, k], -1.0),
-                (towards[1], found.second[rows, k], 1.0),
-            ):
-                for body in bodies:
-                    speed = self._point_speed(poses, body, rows, points)
-                    along = np.einsum("ni,ni->n", normal, speed)
-                    gradient[rows, k, self.mechanism.coordinate[body]] += sign * along
+        for body, sides in enumerate(self._sides):
+            for points, of_side in zip((found.first, found.second), sides, strict=True):
+                # of all pairs that the joint moves, at once
+                rows, columns = np.nonzero(found.exact[:, of_side])
+                pairs = of_side[columns]
+                normal = found.normal[rows, pairs]
+                speed = self._point_speed(poses, body, rows, points[rows, pairs])
+                sign = -1.0 if points is found.first else 1.0
+                along = sign * np.einsum("ni,ni->n", normal, speed)
+                gradient[rows, pairs, self.mechanism.coordinate[body]] += along
         return found.distance, gradient
+
+    @cached_property
+    def _sides(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """For each body, the pairs whose first solid its joint moves against the second, and those
+        whose second solid it moves against the first.
+        """
+        between = [
+            joints_between(self.mechanism, self.bodies[pair.first], self.bodies[pair.second])
+            for pair in self.pairs
+        ]
+
+        def of(body: int, side: int) -> NDArray[np.int64]:
+            return np.array([k for k, way in enumerate(between) if body in way[side]], dtype=int)
+
+        return [(of(body, 0), of(body, 1)) for body in range(len(self.mechanism.bodies))]
 
     def poses(self, q: ArrayLike) -> BodyPoses:
         """Poses of the bodies at positions q (n_samples, n_joints) rad or m."""
@@ -129,7 +142,7 @@ class CollisionModel:
         return out
 
     def _closest_within(
-        self, poses: BodyPoses, within_m: float, *, points: bool = True
+        self, poses: BodyPoses, within_m: float | Array, *, points: bool = True
     ) -> ClosestPoints:
         """Closest points of pairs within a distance (m), and lower bounds for the others."""
         rotations, positions = self.shape_poses(poses)

@@ -17,7 +17,8 @@ from steelyard.errors import ModelError, SignalError
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.motions.polynomial import PolynomialTrajectory
 from steelyard.excitation.motions.via_points import random_via_points, via_point_motion
-from steelyard.model.base_map import column_order, independent_columns, unit_columns
+from steelyard.model.base_map import column_order
+from steelyard.model.dependent_columns import independent_columns, unit_columns
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model
 from steelyard.model.random_states import random_states

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,14 +15,17 @@ from steelyard.excitation.search.fourier_basis import FourierBasis
 from steelyard.excitation.search.information import Information
 
 Array = NDArray[np.float64]
+Barrier = Callable[[Array], tuple[Array, Array]]
 
 TORQUE_ROOM = 0.5
 """Torques cost something from where 1 - (torque / limit)² is below this."""
 DISTANCE_ROOM_M = 0.05
 """Distances cost something from this much above the clearance."""
 DISTANCE_STEP_S = 0.1
-"""Time between the samples at which distances are computed: between them an arm that accelerates
-by 5 m/s² comes closer by 6 mm, which the proof finds."""
+"""Time between the samples at which distances are computed at first: between them an arm that
+accelerates by 5 m/s² comes closer by 6 mm, which the proof finds."""
+SHORT = 0.001
+"""Room below which a motion that is being mended is short of it: 0.05 mm of distance."""
 REFERENCE_SAMPLES = 1000
 """Criteria are those of this many samples per period, however many are computed."""
 
@@ -32,16 +36,22 @@ class Safety:
 
     beta : (n_base,) base parameters that torques are computed with. torque : (nv,) limits of
     absolute torque, N m or N; infinite where there is none.
-    collision : distances to keep, and the clearance (m); None without.
+    collision : solids that must keep a distance; None without. clearance_m : that distance (m), one
+    for all pairs or one for each, (n_pairs,). distance_step_s : between samples of distances.
     """
 
     beta: Array
     torque: Array
     collision: CollisionModel | None = None
-    clearance_m: float = 0.0
+    clearance_m: float | Array = 0.0
+    distance_step_s: float = DISTANCE_STEP_S
 
-    def tighter(self, torque: float, clearance_m: float) -> Safety:
-        """With torque limits times a factor and this much more clearance (m)."""
+    def tighter(self, torque: float, clearance_m: float | Array) -> Safety:
+        """With torque limits times a factor and this much more clearance (m), of each pair.
+
+        Pairs differ: some, such as the first and the third link of a wrist, never are farther
+        apart than a little more than the clearance, and would not allow what another one needs.
+        """
         return replace(
             self, torque=torque * self.torque, clearance_m=self.clearance_m + clearance_m
         )
@@ -55,12 +65,24 @@ def price(room: Array) -> tuple[Array, Array]:
     return value, np.where(inside, -1.0 / u + 2.0 - u, 0.0)
 
 
+def shortfall(room: Array) -> tuple[Array, Array]:
+    """Squares of what is missing to a little room, finite outside the limits too; and its slope."""
+    short = np.maximum(SHORT - room, 0.0)
+    return short**2, -2.0 * short
+
+
+def no_criterion(M: Array) -> tuple[float, Array]:
+    """A criterion that is zero for every motion, where only prices count."""
+    return 0.0, np.zeros_like(M)
+
+
 @dataclass(frozen=True, eq=False)
 class Objective:
     """The function that is minimised.
 
     evaluate : a criterion's value and slope by the information matrix. n_samples : per period.
-    weight : of the barriers. safety : None where only the linear limits count.
+    weight : of the barriers. safety : None where only the linear limits count. barrier : price of
+    room, and its slope.
     """
 
     basis: FourierBasis
@@ -69,6 +91,7 @@ class Objective:
     n_samples: int
     weight: float
     safety: Safety | None = None
+    barrier: Barrier = price
 
     @cached_property
     def shapes(self) -> tuple[Array, ...]:
@@ -79,7 +102,8 @@ class Objective:
     @cached_property
     def distance_shapes(self) -> Array:
         """Shapes of q at the samples at which distances are computed."""
-        n = int(np.ceil(self.basis.period_s / DISTANCE_STEP_S))
+        step_s = DISTANCE_STEP_S if self.safety is None else self.safety.distance_step_s
+        n = int(np.ceil(self.basis.period_s / step_s))
         return self.basis.shapes(np.arange(n) * self.basis.period_s / n, 0)
 
     def __call__(self, x: Array) -> MotionPoint:
@@ -117,7 +141,7 @@ class MotionPoint:
             return 0.0, None
         tau = self.objective.information.torque(self._table, safety.beta)
         limit = safety.torque[:, None]
-        value, slope = price((1.0 - (tau / limit) ** 2) / TORQUE_ROOM)
+        value, slope = self.objective.barrier((1.0 - (tau / limit) ** 2) / TORQUE_ROOM)
         return float(value.sum()), slope * (-2.0 / TORQUE_ROOM) * tau / limit**2
 
     @cached_property
@@ -131,7 +155,7 @@ class MotionPoint:
         found, gradients = safety.collision.distance_gradients(
             q, within_m=safety.clearance_m + DISTANCE_ROOM_M
         )
-        value, slope = price((found - safety.clearance_m) / DISTANCE_ROOM_M)
+        value, slope = self.objective.barrier((found - safety.clearance_m) / DISTANCE_ROOM_M)
         times = self.objective.n_samples / len(shapes)
         by_q = np.einsum("sp,spj->sj", slope / DISTANCE_ROOM_M, gradients)
         return float(value.sum()) * times, by_q * times

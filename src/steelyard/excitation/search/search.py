@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -21,7 +21,14 @@ from numpy.typing import NDArray
 
 from steelyard.errors import SignalError
 from steelyard.excitation.search._interior import minimise
-from steelyard.excitation.search._objective import MotionPoint, Objective, Safety
+from steelyard.excitation.search._objective import (
+    Barrier,
+    MotionPoint,
+    Objective,
+    Safety,
+    no_criterion,
+    price,
+)
 from steelyard.excitation.search.criteria import Criterion
 from steelyard.excitation.search.fourier_basis import FourierBasis
 from steelyard.excitation.search.information import Information
@@ -37,6 +44,8 @@ coefficients, which are numbers near one."""
 START_SHARES = (0.7, 0.4, 0.2, 0.05)
 STARTS_TRIED = 40
 REPORT_SAMPLES = 1000
+FEW_SAMPLES = 8
+"""Of so many samples one is looked at first for distances."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +97,28 @@ class SearchProblem:
         states = self.basis.states(x, objective.shapes)
         return self.criterion.exact(self.judge.matrix(self.judge.table(*states)))
 
+    def allows(self, x: Array) -> bool:
+        """Whether torques and distances of a motion are within their limits at samples."""
+        safety = self.safety
+        if np.isfinite(safety.torque).any():
+            without = replace(self, safety=replace(safety, collision=None))
+            if not np.isfinite(without.prices(price)(x).value):
+                return False
+        if safety.collision is None:
+            return True
+        (q,) = self.basis.states(x, (self.prices(price).distance_shapes,))
+        near = safety.clearance_m
+        # most random motions are too close at some of the first, spread samples already
+        spread = np.arange(len(q)) % FEW_SAMPLES == 0
+        return all(
+            bool((safety.collision.distances(part, within_m=near) > near).all())
+            for part in (q[spread], q[~spread])
+        )
+
+    def prices(self, barrier: Barrier) -> Objective:
+        """The prices of torques and distances alone."""
+        return Objective(self.basis, self.information, no_criterion, 100, 1.0, self.safety, barrier)
+
 
 EXTENSIONS = 10
 """Budgets after which a search ends that found nothing better than a random motion."""
@@ -129,15 +160,12 @@ def search(
     budget_s: float,
     rounds: int | None = None,
     threads: int | None = None,
-    first: Array | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Found:
     """Search until the budget (s) ends, the rounds are done or there is no more gain.
 
     Where nothing better than a random motion was found by then, the search goes on, for at most
     `EXTENSIONS` times the budget.
-
-    first : coefficients from which the first descent begins, instead of a random motion.
     """
     from threadpoolctl import threadpool_limits
 
@@ -151,7 +179,7 @@ def search(
     ending: Ending = "rounds"
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
         while rounds is None or done < rounds:
-            starts = _starts(problem, seed, done, best, first)
+            starts = _starts(problem, seed, done, best)
             descents = [Descent(x, 0.1 * np.eye(x.size)) for x in starts]
             found, found_value = starts[0], np.inf
             if done == 0:
@@ -192,6 +220,12 @@ def search(
                 ending = "budget" if deadline.over else "no more gain"
                 break
     if best is None or not np.isfinite(best_value):
+        if not any(problem.allows(x) for x in starts):
+            raise SignalError(
+                "no motion was found that keeps torques and distances, not even a small one about "
+                f"one of {len(problem.centres)} poses that keep them; allow more torque, with "
+                "--torque, or a smaller --clearance, or another --range"
+            )
         raise SignalError(
             "no motion was found that determines the parameters: the time budget is too short "
             f"(the search had {budget_s:g} s of it), or the limits leave too little room; give "
@@ -300,17 +334,13 @@ def _descend(problem: SearchProblem, descent: Descent, stage: Stage, deadline: D
     )
 
 
-def _starts(
-    problem: SearchProblem, seed: int, done: int, best: Array | None, first: Array | None
-) -> list[Array]:
+def _starts(problem: SearchProblem, seed: int, done: int, best: Array | None) -> list[Array]:
     """Starts of one round."""
     starts = []
     for k in range(STAGES[0].motions):
         distance = DISTANCES[k % len(DISTANCES)]
         rng = np.random.default_rng((seed, done, k))
-        if done == 0 and k == 0 and first is not None:
-            starts.append(_smaller(_barriers(problem), problem.basis.inside(first, 0.97)))
-        elif best is not None and distance is not None:
+        if best is not None and distance is not None:
             starts.append(_near(problem, best, distance, rng))
         else:
             starts.append(_random(problem, rng))
@@ -320,7 +350,7 @@ def _starts(
 def _compiled(problem: SearchProblem) -> None:
     """Let the loops be compiled, which takes seconds once and is no part of the time budget."""
     x = problem.basis.random_start(np.random.default_rng(0), problem.centres[0], 0.01)
-    Objective(problem.basis, problem.information, _nothing, 2, 0.0)(x).gradient()
+    Objective(problem.basis, problem.information, no_criterion, 2, 0.0)(x).gradient()
 
 
 def _smaller(objective: Objective, x: Array) -> Array:
@@ -336,7 +366,7 @@ def _near(problem: SearchProblem, best: Array, distance: float, rng: np.random.G
     """A motion near the best one that is inside all limits."""
     for _ in range(8):
         x = problem.basis.inside(best + distance * rng.normal(size=best.shape), 0.97)
-        if _allowed(problem, x):
+        if problem.allows(x):
             return x
         distance *= 0.5
     return best
@@ -348,23 +378,10 @@ def _random(problem: SearchProblem, rng: np.random.Generator) -> Array:
         for _ in range(STARTS_TRIED // len(START_SHARES)):
             centre = problem.centres[int(rng.integers(len(problem.centres)))]
             x = problem.basis.random_start(rng, centre, share)
-            if _allowed(problem, x):
+            if problem.allows(x):
                 return x
-    # small motions about the first pose, which is known to be allowed
-    return problem.basis.random_start(rng, problem.centres[0], 0.01)
-
-
-def _allowed(problem: SearchProblem, x: Array) -> bool:
-    """Whether torques and distances of a motion are within their limits."""
-    if not np.isfinite(problem.safety.torque).any() and problem.safety.collision is None:
-        return True
-    return bool(np.isfinite(_barriers(problem)(x).value))
-
-
-def _barriers(problem: SearchProblem) -> Objective:
-    """The prices of torques and distances alone."""
-    return Objective(problem.basis, problem.information, _nothing, 100, 1.0, problem.safety)
-
-
-def _nothing(M: Array) -> tuple[float, Array]:
-    return 0.0, np.zeros_like(M)
+    for centre in problem.centres:
+        x = problem.basis.random_start(rng, centre, 0.01)
+        if problem.allows(x):
+            break
+    return x

@@ -172,7 +172,7 @@ def unused_dynamics(joints: list[XmlElement]) -> tuple[str, ...]:
         return ()
     return (
         f"<dynamics> states damping or friction of {listed(names)}, which is not used: friction "
-        "is estimated from logs, and the file's inertials are compared without it",
+        "comes from recorded torques alone, and the file's inertials are compared without it",
     )
 
 

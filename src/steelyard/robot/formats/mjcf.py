@@ -174,8 +174,8 @@ def _unused_dynamics(model: Any, names: list[str]) -> tuple[str, ...]:
         return ()
     words = "; ".join(f"{what} of {listed(joints)}" for what, joints in stated.items())
     return (
-        f"the file states {words}, which is not used: drive inertia and friction are estimated "
-        "from logs, and the file's inertials are compared without them",
+        f"the file states {words}, which is not used: drive inertia and friction come from "
+        "recorded torques alone, and the file's inertials are compared without them",
     )
 
 
