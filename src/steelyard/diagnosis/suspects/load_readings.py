@@ -37,6 +37,8 @@ REMOVED = 0.5
 """Gravity below this share of the file's counts as taken out."""
 SIZES = (0.45, 0.55, 0.63, 0.7, 0.8, 1.25, 1.4, 1.6, 1.8, 2.2)
 """Sizes of other robots that are tried, as factors of every length."""
+PAYLOAD_KG = 3.0
+"""Typical mass of a payload."""
 UNLIKE = 12.0
 """How many times as far as usual the links of another robot may be from the resized file's."""
 
@@ -96,6 +98,16 @@ def external_readings(given: Moments) -> list[Reading]:
     rows = np.arange(len(given.counts))
     fit = fitted(given, given.C[rows, rows], given.S[rows, rows], np.zeros(len(given.theta)))
     return [Reading("external-torque", (), 1.0, "share", fit, unchanged, 40.0)]
+
+
+def payload_readings(given: Moments) -> list[Reading]:
+    """A body at the last link that the file does not have."""
+    last = given.model.first_column_of_body[-1]
+    spread = given.spread.copy()
+    spread[last : last + 10] += PAYLOAD_KG * np.array([1.0] + [0.2] * 3 + [0.04] * 6)
+    fit = fit_of(replace(given, spread=spread))
+    mass = float(fit.theta[last] - given.theta[last])
+    return [Reading("payload", (), mass, "kg", fit, unchanged, 20.0)]
 
 
 def size_readings(samples: Samples) -> list[Reading]:

@@ -33,6 +33,7 @@ from steelyard.diagnosis.suspects.load_readings import (
     gravity_readings,
     offset_column,
     offset_readings,
+    payload_readings,
     size_readings,
 )
 from steelyard.diagnosis.suspects.motion_readings import motion_readings
@@ -136,7 +137,7 @@ def readings_of(samples: Samples, rate_hz: float) -> tuple[Fit, list[Reading]]:
     out = delay_readings(shifted, max(LEAST_S, 0.3 / rate_hz))
     out += gain_readings(given)
     out += scale_readings(given)
-    out += external_readings(given)
+    out += external_readings(given) + payload_readings(given)
     out += offset_readings(samples, W, fit)
     out += gravity_readings(samples, W, fit)
     if doubted(fit):
@@ -214,6 +215,8 @@ def margin_of(reading: Reading) -> float:
 def matters(reading: Reading) -> bool:
     """Whether a change is large enough to be worth words."""
     least = {"payload-change": LEAST_PAYLOAD_KG, "friction-change": LEAST_FRICTION}
+    if reading.code == "payload":
+        return reading.size >= LEAST_PAYLOAD_KG
     return abs(reading.size) >= least.get(reading.code, 0.0)
 
 

@@ -50,7 +50,7 @@ SEVERE = (
 """Suspects that make every result useless. Others are severe where they spoil the fit."""
 SPOILT = 2.0
 """Factor by which a suspect has to raise the unexplained torque in order to be severe."""
-NEVER_SEVERE = ("friction-removed", "torque-drift")
+NEVER_SEVERE = ("payload", "friction-removed", "torque-drift")
 
 INHERENT = {
     "torque-sign": ("the axis of this joint in the robot file, if its position is wrong as well",),
@@ -71,6 +71,7 @@ INHERENT = {
     "commanded-signals": ("a simulated or a smoothed signal",),
     "position-offset": ("a joint whose zero in the file is not that of the controller",),
     "gravity-direction": ("a wrong base frame in the robot file",),
+    "payload": ("a last link that is heavier than the file says",),
     "payload-change": ("a lasting contact",),
     "friction-change": ("a torque sensor that warms up",),
     "disturbance": ("a payload that was carried for a while", "a fault of the torque sensor"),
@@ -150,6 +151,7 @@ def _what(suspect: Suspect) -> str:
         "friction-removed": "the torques contain hardly any friction: a controller took it out",
         "other-robot": f"the robot file is of another robot: one {size:.3g} times as large fits",
         "commanded-signals": f"{suspect.unit} are commanded, not measured: they have no noise",
+        "payload": f"a mass of about {size:.2g} kg at the last link is not in the robot file",
         "payload-change": f"a mass of {abs(size):.3g} kg at the last link is "
         f"{'picked up' if size > 0 else 'put down'} at about {(suspect.span_s or (0,))[0]:.3g} s",
         "friction-change": f"friction is {100 * size:+.3g} % different at the start of the log "
