@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.diagnosis.inspection.inspection import inspect_log
+from steelyard.diagnosis.suspects.search import suspect_findings
 from steelyard.errors import SteelyardError
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
+from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
@@ -34,14 +36,16 @@ class CheckedLog:
 
 
 def check_log(log: Log, robot: Robot, processing: Processing | None = None) -> CheckedLog:
-    """What the signals of a log say is wrong with it, and whether it can be prepared for a fit.
+    """What the signals of a log and the physics of the robot file say is wrong with it, and
+    whether it can be prepared for a fit.
 
     A log that cannot be prepared has a severe finding with the reason, ``not-usable``.
     """
     findings = [*inspect_log(log, robot).findings]
     try:
         findings += prepare(log, robot, processing).findings
-        # what the physics of the robot says belongs here: diagnosis/suspects
+        if all(finding.level != "severe" for finding in findings):
+            findings += suspect_findings(Model(robot), log, processing)
     except SteelyardError as error:
         findings.append(Finding("severe", "not-usable", str(error)))
     return CheckedLog(log.name, len(log), log.duration_s, once(findings))

@@ -1,0 +1,1 @@
+"""Suspects: wrong input that the physics of the robot file shows."""

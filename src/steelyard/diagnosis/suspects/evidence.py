@@ -1,0 +1,247 @@
+"""How well a reading of a log agrees with the robot file: fit and distance from the file in one.
+
+A reading says which column of the log is which signal: with which sign, of which joint, how late.
+The right reading is explained by parameters near those of the file, with friction that takes
+energy. A wrong one leaves torque unexplained, or needs parameters far from the file:
+
+    tau_i = W_i theta + noise,  theta = theta_file + D x,  x ~ N(0, 1)
+    score = N sum_i log e_i² + |x|² + N sum_i (negative friction)_i
+
+e_i is the unexplained share of torque i, N the number of independent values that a log counts as.
+D is generous: a file may be off by a third. Smaller scores are better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.model.kernels import torque_regressor
+from steelyard.model.model import Model
+from steelyard.model.terms import joint_term
+from steelyard.robot.inertia import to_com
+from steelyard.robot.robot import Robot
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+
+TERM_KINDS = ("drive_inertia", "viscous", "coulomb", "offset")
+INDEPENDENT = 100.0
+"""Independent values (N) that each torque counts as, however long the log is."""
+LEAST_ERROR = 0.004
+"""Unexplained share of a torque below which no reading is better than another."""
+FIRST_ERROR = 0.1
+"""Unexplained share with which the weights of a fit start."""
+MASS_OFF, CENTRE_OFF_M, INERTIA_OFF = 0.25, 0.03, 0.35
+"""Typical error of a file: shares of mass and inertia, and distance of a centre of mass (m)."""
+TERM_SHARE, OFFSET_SHARE = 0.5, 0.1
+"""Typical size of terms: share of the torque (rms) that they explain."""
+NEGATIVE_SHARE = 0.04
+"""Share of a torque that friction with the wrong sign has to have in order to count fully."""
+
+
+def plain_model(robot: Robot) -> Model:
+    """The robot with drive inertia, viscous and Coulomb friction and an offset at every joint."""
+    return Model(
+        robot, tuple(joint_term(kind, name) for name in robot.joint_names for kind in TERM_KINDS)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Thinned samples of a log, columns in the order of ``model.channels``.
+
+    time : (n,) s. q, v, a, tau : (n, n_joints) rad, N m, ... jump : the filtered sign of v.
+    moving : where a joint moves fast enough for the sign of its friction to be known.
+    """
+
+    model: Model
+    time: Array
+    q: Array
+    v: Array
+    a: Array
+    jump: Array
+    tau: Array
+    moving: Mask
+
+    def with_motion_of(self, order: IntArray, sign: Array) -> Samples:
+        """Joint i moves as column ``order[i]``, times ``sign[i]``."""
+        q, v, a, jump = (sign * one[:, order] for one in (self.q, self.v, self.a, self.jump))
+        return replace(self, q=q, v=v, a=a, jump=jump, moving=self.moving[:, order])
+
+
+def every(samples: Samples, step: int) -> Samples:
+    """Every ``step``-th of the samples."""
+    names = ("time", "q", "v", "a", "jump", "tau", "moving")
+    return replace(samples, **{name: getattr(samples, name)[::step] for name in names})
+
+
+def term_columns(model: Model) -> IntArray:
+    """Columns (n_joints, 4) of each joint's terms, in the order of ``TERM_KINDS``."""
+    index = {name: k for k, name in enumerate(model.column_names)}
+    names = [[joint_term(kind, joint).name for kind in TERM_KINDS] for joint in model.channels]
+    return np.array([[index[name] for name in row] for row in names], dtype=np.int64)
+
+
+def regressor(samples: Samples) -> Array:
+    """W (n, n_joints, n_columns) with filtered friction; rows of slow joints are zero."""
+    W = torque_regressor(samples.model, samples.q, samples.v, samples.a)
+    for i, columns in enumerate(term_columns(samples.model)):
+        W[:, i, columns[2]] = samples.jump[:, i]
+    W *= samples.moving[:, :, None]
+    return W
+
+
+def file_spread(model: Model, theta: Array) -> Array:
+    """Typical errors (n_columns,) of the file's bodies; 1 for terms."""
+    spread = np.ones(len(model.columns))
+    first = np.array(model.first_column_of_body)
+    bodies = theta[first[:, None] + np.arange(10)]
+    least = 0.02 * float(np.abs(bodies[:, 0]).mean())
+    for k, body in zip(first, bodies, strict=True):
+        mass = max(float(body[0]), least)
+        centre, size2 = np.zeros(3), 0.05**2
+        if body[0] > 0.0:
+            _, centre, inertia = (np.asarray(one)[0] for one in to_com(body[None]))
+            size2 += max(0.0, 0.5 * float(np.trace(inertia)) / mass)
+        arm2 = float(centre @ centre)
+        spread[k] = MASS_OFF * mass
+        spread[k + 1 : k + 4] = mass * (MASS_OFF * np.sqrt(arm2) + CENTRE_OFF_M)
+        spread[k + 4 : k + 10] = mass * INERTIA_OFF * (size2 + arm2 + CENTRE_OFF_M**2)
+    return spread
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Products of the regressor with itself and with every torque, of one motion.
+
+    G : (n_joints, p, p), rows of joint i. C : (n_joints, n_joints, p), rows of joint i with torque
+    k. S : (n_joints, n_joints) squares of torque k where joint i moves. counts : (n_joints,).
+    speed, acceleration : (n_joints,) rms. theta, spread : of the file.
+    """
+
+    model: Model
+    G: Array
+    C: Array
+    S: Array
+    counts: Array
+    speed: Array
+    acceleration: Array
+    theta: Array
+    spread: Array
+    terms: IntArray
+
+
+def moments(
+    samples: Samples,
+    W: Array | None = None,
+    extra: Array | None = None,
+    extra_spread: Array | None = None,
+) -> Moments:
+    """The moments of these samples.
+
+    extra : (n, n_joints, k) columns beside the model's, whose parameters are near zero, within
+    ``extra_spread`` (k,).
+    """
+    if W is None:
+        W = regressor(samples)
+    model, tau = samples.model, samples.tau
+    n_joints = tau.shape[1]
+    theta = model.prior_theta()
+    spread = file_spread(model, theta)
+    if extra is not None and extra_spread is not None:
+        W = np.concatenate([W, extra * samples.moving[:, :, None]], axis=2)
+        theta = np.append(theta, np.zeros(len(extra_spread)))
+        spread = np.append(spread, extra_spread)
+    rows = [np.ascontiguousarray(W[:, i]) for i in range(n_joints)]
+    return Moments(
+        model=model,
+        G=np.array([one.T @ one for one in rows]),
+        C=np.array([(one.T @ tau).T for one in rows]),
+        S=samples.moving.T.astype(float) @ tau**2,
+        counts=np.maximum(samples.moving.sum(axis=0), 1).astype(float),
+        speed=_rms(samples.v),
+        acceleration=_rms(samples.a),
+        theta=theta,
+        spread=spread,
+        terms=term_columns(model),
+    )
+
+
+def _rms(table: Array) -> Array:
+    return np.asarray(np.sqrt(np.mean(table**2, axis=0)) + 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The best parameters of one reading.
+
+    score : see the module. error : (n_joints,) unexplained share of each torque. away : |x|², the
+    distance from the file. negative : (n_joints,) share of friction with the wrong sign.
+    friction, inertia : (n_joints,) shares of the torque that friction and drive inertia are.
+    size : (n_joints,) rms torque.
+    weights : (n_joints,) of the rows. theta : (p,). H : (p, p) of the scaled problem, spread D.
+    """
+
+    score: float
+    error: Array
+    away: float
+    negative: Array
+    friction: Array
+    inertia: Array
+    size: Array
+    weights: Array
+    theta: Array
+    H: Array
+    spread: Array
+
+
+def fitted(
+    given: Moments,
+    C: Array,
+    S: Array,
+    theta_file: Array | None = None,
+    steps: int = 3,
+) -> Fit:
+    """The fit to torques with these products C (n_joints, p) and squares S (n_joints,)."""
+    theta0 = given.theta if theta_file is None else theta_file
+    n_joints = len(S)
+    size = np.sqrt(S / given.counts) + 1e-12
+    D = given.spread.copy()
+    terms = given.terms
+    D[terms[:, 0]] = TERM_SHARE * size / given.acceleration
+    D[terms[:, 1]] = TERM_SHARE * size / given.speed
+    D[terms[:, 2]] = TERM_SHARE * size
+    D[terms[:, 3]] = OFFSET_SHARE * size
+    right = C - given.G @ theta0
+    error = np.full(n_joints, FIRST_ERROR)
+    for _ in range(steps):
+        weights = np.sqrt(INDEPENDENT / given.counts) / (size * np.maximum(error, LEAST_ERROR))
+        H = np.einsum("i,ipq->pq", weights**2, given.G) * D[:, None] * D + np.eye(len(D))
+        x = np.linalg.solve(H, D * (weights**2 @ right))
+        theta = theta0 + D * x
+        squares = S - 2.0 * C @ theta + np.einsum("p,ipq,q->i", theta, given.G, theta)
+        error = np.sqrt(np.maximum(squares, 0.0) / given.counts) / size
+    viscous = theta[terms[:, 1]] * given.speed / size
+    coulomb = theta[terms[:, 2]] / size
+    friction = viscous + coulomb
+    inertia = theta[terms[:, 0]] * given.acceleration / size
+    negative = np.maximum(0.0, -friction)
+    score = (
+        INDEPENDENT * float(np.sum(np.log(np.maximum(error, LEAST_ERROR) ** 2)))
+        + float(x @ x)
+        + INDEPENDENT * float(np.sum(np.minimum(1.0, (negative / NEGATIVE_SHARE) ** 2)))
+    )
+    return Fit(score, error, float(x @ x), negative, friction, inertia, size, weights, theta, H, D)
+
+
+def fit_of(given: Moments, order: IntArray | None = None, gain: Array | None = None) -> Fit:
+    """The fit in which joint i has the torque of column ``order[i]``, times ``gain[i]``."""
+    n_joints = len(given.counts)
+    rows = np.arange(n_joints)
+    order = rows if order is None else order
+    gain = np.ones(n_joints) if gain is None else gain
+    return fitted(given, gain[:, None] * given.C[rows, order], gain**2 * given.S[rows, order])

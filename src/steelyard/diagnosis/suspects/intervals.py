@@ -1,0 +1,49 @@
+"""Intervals of small perturbations: delays, gains, offsets.
+
+A perturbation is a column c beside the model's. With the model's columns taken out of c and of the
+residual r, its size is c·r / c·c; the interval comes from the spread of the sums of c (r - size c)
+over blocks of time, so that correlated residuals count as what they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+from scipy.stats import t as student
+
+from steelyard.diagnosis.suspects.evidence import Fit, Samples
+
+Array = NDArray[np.float64]
+
+BLOCKS = 20
+
+
+def perturbation(samples: Samples, W: Array, fit: Fit, column: Array) -> tuple[float, float]:
+    """Size and half width of its 95 % interval, of a column (n, n_joints) beside the model's."""
+    weights = fit.weights
+    A = W * weights[:, None] * fit.spread
+    A = A.reshape(-1, A.shape[2])
+    moving = samples.moving
+    residual = ((samples.tau * moving - W @ fit.theta) * weights).ravel()
+    c = (column * moving * weights).ravel()
+    c = c - A @ np.linalg.solve(fit.H, A.T @ c)
+    square = float(c @ c)
+    if square <= 0.0:
+        return 0.0, float("inf")
+    size = float(c @ residual) / square
+    left = c * (residual - size * c)
+    sums = [block.sum() for block in np.array_split(left.reshape(moving.shape), BLOCKS)]
+    spread = float(np.sqrt(np.sum(np.square(sums)) * BLOCKS / (BLOCKS - 1))) / square
+    return size, float(student.ppf(0.975, BLOCKS - 1)) * spread
+
+
+def torque_slopes(samples: Samples, joint: int | None = None) -> Array:
+    """Derivative (n, n_joints) of all torques, or of one: the column of a delay is minus this."""
+    slope = np.asarray(CubicSpline(samples.time, samples.tau)(samples.time, 1))
+    return slope if joint is None else only(slope, joint)
+
+
+def only(table: Array, joint: int) -> Array:
+    """The table with zeros in the columns of all other joints."""
+    return np.where(np.arange(table.shape[1]) == joint, table, 0.0)

@@ -1,0 +1,163 @@
+"""A suspect: what is probably wrong with a log, with its size, and the finding that says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from steelyard.errors import listed
+from steelyard.findings import Finding
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """What is probably wrong with the input.
+
+    code : of its finding. joints : the joints it is about, empty for all.
+    size, unit : how large it is. interval : 95 % interval of the size, None where there is none.
+    span_s : when, where it is about a part of the log.
+    score : by how much it explains the log better than the log as it is; see `evidence`.
+    error : unexplained share of torque as the log is, and read in this way, the mean of all joints.
+    could_be : other explanations, in words. option : what mends it, as a user types it.
+    """
+
+    code: str
+    joints: tuple[str, ...]
+    size: float
+    unit: str
+    score: float
+    error: tuple[float, float]
+    interval: tuple[float, float] | None = None
+    span_s: tuple[float, float] | None = None
+    could_be: tuple[str, ...] = ()
+    option: str = ""
+
+
+SEVERE = (
+    "torque-sign",
+    "position-sign",
+    "axis-sign",
+    "torques-swapped",
+    "positions-swapped",
+    "joints-swapped",
+    "joints-reversed",
+    "joints-shifted",
+    "torque-scale",
+    "currents",
+    "gravity-removed",
+    "external-torque",
+    "other-robot",
+)
+"""Suspects that make every result useless. Others are severe where they spoil the fit."""
+SPOILT = 2.0
+"""Factor by which a suspect has to raise the unexplained torque in order to be severe."""
+NEVER_SEVERE = ("payload", "friction-removed", "torque-drift")
+
+INHERENT = {
+    "torque-sign": ("the axis of this joint in the robot file, if its position is wrong as well",),
+    "position-sign": ("the axis of this joint in the robot file",),
+    "axis-sign": ("the signs of both position and torque in the log",),
+    "torque-gain": ("links of the file that are far from the robot's",),
+    "torque-scale": (
+        "currents, motor torques or shares of the rated torque",
+        "a robot file of another robot",
+    ),
+    "currents": ("torques in shares of each drive's rated torque",),
+    "delay": ("a slow filter on one of the two signals",),
+    "torque-filtered": ("torques that are late",),
+    "gravity-removed": ("a robot whose links are balanced by springs or weights",),
+    "friction-removed": ("torque sensors behind the gears",),
+    "external-torque": ("a robot file that is far from the robot",),
+    "other-robot": ("torques in another unit, with a robot file that is far from the robot",),
+    "commanded-signals": ("a simulated or a smoothed signal",),
+    "position-offset": ("a joint whose zero in the file is not that of the controller",),
+    "gravity-direction": ("a wrong base frame in the robot file",),
+    "payload": ("a last link that is heavier than the file says",),
+    "payload-change": ("a lasting contact",),
+    "friction-change": ("a torque sensor that warms up",),
+    "disturbance": ("a payload that was carried for a while", "a fault of the torque sensor"),
+    "clock-drift": ("lost rows",),
+    "torque-drift": ("friction that changes",),
+}
+"""What cannot be told apart from a suspect on any log."""
+
+
+def finding_of(suspect: Suspect) -> Finding:
+    """The finding that names a suspect."""
+    spoils = suspect.error[0] > SPOILT * suspect.error[1]
+    severe = suspect.code in SEVERE or (spoils and suspect.code not in NEVER_SEVERE)
+    return Finding(
+        "severe" if severe else "warning",
+        suspect.code,
+        f"{_what(suspect)}; {_evidence(suspect)}",
+        joints=suspect.joints,
+        span_s=suspect.span_s,
+        size=suspect.size,
+        unit=suspect.unit,
+        could_be=suspect.could_be,
+        option=suspect.option,
+    )
+
+
+def _evidence(suspect: Suspect) -> str:
+    before, after = suspect.error
+    if suspect.code == "commanded-signals":
+        return "a measured signal has noise"
+    if suspect.code == "friction-removed":
+        return "geared joints have more"
+    if before < 1.05 * after:
+        return "as it is, the log needs links or friction that no robot has"
+    return (
+        f"as the log is, {100 * before:.2g} % of the torques are unexplained, read in this way "
+        f"{100 * after:.2g} %"
+    )
+
+
+def _what(suspect: Suspect) -> str:
+    """What is wrong, with joints and sizes."""
+    size, who = suspect.size, listed(suspect.joints)
+    of_whom = f"of '{who}'" if suspect.joints else "of all joints"
+    pair = " and ".join(f"'{joint}'" for joint in suspect.joints)
+    inside = ""
+    if suspect.interval is not None:
+        half = 0.5 * (suspect.interval[1] - suspect.interval[0])
+        inside = f" ± {1e3 * half:.2g}" if suspect.unit == "s" else f" ± {half:.2g}"
+    when = "" if suspect.span_s is None else "{:.4g} to {:.4g} s".format(*suspect.span_s)
+    late = "late" if size > 0.0 else "early"
+    words = {
+        "torque-sign": f"torques {of_whom} have the wrong sign",
+        "position-sign": f"positions {of_whom} have the wrong sign",
+        "axis-sign": f"the axis {of_whom} points the other way than the robot file says",
+        "torques-swapped": f"the torques of {pair} are exchanged",
+        "positions-swapped": f"the positions of {pair} are exchanged",
+        "joints-swapped": f"the columns of {pair} are exchanged",
+        "joints-reversed": "the joints are in the order from tip to base",
+        "joints-shifted": f"the joints are counted from another one: shifted by {size:+.0f}",
+        "torque-scale": f"all torques are about {size:.3g} times those of the robot file: another "
+        "unit, or torques of the motors before the gears",
+        "currents": f"torques are about {size:.3g} times those of the robot file, with a factor "
+        "for each joint: currents, or shares of the rated torques",
+        "torque-gain": f"torques {of_whom} are {size:.3g}{inside} times what the others say",
+        "delay": f"torques {of_whom} are {1e3 * abs(size):.4g}{inside} ms {late}",
+        "torque-filtered": f"torques went through a slow filter of about {size:.3g} Hz",
+        "clock-drift": f"the clock of the torques differs by {100 * size:.3g} % from that of the "
+        "positions",
+        "position-offset": f"the zero {of_whom} is off by {size:.3g}{inside} degrees",
+        "gravity-direction": f"gravity is turned by {size:.3g} degrees against the robot file: the "
+        "base is tilted",
+        "gravity-removed": f"{100 * size:.3g} % of gravity is missing in the torques: a controller "
+        "took it out",
+        "external-torque": "the torques contain no model of the robot: they are an estimate of "
+        "external torques",
+        "friction-removed": "the torques contain hardly any friction: a controller took it out",
+        "other-robot": f"the robot file is of another robot: one {size:.3g} times as large fits",
+        "commanded-signals": f"{suspect.unit} are commanded, not measured: they have no noise",
+        "payload": f"a mass of about {size:.2g} kg at the last link is not in the robot file",
+        "payload-change": f"a mass of {abs(size):.3g} kg at the last link is "
+        f"{'picked up' if size > 0 else 'put down'} at about {(suspect.span_s or (0,))[0]:.3g} s",
+        "friction-change": f"friction is {100 * size:+.3g} % different at the start of the log "
+        "from what it is later",
+        "torque-drift": f"the zero of the torque {of_whom} drifts by {size:.3g} N m during the log",
+        "disturbance": f"something touched the robot from {when}",
+        "unrelated-torque": "torques and motion are not of the same moments",
+    }
+    return words[suspect.code]

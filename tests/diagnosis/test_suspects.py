@@ -1,0 +1,221 @@
+"""Suspects: planted faults are named with their size, and clean logs name nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+
+from steelyard.diagnosis.suspects.search import suspects
+from steelyard.diagnosis.suspects.suspect import finding_of
+from steelyard.logs.log import Log
+from steelyard.model.kernels import torque
+from steelyard.model.model import Model
+from steelyard.robot.robot import Robot
+from steelyard.robot.rotations import rotation_about
+from steelyard.simulation.builtin_arm import builtin_arm
+from steelyard.simulation.likely_truth import likely_truth
+
+Array = NDArray[np.float64]
+
+RATE_HZ, SECONDS = 250.0, 16.0
+STEP_RAD, NOISE = 2e-5, 0.01
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A clean log of a robot that differs from its file, with its truth."""
+
+    robot: Robot
+    theta: Array
+    time: Array
+    motion: tuple[Array, Array, Array]
+    q: Array
+    tau: Array
+
+    def log(self, **changed: Array) -> Log:
+        """The log with some signals replaced."""
+        q, tau = changed.get("q", self.q), changed.get("tau", self.tau)
+        return Log.from_arrays(self.time, q, tau, joints=self.robot.joint_names)
+
+
+@cache
+def recording(seed: int = 0) -> Recording:
+    """Four joints of the built-in arm with the true parameters of this seed, along sines."""
+    arm = builtin_arm()
+    robot = arm.lock({name: 0.3 for name in arm.joint_names[4:]})
+    model = Model(robot)
+    rng = np.random.default_rng(seed)
+    n = model.nv
+    theta = likely_truth(
+        model,
+        torque_range=np.array([60.0, 80.0, 40.0, 40.0]),
+        velocity=np.full(n, 2.0),
+        acceleration=np.full(n, 8.0),
+        seed=seed,
+    )
+    time = np.arange(round(SECONDS * RATE_HZ)) / RATE_HZ
+    q, v, a = (np.zeros((len(time), n)) for _ in range(3))
+    for share in (1.0, 0.6, 0.4):
+        omega = 2.0 * np.pi * rng.uniform(0.1, 0.6, size=n)
+        size = share * rng.uniform(0.4, 0.8, size=n)
+        phase = omega * time[:, None] + rng.uniform(0.0, 6.0, size=n)
+        q += size * np.sin(phase)
+        v += size * omega * np.cos(phase)
+        a -= size * omega**2 * np.sin(phase)
+    tau = torque(model, theta, q, v, a)
+    noise = NOISE * np.sqrt(np.mean(tau**2, axis=0))
+    measured = tau + noise * rng.normal(size=tau.shape)
+    steps = np.round(q / STEP_RAD) * STEP_RAD
+    return Recording(robot, theta, time, (q, v, a), steps, measured)
+
+
+def found(one: Recording, **changed: Array):
+    """The suspects of the log with some signals replaced."""
+    return suspects(Model(one.robot), one.log(**changed))
+
+
+def swapped(table: Array, i: int, k: int) -> Array:
+    """Two columns exchanged."""
+    out = table.copy()
+    out[:, [i, k]] = table[:, [k, i]]
+    return out
+
+
+def column_times(table: Array, joint: int, factor: float) -> Array:
+    """One column multiplied."""
+    out = table.copy()
+    out[:, joint] *= factor
+    return out
+
+
+def ahead(one: Recording) -> Array:
+    """The reference that a robot with a lag of 40 ms follows: q + 0.04 v, without noise."""
+    q, v, _ = one.motion
+    return q + 0.04 * v
+
+
+def test_a_simulation_without_noise_is_not_taken_for_commanded() -> None:
+    """Positions without noise that fit the torques are those of a simulation."""
+    one = recording()
+    assert found(one, q=one.motion[0]) == ()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_clean_log_names_nothing(seed: int) -> None:
+    """Masses that differ by 15 % from the file are no fault of the log."""
+    assert found(recording(seed)) == ()
+
+
+@pytest.mark.parametrize("samples", [3.4, -1.7])
+def test_a_delay_is_within_its_interval(samples: float) -> None:
+    """All torques are late by a fraction of samples; the estimate is close and says how close."""
+    one = recording()
+    late = CubicSpline(one.time, one.tau)(np.clip(one.time - samples / RATE_HZ, 0.0, one.time[-1]))
+    (suspect,) = found(one, tau=late)
+    assert (suspect.code, suspect.joints, suspect.unit) == ("delay", (), "s")
+    assert suspect.interval is not None
+    low, high = suspect.interval
+    assert low - 1e-4 <= samples / RATE_HZ <= high + 1e-4
+    assert high - low < 1.0 / RATE_HZ
+    assert ("late" if samples > 0 else "early") in finding_of(suspect).words
+
+
+def test_a_delay_of_one_joint_is_named_with_the_joint() -> None:
+    """Only the elbow's torque is late, by five samples."""
+    one = recording()
+    tau = one.tau.copy()
+    tau[5:, 3] = one.tau[:-5, 3]
+    (suspect,) = found(one, tau=tau)
+    assert (suspect.code, suspect.joints) == ("delay", (one.robot.joint_names[3],))
+    assert suspect.size == pytest.approx(5 / RATE_HZ, abs=0.3 / RATE_HZ)
+
+
+def test_the_gain_of_one_joint_is_estimated() -> None:
+    """The second torque is 20 % too large."""
+    one = recording()
+    (suspect,) = found(one, tau=column_times(one.tau, 1, 1.2))
+    assert (suspect.code, suspect.joints) == ("torque-gain", (one.robot.joint_names[1],))
+    assert suspect.size == pytest.approx(1.2, abs=0.03)
+
+
+def test_an_offset_of_a_joint_is_estimated() -> None:
+    """The zero of the third joint is off by ten degrees."""
+    one = recording()
+    q = one.q.copy()
+    q[:, 2] += np.radians(10.0)
+    (suspect,) = found(one, q=q)
+    assert (suspect.code, suspect.joints) == ("position-offset", (one.robot.joint_names[2],))
+    assert suspect.size == pytest.approx(10.0, abs=0.7)
+
+
+@pytest.mark.parametrize(
+    ("code", "joints", "changed"),
+    [
+        ("torque-sign", (2,), lambda one: {"tau": column_times(one.tau, 2, -1.0)}),
+        ("torque-sign", (), lambda one: {"tau": -one.tau}),
+        ("position-sign", (1,), lambda one: {"q": column_times(one.q, 1, -1.0)}),
+        ("torques-swapped", (0, 1), lambda one: {"tau": swapped(one.tau, 0, 1)}),
+        ("positions-swapped", (2, 3), lambda one: {"q": swapped(one.q, 2, 3)}),
+        (
+            "joints-swapped",
+            (1, 2),
+            lambda one: {"q": swapped(one.q, 1, 2), "tau": swapped(one.tau, 1, 2)},
+        ),
+        ("joints-reversed", (), lambda one: {"q": one.q[:, ::-1], "tau": one.tau[:, ::-1]}),
+        ("torque-scale", (), lambda one: {"tau": 0.01 * one.tau}),
+        ("commanded-signals", (), lambda one: {"q": ahead(one)}),
+    ],
+)
+def test_what_is_mixed_up_is_named(code, joints, changed) -> None:
+    """Signs, exchanged columns, order, scale: one suspect, severe, with its joints."""
+    one = recording()
+    (suspect,) = found(one, **changed(one))
+    names = tuple(one.robot.joint_names[k] for k in joints)
+    assert (suspect.code, suspect.joints) == (code, names)
+    finding = finding_of(suspect)
+    assert finding.level == ("warning" if code == "commanded-signals" else "severe")
+    assert finding.joints == names
+    assert finding.could_be or code.startswith(("torques-", "positions-", "joints-"))
+
+
+def test_a_tilted_base_gives_the_gravity_that_mends_it() -> None:
+    """The arm stands on a slope of 12 degrees; the option turns gravity by as much."""
+    one = recording()
+    model = Model(one.robot)
+    g = rotation_about(np.array([1.0, 0.0, 0.0]), np.radians(12.0)) @ one.robot.gravity
+    tilted = replace(model, robot=replace(one.robot, gravity=g))
+    noise = one.tau - torque(model, one.theta, *one.motion)
+    (suspect,) = found(one, tau=torque(tilted, one.theta, *one.motion) + noise)
+    assert suspect.code == "gravity-direction"
+    assert suspect.size == pytest.approx(12.0, abs=0.5)
+    assert [float(x) for x in suspect.option.split()[1:]] == pytest.approx(list(g), abs=0.1)
+
+
+def test_a_payload_that_is_picked_up_is_weighed_and_timed() -> None:
+    """Two kilograms at the last link from half of the log on."""
+    one = recording()
+    model = Model(one.robot)
+    loaded = one.theta.copy()
+    loaded[model.first_column_of_body[-1]] += 2.0
+    more = torque(model, loaded, *one.motion) - torque(model, one.theta, *one.motion)
+    later = one.time >= 0.5 * SECONDS
+    (suspect,) = found(one, tau=one.tau + later[:, None] * more)
+    assert suspect.code == "payload-change"
+    assert suspect.size == pytest.approx(2.0, abs=0.1)
+    assert suspect.span_s is not None
+    assert suspect.span_s[0] == pytest.approx(0.5 * SECONDS, abs=0.05 * SECONDS)
+
+
+def test_robots_without_masses_are_not_judged() -> None:
+    """Without masses in the file there is nothing to compare with."""
+    one = recording()
+    bare = replace(
+        one.robot,
+        links=tuple(replace(link, inertial=None, inertia_com=None) for link in one.robot.links),
+    )
+    assert suspects(Model(bare), one.log()) == ()
