@@ -86,9 +86,26 @@ def unscale(k, d, M, lam):  # type: ignore[no-untyped-def]
 
 
 @inner
+def centre(k, d, product, M, lam, work):  # type: ignore[no-untyped-def]
+    """The scaling of S and of Z with S Z = product 1; False if S is not positive definite."""
+    L, inverse = work[0], work[1]
+    if not small_cholesky(M[S, k], L, d):
+        return False
+    invert_lower(L, inverse, d)
+    value = np.sqrt(product)
+    root = np.sqrt(value)
+    for i in range(d):
+        lam[k, i] = value
+        for j in range(d):
+            M[R, k, i, j] = L[i, j] / root
+            M[INVERSE, k, i, j] = inverse[i, j] * root
+    return True
+
+
+@inner
 def begin_matrices(start, col, A, b, size, floor, x, above, M, lam, work):  # type: ignore[no-untyped-def]
     """S from x, with eigenvalues of at least INSIDE; Z with S Z = (floor + above) 1."""
-    L, inverse, copy = work[0], work[1], work[2]
+    copy = work[2]
     along_matrices(start, col, A, size, x, M, S, 0.0)
     for k in range(size.shape[0]):
         d = size[k]
@@ -99,16 +116,8 @@ def begin_matrices(start, col, A, b, size, floor, x, above, M, lam, work):  # ty
         shift = max(INSIDE - lowest_eigenvalue(copy, d), 0.0)
         for i in range(d):
             M[S, k, i, i] += shift
-        if not small_cholesky(M[S, k], L, d):
+        if not centre(k, d, floor[k] + above, M, lam, work):
             return False
-        invert_lower(L, inverse, d)
-        value = np.sqrt(floor[k] + above)
-        root = np.sqrt(value)
-        for i in range(d):
-            lam[k, i] = value
-            for j in range(d):
-                M[R, k, i, j] = L[i, j] / root
-                M[INVERSE, k, i, j] = inverse[i, j] * root
         unscale(k, d, M, lam)
     return True
 
@@ -119,7 +128,7 @@ def resume_matrices(start, col, A, b, size, floor, x, dual, above, M, lam, work)
 
     With a floor Z is (floor + above) S⁻¹. False if such an S is not positive definite.
     """
-    L, inverse, V = work[0], work[1], work[3]
+    G, V = work[0], work[3]
     along_matrices(start, col, A, size, x, M, S, 0.0)
     for k in range(size.shape[0]):
         d = size[k]
@@ -127,18 +136,10 @@ def resume_matrices(start, col, A, b, size, floor, x, dual, above, M, lam, work)
             for j in range(d):
                 M[S, k, i, j] += b[k, i, j]
         if floor[k] > 0.0:
-            if not small_cholesky(M[S, k], L, d):
+            if not centre(k, d, floor[k] + above, M, lam, work):
                 return False
-            invert_lower(L, inverse, d)
-            value = np.sqrt(floor[k] + above)
-            root = np.sqrt(value)
-            for i in range(d):
-                lam[k, i] = value
-                for j in range(d):
-                    M[R, k, i, j] = L[i, j] / root
-                    M[INVERSE, k, i, j] = inverse[i, j] * root
         else:
-            common_axes(M[S, k], dual[k], d, L, V)
+            common_axes(M[S, k], dual[k], d, G, V)
             for m in range(d):
                 s = z = 0.0
                 for i in range(d):
