@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from steelyard.diagnosis.inspection.inspection import inspect_log
+from steelyard.diagnosis.refusals import refuse_severe, telling
 from steelyard.diagnosis.suspects.search import suspect_findings
 from steelyard.errors import SteelyardError
 from steelyard.findings import Finding
@@ -49,6 +51,21 @@ def check_log(log: Log, robot: Robot, processing: Processing | None = None) -> C
     except SteelyardError as error:
         findings.append(Finding("severe", "not-usable", str(error)))
     return CheckedLog(log.name, len(log), log.duration_s, once(findings))
+
+
+def accepted_log(
+    log: Log, model: Model, processing: Processing | None = None, accept: Collection[str] = ()
+) -> tuple[Finding, ...]:
+    """What is wrong with a log that an estimate is to be made from.
+
+    Refuses it for severe findings, apart from those whose codes are accepted.
+    """
+    findings = inspect_log(log, model.robot).findings
+    refuse_severe(findings, accept)
+    with telling(findings):
+        physics = suspect_findings(model, log, processing)
+        refuse_severe(physics, accept)
+    return (*findings, *physics)
 
 
 def once(findings: list[Finding]) -> tuple[Finding, ...]:

@@ -14,9 +14,9 @@ from functools import partial
 from typing import Literal
 
 from steelyard.certificates.certificate import prove
+from steelyard.diagnosis.checked_log import accepted_log
 from steelyard.diagnosis.fit_quality import poor_fit_findings, worse_than_file_findings
-from steelyard.diagnosis.inspection.inspection import inspect_log
-from steelyard.diagnosis.refusals import refuse_severe, telling
+from steelyard.diagnosis.refusals import telling
 from steelyard.diagnosis.sample_warnings import sample_warnings
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
 from steelyard.errors import EstimationError, LogError
@@ -164,8 +164,9 @@ def identify(
     threads : by default as many as the machine offers; the result does not depend on it.
     progress : called with the name of the step, the number of problems solved, and their total.
 
-    The signals of each log are inspected first, see `steelyard.diagnosis.inspection`; an error that
-    is raised later carries what was found, as ``findings``.
+    Each log is checked first, see `steelyard.diagnosis.inspection` and
+    `steelyard.diagnosis.suspects`; an error that is raised later carries what was found, as
+    ``findings``.
 
     Every finding of level "warning" or "severe" is issued as a :class:`steelyard.SteelyardWarning`.
     """
@@ -210,9 +211,9 @@ def identify(
         taken = with_first_taken(logs)
         if taken is None:
             raise LogError("there is no log to identify from; give at least one")
-        inspected = inspect_log(taken[0], model.robot).findings
-        until_the_end.enter_context(telling(inspected))
-        refuse_severe(inspected, accept)
+        tell("check of the log")
+        checked = accepted_log(taken[0], model, processing, accept)
+        until_the_end.enter_context(telling(checked))
         tell("base parameters")
         base_map(model)
         tell("signals")
@@ -239,7 +240,7 @@ def identify(
             keep_first=keep_first_run,
             cutoff_is_automatic=signals.cutoff_is_automatic,
             equation=fitted,
-            found_in_first=inspected,
+            found_in_first=checked,
             accept=accept,
         )
         until_the_end.enter_context(telling(data.findings))

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.inspection.inspection import inspect_log
-from steelyard.diagnosis.refusals import refuse_severe
+from steelyard.diagnosis.checked_log import accepted_log
 from steelyard.errors import LogError
 from steelyard.estimators.least_squares import joint_noise
 from steelyard.findings import Finding
@@ -57,7 +56,7 @@ def compressed(
     """The factors of all logs for the model ``wide``, prepared as ``model`` needs it.
 
     cutoff_is_automatic : whether the cutoff of the processing was chosen on the first log.
-    found_in_first : what the inspection of the first log found, where it was inspected before.
+    found_in_first : what the check of the first log found, where it was checked before.
     accept : codes of severe findings that do not stop the run.
     The first run that is kept has accelerations, which its torques need, even if the equation has
     none.
@@ -73,9 +72,7 @@ def compressed(
     for log in with_unique_names(logs):
         refuse_duplicates(log, seen)
         if parts or found_in_first is None:
-            inspected = inspect_log(log, model.robot).findings
-            refuse_severe(inspected, accept)
-            findings.extend(inspected)
+            findings.extend(accepted_log(log, model, processing, accept))
         else:
             findings.extend(found_in_first)
         prepared = prepare(log, model, processing, cutoff_of_another_log=cutoff_is_automatic)
