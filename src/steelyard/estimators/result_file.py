@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from steelyard._files.access import read_capped, write_text
 from steelyard._files.frozen_mapping import frozen_mapping
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, finite
-from steelyard.errors import RegressionError, ResultError
+from steelyard._files.json_text import parse_json
+from steelyard._files.limits import LARGEST_NUMBER
+from steelyard.errors import RegressionError, ResultError, one_line, shown, shown_path
 from steelyard.estimators.estimate import Estimate
 from steelyard.model.attached_links import RULES, AttachedRule
 from steelyard.model.model import RIGID_BODY, Model
@@ -323,20 +325,17 @@ def result_text(document: Mapping[str, Any]) -> str:
 def read_result(path: str | Path) -> Result:
     """Read a result file; raises ResultError for anything else."""
     data = read_capped(path, MAX_BYTES, ResultError)
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as failure:
-        reason = str(failure).splitlines()[0]
-        raise ResultError(f"'{path}': is not JSON ({reason})") from None
+    where = shown_path(path)
+    document = parse_json(data, where, ResultError)
     if not isinstance(document, dict) or document.get("schema") != RESULT_SCHEMA:
         found = document.get("schema") if isinstance(document, dict) else None
-        raise ResultError(
-            f"'{path}': is not a result file; its schema is {found!r}, not '{RESULT_SCHEMA}'"
-        )
+        stated = f"its schema is {shown(found)}" if isinstance(found, str) else "it has no schema"
+        raise ResultError(f"{where}: is not a result file; {stated}, not '{RESULT_SCHEMA}'")
     try:
         return _parse(document, str(path))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as failure:
-        raise ResultError(f"'{path}': is damaged; {type(failure).__name__}: {failure}") from None
+        reason = f"{type(failure).__name__}: {one_line(failure)}"
+        raise ResultError(f"{where}: is damaged; {reason}") from None
 
 
 def _parse(document: dict[str, Any], path: str) -> Result:
@@ -349,8 +348,8 @@ def _parse(document: dict[str, Any], path: str) -> Result:
         width = float(entry.get("width", 0.0))
         terms.append(Term(entry["kind"], str(entry["owner"]), direction, width))
     beta = np.array([float(p["predicts_with"]) for p in estimate["parameters"]])
-    if not np.isfinite(beta).all():
-        raise ValueError("a parameter is not a finite number")
+    if not (np.abs(beta) <= LARGEST_NUMBER).all():
+        raise ValueError(f"a parameter is not a number of at most {LARGEST_NUMBER:g}")
     robot = document["robot"]
     return Result(
         method=str(estimate["method"]),

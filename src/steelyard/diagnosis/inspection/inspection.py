@@ -20,6 +20,7 @@ from steelyard.diagnosis.inspection.recorded import Recorded
 from steelyard.diagnosis.inspection.speeds import speeds_beyond_limits
 from steelyard.diagnosis.inspection.stamps import stamp_jitter, time_units
 from steelyard.diagnosis.inspection.standing import standing
+from steelyard.diagnosis.inspection.torque_size import torque_size
 from steelyard.diagnosis.inspection.units import position_units
 from steelyard.diagnosis.inspection.velocities import velocity_lag
 from steelyard.findings import Finding
@@ -44,6 +45,7 @@ DETECTORS: tuple[Detector, ...] = (
     missing_samples,
     copied_channels,
     unsigned_torques,
+    torque_size,
     velocity_lag,
 )
 

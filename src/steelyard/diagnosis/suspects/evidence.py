@@ -221,7 +221,7 @@ def fitted(
     for _ in range(steps):
         weights = np.sqrt(INDEPENDENT / given.counts) / (size * np.maximum(error, LEAST_ERROR))
         H = np.einsum("i,ipq->pq", weights**2, given.G) * D[:, None] * D + np.eye(len(D))
-        x = np.linalg.solve(H, D * (weights**2 @ right))
+        x = _solved(H, D * (weights**2 @ right))
         theta = theta0 + D * x
         squares = S - 2.0 * C @ theta + np.einsum("p,ipq,q->i", theta, given.G, theta)
         error = np.sqrt(np.maximum(squares, 0.0) / given.counts) / size
@@ -236,6 +236,14 @@ def fitted(
         + INDEPENDENT * float(np.sum(np.minimum(1.0, (negative / NEGATIVE_SHARE) ** 2)))
     )
     return Fit(score, error, float(x @ x), negative, friction, inertia, size, weights, theta, H, D)
+
+
+def _solved(H: Array, right: Array) -> Array:
+    """H⁻¹ right (p,); without any torque H is so badly scaled that LAPACK calls it singular."""
+    try:
+        return np.asarray(np.linalg.solve(H, right), dtype=float)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(H, right)[0])
 
 
 def fit_of(given: Moments, order: IntArray | None = None, gain: Array | None = None) -> Fit:
