@@ -213,7 +213,8 @@ def identify(
             raise LogError("there is no log to identify from; give at least one")
         tell("check of the log")
         checked = accepted_log(taken[0], model, processing, accept)
-        until_the_end.enter_context(telling(checked))
+        processing = checked.processing
+        until_the_end.enter_context(telling(checked.findings))
         tell("base parameters")
         base_map(model)
         tell("signals")
@@ -240,7 +241,7 @@ def identify(
             keep_first=keep_first_run,
             cutoff_is_automatic=signals.cutoff_is_automatic,
             equation=fitted,
-            found_in_first=checked,
+            found_in_first=checked.findings,
             accept=accept,
         )
         until_the_end.enter_context(telling(data.findings))

@@ -34,6 +34,7 @@ from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.outliers import left_out, outlier_findings
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord, TimeBaseRecord
+from steelyard.signals.torque_delay import delays_of, undelayed
 from steelyard.signals.wrench_readings import reading_findings
 
 Array = NDArray[np.float64]
@@ -94,9 +95,9 @@ def prepare(
     other_widths : models that differ in the widths of friction only; theirs is filtered too.
 
     In this order: name joints that the log only numbers; motors to joints, where the robot has a
-    transmission; match joints and units; leave out outliers; unwrap; cut at holes. Then for each
-    piece: bridge short gaps and bring the stamps to a uniform grid; low-pass; differentiate; trim;
-    decimate. Last, drop torque in the dead band.
+    transmission; match joints and units; leave out outliers; read late torques earlier; unwrap; cut
+    at holes. Then for each piece: bridge short gaps and bring the stamps to a uniform grid;
+    low-pass; differentiate; trim; decimate. Last, drop torque in the dead band.
     """
     processing = processing or Processing()
     robot = _robot_of(model)
@@ -117,6 +118,8 @@ def prepare(
     needed = needed_signals(log, robot, processing, found.torques_needed)
     turning = {joint.name for joint in robot.free_joints if joint.kind != "prismatic"}
     needed, outliers = left_out(log.time, needed, turning)
+    delays = delays_of(processing, joints, log.name)
+    needed = undelayed(log.time, needed, delays, processing.max_gap_s)
     jumps = {}
     for (joint, quantity), values in needed.items():
         if processing.unwrap and quantity == "position" and joint in turning:

@@ -73,10 +73,15 @@ class Samples:
         return replace(self, q=q, v=v, a=a, jump=jump, moving=self.moving[:, order])
 
 
+def rows_of(samples: Samples, rows: slice | IntArray) -> Samples:
+    """These rows of the samples."""
+    names = ("time", "q", "v", "a", "jump", "tau", "moving")
+    return replace(samples, **{name: getattr(samples, name)[rows] for name in names})
+
+
 def every(samples: Samples, step: int) -> Samples:
     """Every ``step``-th of the samples."""
-    names = ("time", "q", "v", "a", "jump", "tau", "moving")
-    return replace(samples, **{name: getattr(samples, name)[::step] for name in names})
+    return rows_of(samples, slice(None, None, step))
 
 
 def term_columns(model: Model) -> IntArray:

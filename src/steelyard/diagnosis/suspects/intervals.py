@@ -21,21 +21,36 @@ BLOCKS = 20
 
 def perturbation(samples: Samples, W: Array, fit: Fit, column: Array) -> tuple[float, float]:
     """Size and half width of its 95 % interval, of a column (n, n_joints) beside the model's."""
-    weights = fit.weights
-    A = W * weights[:, None] * fit.spread
-    A = A.reshape(-1, A.shape[2])
-    moving = samples.moving
-    residual = ((samples.tau * moving - W @ fit.theta) * weights).ravel()
-    c = (column * moving * weights).ravel()
-    c = c - A @ np.linalg.solve(fit.H, A.T @ c)
-    square = float(c @ c)
+    c, residual = _beside_the_model(samples, W, fit, column)
+    square = float(np.sum(c * c))
     if square <= 0.0:
         return 0.0, float("inf")
-    size = float(c @ residual) / square
+    size = float(np.sum(c * residual)) / square
     left = c * (residual - size * c)
-    sums = [block.sum() for block in np.array_split(left.reshape(moving.shape), BLOCKS)]
+    sums = [block.sum() for block in np.array_split(left, BLOCKS)]
     spread = float(np.sqrt(np.sum(np.square(sums)) * BLOCKS / (BLOCKS - 1))) / square
     return size, float(student.ppf(0.975, BLOCKS - 1)) * spread
+
+
+def sizes_by_part(samples: Samples, W: Array, fit: Fit, column: Array, n_parts: int) -> Array:
+    """The size of the same column in each of some parts (n_parts,) of the log."""
+    c, residual = _beside_the_model(samples, W, fit, column)
+    products, squares = (
+        np.array([part.sum() for part in np.array_split(one, n_parts)])
+        for one in (c * residual, c * c)
+    )
+    return np.asarray(products / np.maximum(squares, 1e-300))
+
+
+def _beside_the_model(samples: Samples, W: Array, fit: Fit, column: Array) -> tuple[Array, Array]:
+    """What the model does not explain of a column and of the torques, (n, n_joints), weighted."""
+    weights, moving = fit.weights, samples.moving
+    A = W * weights[:, None] * fit.spread
+    A = A.reshape(-1, A.shape[2])
+    residual = (samples.tau * moving - W @ fit.theta) * weights
+    c = (column * moving * weights).ravel()
+    c = c - A @ np.linalg.solve(fit.H, A.T @ c)
+    return c.reshape(moving.shape), residual
 
 
 def torque_slopes(samples: Samples, joint: int | None = None) -> Array:

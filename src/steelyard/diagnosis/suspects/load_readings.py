@@ -23,7 +23,7 @@ from steelyard.diagnosis.suspects.evidence import (
     regressor,
 )
 from steelyard.diagnosis.suspects.reading import Reading, unchanged
-from steelyard.diagnosis.suspects.torque_readings import LEAST_BETTER
+from steelyard.diagnosis.suspects.torque_readings import LEAST_BETTER, lowest
 from steelyard.model.kernels import rigid_torque
 from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
@@ -35,8 +35,10 @@ LEAST_TILT_DEG, LEAST_OFFSET_DEG = 4.0, 2.5
 """Tilts of gravity and offsets of joints matter beyond these."""
 REMOVED = 0.5
 """Gravity below this share of the file's counts as taken out."""
-SIZES = (0.45, 0.55, 0.63, 0.7, 0.8, 1.25, 1.4, 1.6, 1.8, 2.2)
-"""Sizes of other robots that are tried, as factors of every length."""
+SIZES = np.log(2.4) * np.linspace(-1.0, 1.0, 9)
+"""Logarithms of the sizes of other robots that are tried first: factors of every length."""
+LEAST_SIZE = 1.12
+"""Sizes within this factor are those of a poor file."""
 PAYLOAD_KG = 3.0
 """Typical mass of a payload."""
 UNLIKE = 12.0
@@ -115,16 +117,23 @@ def size_readings(samples: Samples) -> list[Reading]:
 
     Its links may be as far from the resized ones as those of a poor file, or a few times that.
     """
-    best: Reading | None = None
-    for factor in SIZES:
-        robot = resized(samples.model.robot, factor)
+    tried: dict[float, Reading] = {}
+
+    def at(log_size: float) -> Fit:
+        robot = resized(samples.model.robot, float(np.exp(log_size)))
         given = moments(replace(samples, model=plain_model(robot)))
+        options = []
         for wider, cost in ((1.0, 30.0), (UNLIKE, 80.0)):
             fit = fit_of(replace(given, spread=wider * given.spread))
-            one = Reading("other-robot", (), factor, "times", fit, unchanged, cost)
-            if best is None or one.score < best.score:
-                best = one
-    return [] if best is None else [best]
+            options.append(
+                Reading("other-robot", (), float(np.exp(log_size)), "times", fit, unchanged, cost)
+            )
+        best = min(options, key=lambda one: one.score)
+        tried[log_size] = best
+        return replace(best.fit, score=best.score)
+
+    size = lowest(at, SIZES[np.abs(SIZES) > np.log(LEAST_SIZE)], rounds=2)
+    return [tried[size]] if abs(size) > np.log(LEAST_SIZE) else []
 
 
 def resized(robot: Robot, factor: float) -> Robot:

@@ -126,7 +126,9 @@ def _loads_ratio(given: Moments) -> float:
     return float(np.median(0.5 * np.log((given.S[rows, rows] + 1e-24) / (own + 1e-24))))
 
 
-def lowest(at: Callable[[float], Fit], grid: Array, least: float | None = None) -> float:
+def lowest(
+    at: Callable[[float], Fit], grid: Array, least: float | None = None, rounds: int = 4
+) -> float:
     """Where the score is lowest: the best of a grid, then refined between its neighbours.
 
     least : sizes below this do not matter: where the grid's zero is best and neither of ±least is
@@ -140,7 +142,7 @@ def lowest(at: Callable[[float], Fit], grid: Array, least: float | None = None) 
         if min(nearby.values()) > value - LEAST_BETTER:
             return 0.0
     low, high = float(grid[max(k - 1, 0)]), float(grid[min(k + 1, len(grid) - 1)])
-    for _ in range(4):
+    for _ in range(rounds):
         points = np.linspace(low, high, 5)[1:-1]
         values = [at(float(one)).score for one in points]
         if min(values) < value:
