@@ -26,6 +26,7 @@ from steelyard.diagnosis.suspects.evidence import (
     moments,
     rows_of,
 )
+from steelyard.diagnosis.suspects.intervals import SCREENED, Screen, only, torque_slopes
 from steelyard.diagnosis.suspects.reading import Reading
 from steelyard.diagnosis.suspects.torque_readings import lowest
 
@@ -79,16 +80,25 @@ class Shifted:
         return fitted(self.given, C, S)
 
 
-def delay_readings(shifted: Shifted, least_s: float) -> list[Reading]:
+def delay_readings(shifted: Shifted, least_s: float, screen: Screen | None) -> list[Reading]:
     """All torques late, and the torque of one joint late.
 
-    least_s : delays below this do not matter.
+    least_s : delays below this do not matter. screen : where small delays alone are possible, only
+    those are looked at closely that it finds.
     """
     names = shifted.given.model.channels
     half = LONGEST_S * np.array([0.05, 0.2, 0.5, 1.0])
     grid = np.concatenate([-half[::-1], [0.0], half])
     out = []
-    best = lowest(shifted.fit_all, grid, least_s)
+    slopes = np.zeros(0) if screen is None else torque_slopes(shifted.samples)
+
+    def possible(joint: int | None) -> bool:
+        if screen is None:
+            return True
+        column = slopes if joint is None else only(slopes, joint)
+        return screen.gain(column)[0] > SCREENED
+
+    best = lowest(shifted.fit_all, grid, least_s) if possible(None) else 0.0
     if abs(best) >= least_s:
         out.append(Reading("delay", (), best, "s", shifted.fit_all(best), late_mended(best), 10.0))
     for k, name in enumerate(names):
@@ -96,7 +106,7 @@ def delay_readings(shifted: Shifted, least_s: float) -> list[Reading]:
         def at(delay: float, k: int = k) -> Fit:
             return shifted.fit_one(k, delay)
 
-        best = lowest(at, grid, least_s)
+        best = lowest(at, grid, least_s) if possible(k) else 0.0
         if abs(best) >= least_s:
             out.append(Reading("delay", (name,), best, "s", at(best), late_mended(best, k), 20.0))
     return out
@@ -178,7 +188,7 @@ def far_delay(samples: Samples, W: Array) -> list[Reading]:
     fit = fit_of(given)
     weights = np.sqrt(INDEPENDENT / given.counts) / (size * FIRST_ERROR)
     D = fit.spread
-    H = np.einsum("i,ipq->pq", weights**2, given.G) * D[:, None] * D + np.eye(len(D))
+    H = np.tensordot(weights**2, given.G, axes=1) * D[:, None] * D + np.eye(len(D))
     factor = cho_factor(H)
     pulled = given.G @ given.theta
     scores = []
@@ -187,7 +197,7 @@ def far_delay(samples: Samples, W: Array) -> list[Reading]:
         C = np.array([W[middle, i].T @ tau[:, i] for i in range(tau.shape[1])])
         theta = given.theta + D * cho_solve(factor, D * (weights**2 @ (C - pulled)))
         squares = np.sum(samples.moving[middle] * tau**2, axis=0) - 2.0 * C @ theta
-        squares += np.einsum("p,ipq,q->i", theta, given.G, theta)
+        squares += (given.G @ theta) @ theta
         scores.append(float(np.sum(squares / given.counts / size**2)))
     rows = int(lags[int(np.argmin(scores))])
     if abs(rows) * step < LONGEST_S:

@@ -22,6 +22,7 @@ from steelyard.diagnosis.suspects.evidence import (
     plain_model,
     regressor,
 )
+from steelyard.diagnosis.suspects.intervals import Screen
 from steelyard.diagnosis.suspects.reading import Reading, unchanged
 from steelyard.diagnosis.suspects.torque_readings import LEAST_BETTER, lowest
 from steelyard.model.kernels import rigid_torque
@@ -39,6 +40,8 @@ SIZES = np.log(2.4) * np.linspace(-1.0, 1.0, 9)
 """Logarithms of the sizes of other robots that are tried first: factors of every length."""
 LEAST_SIZE = 1.12
 """Sizes within this factor are those of a poor file."""
+OFFSET_STEP = 1e-5
+"""Angle (rad) by which torques are differentiated."""
 PAYLOAD_KG = 3.0
 """Typical mass of a payload."""
 UNLIKE = 12.0
@@ -156,28 +159,15 @@ def resized(robot: Robot, factor: float) -> Robot:
     return replace(robot, links=links, joints=tuple(joints), source=None, source_sha256=None)
 
 
-def offset_readings(samples: Samples, W: Array, given: Fit) -> list[Reading]:
+def offset_readings(samples: Samples, given: Fit, screen: Screen) -> list[Reading]:
     """The zero of one joint is elsewhere: for the joint for which it explains most."""
     names = samples.model.channels
-    weights, D = given.weights, given.spread
-    residual = (samples.tau * samples.moving - W @ given.theta) * weights
-    rows = [weights[i] * np.ascontiguousarray(W[:, i]) for i in range(len(names))]
-
-    def shadow_of(column: Array) -> Array:
-        return np.asarray(D * sum(one.T @ column[:, i] for i, one in enumerate(rows)))
-
-    of_residual = shadow_of(residual)
+    base = offset_torque(samples, given.theta)
     best: tuple[float, int, float] | None = None
     for k in range(len(names)):
-        column = offset_column(samples, given.theta, k) * samples.moving * weights
-        shadow = shadow_of(column)
-        z = np.linalg.solve(given.H, shadow)
-        square = float(np.sum(column**2) - shadow @ z)
-        if square <= 1e-9 * float(np.sum(column**2) + 1e-30):
-            continue
-        slope = float(np.sum(column * residual) - z @ of_residual)
-        if best is None or slope**2 / square > best[0]:
-            best = slope**2 / square, k, slope / square
+        better, size = screen.gain(offset_column(samples, given.theta, k, base))
+        if best is None or better > best[0]:
+            best = better, k, size
     if best is None or best[0] < LEAST_BETTER:
         return []
     _, k, offset = best
@@ -221,13 +211,18 @@ def _refined_offset(samples: Samples, joint: int, start: float) -> tuple[Fit, fl
     return tried[best], best
 
 
-def offset_column(samples: Samples, theta: Array, joint: int, step: float = 1e-4) -> Array:
-    """Torque (n, n_joints) of a radian in one position, linearised."""
+def offset_torque(samples: Samples, theta: Array, joint: int = 0, offset: float = 0.0) -> Array:
+    """Torque (n, n_joints) of the bodies with an angle (rad) added to one position."""
+    q = _offset(samples, joint, offset).q
     gravity = samples.model.mechanism.gravity
-    ahead, behind = (
-        rigid_torque(
-            samples.model, theta, _offset(samples, joint, one).q, samples.v, samples.a, gravity
-        )
-        for one in (step, -step)
-    )
-    return np.asarray((ahead - behind) / (2.0 * step))
+    return np.asarray(rigid_torque(samples.model, theta, q, samples.v, samples.a, gravity))
+
+
+def offset_column(samples: Samples, theta: Array, joint: int, base: Array | None = None) -> Array:
+    """Torque (n, n_joints) of a radian in one position, linearised.
+
+    base : torque without an offset, where it is known.
+    """
+    if base is None:
+        base = offset_torque(samples, theta)
+    return np.asarray((offset_torque(samples, theta, joint, OFFSET_STEP) - base) / OFFSET_STEP)

@@ -26,10 +26,18 @@ from steelyard.diagnosis.suspects.evidence import (
     Samples,
     every,
     fit_of,
+    lasting_errors,
     moments,
     regressor,
 )
-from steelyard.diagnosis.suspects.intervals import only, perturbation, sizes_by_part, torque_slopes
+from steelyard.diagnosis.suspects.intervals import (
+    SCREENED,
+    Screen,
+    only,
+    perturbation,
+    sizes_by_part,
+    torque_slopes,
+)
 from steelyard.diagnosis.suspects.load_readings import (
     external_readings,
     gravity_readings,
@@ -58,9 +66,9 @@ from steelyard.model.model import Model
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.processing import Processing
 
-DOUBTED_ERROR, DOUBTED_AWAY, DOUBTED_NEGATIVE = 0.02, 7.0, 0.03
-"""A reading is doubted beyond this error of a joint, distance from the file for each joint, or
-share of negative friction."""
+DOUBTED_ERROR, DOUBTED_AWAY, DOUBTED_NEGATIVE = 0.012, 7.0, 0.03
+"""A reading is doubted beyond this lasting error of a joint, distance from the file for each joint,
+or share of negative friction."""
 MARGIN = 40.0
 """By how much a suspect has to explain a log better than the log as it is."""
 FAR_MARGIN, FAR_SCALE = 20.0, 4.0
@@ -178,15 +186,21 @@ def readings_of(samples: Samples, rate_hz: float) -> tuple[Fit, list[Reading]]:
     given = moments(samples, W)
     fit = fit_of(given)
     shifted = Shifted(samples, W, given)
-    out = delay_readings(shifted, max(LEAST_S, 0.3 / rate_hz))
-    out += gain_readings(given)
+    screen = Screen(samples, W, fit)
+    doubts = doubted(samples, W, fit)
+    joints = range(len(fit.error))
+    out = delay_readings(shifted, max(LEAST_S, 0.3 / rate_hz), None if doubts else screen)
+    out += gain_readings(
+        given,
+        [k for k in joints if doubts or screen.gain(only(samples.tau, k))[0] > SCREENED],
+    )
     out += scale_readings(given)
     out += external_readings(given) + payload_readings(given)
-    out += offset_readings(samples, W, fit)
+    out += offset_readings(samples, fit, screen)
     out += gravity_readings(samples, W, fit)
-    if doubted(fit) or any(one.code == "delay" and believed(one, fit) for one in out):
+    if doubts or any(one.code == "delay" and believed(one, fit) for one in out):
         out += filter_readings(shifted) + drift_readings(shifted)
-    if doubted(fit):
+    if doubts:
         out += sign_readings(given) + swap_readings(given)
         out += coarse_readings(samples, W, fit)
         out += current_readings(given)
@@ -210,10 +224,12 @@ def coarse_readings(samples: Samples, W: NDArray[np.float64], fit: Fit) -> list[
     return [replace(one, cost=one.cost + shift) for one in found]
 
 
-def doubted(fit: Fit) -> bool:
-    """Whether the log as it is leaves doubts: a poor fit, or unlikely parameters."""
+def doubted(samples: Samples, W: NDArray[np.float64], fit: Fit) -> bool:
+    """Whether the log as it is leaves doubts: torques that are unexplained beyond their noise, or
+    unlikely parameters.
+    """
     return bool(
-        fit.error.max() > DOUBTED_ERROR
+        lasting_errors(samples, W, fit).max() > DOUBTED_ERROR
         or far_from_file(fit)
         or fit.negative.max() > DOUBTED_NEGATIVE
     )

@@ -20,6 +20,8 @@ IntArray = NDArray[np.int64]
 MOST_SAMPLES = 3000
 STRETCHES, LEAST_RATE_HZ = 12, 40.0
 """Stretches of a long log, and the rate below which torques are not thinned out."""
+USUAL_LAG_S = 0.1
+"""Time (s) after which the noise of unfiltered torques is another one, generously."""
 SLOW = 0.1
 """A joint counts as slow below this share of its rms speed."""
 
@@ -54,7 +56,10 @@ def thinned(robot: Robot, log: Log, processing: Processing | None = None) -> Thi
         np.ascontiguousarray(one[rows])
         for one in (motion.time, motion.q, motion.v, motion.a, jump, tau)
     )
-    return Thinned(Samples(model, time, q, v, a, jump, tau, moving[rows]), prepared.findings)
+    cutoff = prepared.record.cutoff_hz
+    lag_s = USUAL_LAG_S if cutoff is None else 1.0 / cutoff
+    samples = Samples(model, time, q, v, a, jump, tau, moving[rows], lag_s)
+    return Thinned(samples, prepared.findings)
 
 
 def spread_rows(n: int, rate_hz: float) -> IntArray:
