@@ -366,6 +366,10 @@ def test_identify_takes_its_options(capsys, files):
         *("--friction-width", "elbow=0.02", "--friction-width", "shoulder=0"),
         *("--threads", "1", "--gravity", "0", "-9.81", "0"),
     ]
+    code, _, said = run(capsys, "identify", files["robot"], files["train"], *argv, "--json")
+    assert code == 2
+    assert "gravity is turned by" in said
+    argv += ["--accept", "gravity-direction"]
     code, out, _ = run(capsys, "identify", files["robot"], files["train"], *argv, "--json")
     assert code == 0
     document = json.loads(out)
