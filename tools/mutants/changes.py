@@ -50,6 +50,7 @@ class Change:
     """One mutant of a source text.
 
     function : name with its class; empty at the level of the module. line : where it starts.
+    statement : first and last line of the statement that it is in, or of its head.
     before, after : the changed line, without its indentation. start, end, new : what is replaced,
     as places in the encoded text.
     """
@@ -57,6 +58,7 @@ class Change:
     operator: str
     function: str
     line: int
+    statement: tuple[int, int]
     before: str
     after: str
     start: int
@@ -76,20 +78,13 @@ class Change:
 
 
 def changes_of(source: str) -> list[Change]:
-    """All mutants of a source text; those that do not compile are left out, and so are two that
-    read the same.
-    """
+    """All mutants of a source text, in its order."""
     finder = _Finder(source)
     finder.visit(ast.parse(source))
     found: dict[tuple[int, str], Change] = {}
     for change in finder.found:
-        if change.before == change.after:
-            continue
-        try:
-            ast.parse(change.applied(source))
-        except SyntaxError:
-            continue
-        found.setdefault((change.start, change.after), change)
+        if change.before != change.after:
+            found.setdefault((change.start, change.after), change)
     return sorted(found.values(), key=lambda change: (change.start, change.end, change.after))
 
 
@@ -104,6 +99,15 @@ class _Finder(ast.NodeVisitor):
             self.offsets.append(self.offsets[-1] + len(line))
         self.found: list[Change] = []
         self.inside: list[str] = []
+        self.statement = (1, 1)
+
+    def visit(self, node: ast.AST) -> None:
+        """Remember the statement, then visit."""
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            last = body[0].lineno - 1 if body else node.end_lineno
+            self.statement = (node.lineno, max(node.lineno, last or 0))
+        super().visit(node)
 
     def place(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         assert node.end_lineno is not None
@@ -118,7 +122,17 @@ class _Finder(ast.NodeVisitor):
         changed = self.raw[whole.start : start] + new.encode() + self.raw[end : whole.stop]
         before, after = (" ".join(text.decode().split()) for text in (self.raw[whole], changed))
         self.found.append(
-            Change(operator, ".".join(self.inside), node.lineno, before, after, start, end, new)
+            Change(
+                operator,
+                ".".join(self.inside),
+                node.lineno,
+                self.statement,
+                before,
+                after,
+                start,
+                end,
+                new,
+            )
         )
 
     def expression(self, operator: str, node: ast.expr, new: ast.expr) -> None:

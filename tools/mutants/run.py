@@ -232,7 +232,7 @@ def try_all(
     """Run the tests of every mutant, so many at once."""
     tasks, tried = [], []
     for mutant in mutants:
-        tests = tests_for(mutant.path, mutant.change.line, known)
+        tests = tests_for(mutant.path, mutant.change.statement, known)
         if not tests:
             results.add(mutant, "no test")
             continue

@@ -32,23 +32,20 @@ class Touched:
     lines: dict[str, dict[int, list[str]]]
 
 
-def tests_for(path: str, line: int, known: Sequence[Touched]) -> list[str]:
+def tests_for(path: str, lines: tuple[int, int], known: Sequence[Touched]) -> list[str]:
     """Tests for a mutant, most promising first, within `BUDGET_S`.
 
-    Tests that touch the line come first, then all others of the same files, since fixtures and
-    caches run only once; for a line that runs on import, all tests that touch the module. Quick
-    ones come before slow ones.
+    Tests that touch the lines (first, last) come first, then all others of the same files, since
+    fixtures and caches run only once; for lines that run on import, all tests that touch the
+    module. Quick ones come before slow ones.
     """
+    everywhere = {one.file: _names(one, path, (0, 10**9)) for one in known}
+    there = {one.file: _names(one, path, lines) for one in known}
+    if not any(there.values()):
+        there = everywhere
     direct, beside = [], []
     for one in known:
-        lines = one.lines.get(path, {})
-        names = {name.removesuffix(SETUP) for names in lines.values() for name in names}
-        if not names:
-            continue
-        own = {name.removesuffix(SETUP) for name in lines.get(line, ())} - {""}
-        at_import = line not in lines or "" in lines[line]
-        if not own and at_import:
-            own = names - {""}
+        own = there[one.file]
         if own:
             direct += [(one.seconds.get(name, 0.0), name) for name in own]
             beside += [(s, name) for name, s in one.seconds.items() if name not in own]
@@ -58,6 +55,17 @@ def tests_for(path: str, line: int, known: Sequence[Touched]) -> list[str]:
             chosen.append(name)
             spent += seconds
     return chosen
+
+
+def _names(one: Touched, path: str, lines: tuple[int, int]) -> set[str]:
+    """Tests of a file that touch any of these lines of a module."""
+    return {
+        name.removesuffix(SETUP)
+        for line, names in one.lines.get(path, {}).items()
+        if lines[0] <= line <= lines[1]
+        for name in names
+        if name
+    }
 
 
 def touched_lines(*, workers: int, limit_s: float) -> list[Touched]:
