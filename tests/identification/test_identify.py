@@ -429,7 +429,9 @@ def test_prepare_leaves_out_what_identify_leaves_out(arm, logs):
         (Model(arm), identify(arm, logs[0], method="ols", **QUICK)),
         (
             model_of(arm, overlay=overlay),
-            identify(arm, logs[0], overlay=overlay, method="ols", accept=["gravity-direction"], **QUICK),
+            identify(
+                arm, logs[0], overlay=overlay, method="ols", accept=["gravity-direction"], **QUICK
+            ),
         ),
     ):
         alone = prepare(logs[0], model, GIVEN)
