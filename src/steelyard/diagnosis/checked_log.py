@@ -89,11 +89,13 @@ def validation_findings(
 ) -> tuple[Finding, ...]:
     """What is wrong with a log that an estimate is tested on; nothing is refused."""
     signals = inspect_log(log, model.robot).findings
-    try:
-        physics = suspect_findings(model, log, processing)
-    except SteelyardError:
-        # what cannot be prepared is refused, with the reason, where it is prepared
-        physics = ()
+    given = processing or Processing()
+    if given.torque_delay == "auto":
+        # a delay is corrected if the training log has it; of this log alone, it is only named
+        given = replace(given, torque_delay=None)
+    physics: tuple[Finding, ...] = ()
+    if not any(one.alarming and one.code in UNTRUSTED for one in signals):
+        physics = physics_of(model, log, given).findings
     return (
         *(replace(one, words=f"validation {one.words}") for one in signals),
         *(replace(one, words=f"validation log '{log.name}': {one.words}") for one in physics),

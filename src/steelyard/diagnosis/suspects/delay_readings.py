@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
-from scipy.linalg import cho_factor, cho_solve
 
 from steelyard.diagnosis.suspects.evidence import (
     FIRST_ERROR,
@@ -25,6 +24,7 @@ from steelyard.diagnosis.suspects.evidence import (
     fitted,
     moments,
     rows_of,
+    solver_of,
 )
 from steelyard.diagnosis.suspects.intervals import SCREENED, Screen, only, torque_slopes
 from steelyard.diagnosis.suspects.reading import Reading
@@ -204,13 +204,13 @@ def far_delay(samples: Samples, W: Array) -> list[Reading]:
     weights = np.sqrt(INDEPENDENT / given.counts) / (size * FIRST_ERROR)
     D = fit.spread
     H = np.tensordot(weights**2, given.G, axes=1) * D[:, None] * D + np.eye(len(D))
-    factor = cho_factor(H)
+    solve = solver_of(H)
     pulled = given.G @ given.theta
     scores = []
     for lag in lags:
         tau = samples.tau[middle + lag]
         C = np.array([W[middle, i].T @ tau[:, i] for i in range(tau.shape[1])])
-        theta = given.theta + D * cho_solve(factor, D * (weights**2 @ (C - pulled)))
+        theta = given.theta + D * solve(D * (weights**2 @ (C - pulled)))
         squares = np.sum(samples.moving[middle] * tau**2, axis=0) - 2.0 * C @ theta
         squares += (given.G @ theta) @ theta
         scores.append(float(np.sum(squares / given.counts / size**2)))
