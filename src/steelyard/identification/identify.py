@@ -215,7 +215,8 @@ def identify(
             raise LogError("there is no log to identify from; give at least one")
         tell("check of the log")
         checked = accepted_log(taken[0], model, processing, accept)
-        until_the_end.enter_context(telling(checked))
+        processing = checked.processing
+        until_the_end.enter_context(telling(checked.findings))
         tell("base parameters")
         base_map(model)
         tell("signals")
@@ -242,7 +243,7 @@ def identify(
             keep_first=keep_first_run,
             cutoff_is_automatic=signals.cutoff_is_automatic,
             equation=fitted,
-            found_in_first=checked,
+            found_in_first=checked.findings,
             accept=accept,
         )
         until_the_end.enter_context(telling(data.findings))
