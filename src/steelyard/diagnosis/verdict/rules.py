@@ -68,6 +68,8 @@ def reasons_of(
         was tested on. findings : all of it. physical : whether its bodies can exist, where it has
         any. held_out : whether the numbers are of other logs.
     """
+    if not numbers.error < NOTHING:
+        return [*of_size(numbers), *of_input(numbers, input_findings, validation_findings)]
     return [
         *of_size(numbers),
         *of_joints(numbers),
@@ -161,7 +163,7 @@ def of_input(
     input_findings: Sequence[Finding],
     validation_findings: Sequence[Finding],
     *,
-    held_out: bool,
+    held_out: bool = False,
 ) -> list[Reason]:
     """What was found in the logs.
 
