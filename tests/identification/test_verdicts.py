@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from given_signals import FEW, GIVEN
+from humanoid import humanoid, humanoid_log
 from small_arm import URDF, arm_log, true_theta
 
 from steelyard.cli import main
@@ -20,6 +21,7 @@ from steelyard.logs.log import Log
 from steelyard.logs.writer_csv import write_csv
 from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
+from steelyard.signals.processing import Processing
 from steelyard.simulation.simulate import Controller, Sensors, simulate
 from steelyard.validation.saved_results import validate_result
 
@@ -214,6 +216,26 @@ def test_a_log_with_few_blocks_is_not_tested():
     short = Log(log.time[rows], {key: one[rows] for key, one in log.signals.items()}, name="run")
     found = judged(ARM, short, processing=replace(GIVEN, dead_band=None))
     assert found.verdict.level != "usable"
+
+
+@pytest.mark.parametrize("method", ["entropic", "wls"])
+def test_a_floating_robot_has_a_verdict(method):
+    """Base force, base torque and joints count alike."""
+    options = {"gamma": 10.0} if method == "entropic" else {}
+    found = identify(
+        humanoid(),
+        humanoid_log(1),
+        method=method,
+        processing=Processing(cutoff_hz=12.0, torque_filter="same", dead_band="tenth"),
+        friction_width=0.0,
+        compare_terms=False,
+        ranges=False,
+        n_resamples=20,
+        certify=False,
+        **options,
+    )
+    assert found.verdict.level == "usable", found.verdict.sentence
+    assert {one.name for one in found.verdict.numbers.joints} >= {"base.fx", "base.nz"}
 
 
 # --- the same sentence everywhere, and no robot file where it says no ----------------------------
