@@ -90,7 +90,7 @@ def validation_findings(
     """What is wrong with a log that an estimate is tested on; nothing is refused."""
     signals = inspect_log(log, model.robot).findings
     try:
-        physics = suspect_findings(model, log, processing)
+        physics = physics_of(model, log, processing or Processing()).findings
     except SteelyardError:
         # what cannot be prepared is refused, with the reason, where it is prepared
         physics = ()
