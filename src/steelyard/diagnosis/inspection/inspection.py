@@ -80,4 +80,4 @@ def inspect_log(log: Log, robot: Robot) -> Inspection:
             findings += detector(recorded)
         for key, mask in stuck_samples(recorded).items():
             stuck[key] = mask | recorded.outliers.get(key, False)
-    return Inspection(tuple(findings), recorded.outliers | stuck)
+    return Inspection(tuple(findings), {**recorded.outliers, **stuck})
