@@ -307,6 +307,24 @@ def test_ranges_sums_and_values(model):
     assert at("the second moment of 'l2' is at most 10000") == pytest.approx(1e4)
 
 
+def test_the_margin_is_kept_from_the_upper_end_of_a_sum(model):
+    """Strict inequalities of Sousa and Cortesão (2014): sums stay a margin below their limit, and
+    their lower limit, or an equation, has none.
+    """
+    sums = (MassSum(("l1", "l2"), (3.0, 4.0)), MassSum(("l1",), (2.0, 2.0)))
+    given = blocks(model, Constraints(margin=0.125, total_mass=(None, 5.0), mass_sums=sums))
+    theta = np.zeros(len(model.columns))
+    theta[[model.column_names.index(f"{name}.m") for name in ("l1", "l2")]] = 2.0, 1.5
+    found = {block.words: block.margin(theta) for block in given}
+    together = "the mass of l1, l2 together is at "
+    assert {words: slack for words, slack in found.items() if words.startswith("the mass of")} == {
+        f"{together}least 3": 0.5,
+        f"{together}most 3.875": 0.375,
+        "the mass of l1 together is 2": 0.0,
+    }
+    assert found["the total mass is at most 4.875"] == 1.375
+
+
 def test_equal_ends_are_an_equation_and_massless_bodies_have_no_place(model):
     """A range without width is an equation; regions and copies of a massless body are void."""
     given = blocks(
@@ -552,11 +570,11 @@ def test_the_entries_of_a_block_are_those_of_its_matrix(model):
 
 
 def test_the_default_bound_is_generous_and_scales_with_the_robot():
-    """Ninety mean masses; ten tonnes where the file states no mass."""
+    """25 times all masses together; ten tonnes where the file states no mass."""
     rng = np.random.default_rng(0)
     model = Model(random_robot(rng, 3, chain=True))
     masses = model.prior_theta()[list(model.first_column_of_body)]
-    assert default_bound(model)[0] == pytest.approx(90.0 * masses.mean())
+    assert default_bound(model)[0] == pytest.approx(25.0 * masses.sum())
     bare = Robot.from_dh([{}, {"a": 0.4}], convention="modified")
     assert default_bound(Model(bare))[0] == 1e4
     theta = model.prior_theta()
