@@ -35,6 +35,9 @@ FAR_S, FAR_STEP_S = 6.0, 0.04
 LEAST_S = 3e-4
 FAR_THINNED = 4
 """Every fourth sample is used there."""
+FAST, FAST_MARGIN = 0.5, 50.0
+"""A delay has to explain a log better by this much with samples of joints faster than this share
+of their rms speed alone."""
 DRIFTS = (3e-4, 6e-4, 1e-3, 2e-3, 3e-3, 5e-3, 8e-3, 0.012)
 """Shares by which one clock may be faster."""
 
@@ -109,6 +112,18 @@ def late_mended(delay: float, joint: int | None = None) -> Callable[[Samples], S
         return replace(samples, tau=tau)
 
     return mended
+
+
+def lags_in_motion(reading: Reading, samples: Samples) -> bool:
+    """Whether late or filtered torques show away from where joints turn back.
+
+    Friction there follows over a small angle, or a joint sticks for a while: beside friction that
+    jumps this looks like a delay, but it is none.
+    """
+    rms = np.sqrt(np.mean(samples.v**2, axis=0))
+    fast = replace(samples, moving=np.abs(samples.v) > FAST * rms)
+    given, read = (fit_of(moments(one)).score for one in (fast, reading.mended(fast)))
+    return given - read >= FAST_MARGIN + reading.cost
 
 
 def filter_readings(shifted: Shifted) -> list[Reading]:

@@ -16,6 +16,7 @@ from steelyard.diagnosis.suspects.delay_readings import (
     drift_readings,
     far_delay,
     filter_readings,
+    lags_in_motion,
 )
 from steelyard.diagnosis.suspects.evidence import (
     INDEPENDENT,
@@ -114,7 +115,7 @@ def suspects(model: Model, log: Log, processing: Processing | None = None) -> tu
         fit, readings = readings_of(samples, rate_hz)
         if not found and quantity is not None and follows(fit, quantity):
             return (commanded_suspect(fit, quantity),)
-        good = [one for one in readings if believed(one, fit)]
+        good = [one for one in readings if believed(one, fit) and not turning(one, samples)]
         if not good:
             if not found:
                 found += without_friction(model, fit)
@@ -201,6 +202,11 @@ def believed(reading: Reading, given: Fit) -> bool:
     if fewer >= max(share * left, 0.5 * better):
         return True
     return better - fewer >= margin and fewer > -0.1 * margin
+
+
+def turning(reading: Reading, samples: Samples) -> bool:
+    """Whether a reading in time only explains how friction changes where joints turn back."""
+    return reading.code in ("delay", "torque-filtered") and not lags_in_motion(reading, samples)
 
 
 def margin_of(reading: Reading) -> float:
