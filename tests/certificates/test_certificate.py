@@ -46,6 +46,12 @@ def test_a_fit_that_a_prior_draws_is_proven_feasible():
         None,
     )
     assert "best fit" not in certificate.words
+    # certified are the digits of the result, not others that would be feasible as well
+    document = json.loads(
+        json.dumps(result_document(drawn.model, drawn.estimate)), parse_float=Fraction
+    )
+    values = [Fraction(one["value"]) for one in document["standard"]["parameters"]]
+    assert [Fraction(text) for text in certificate.document["numbers"]["theta"]] == values
 
 
 def test_the_certificate_is_about_the_digits_of_the_result(found, tmp_path):
@@ -114,6 +120,8 @@ def test_without_a_bound_there_is_a_feasible_certificate_and_a_warning(found, mo
     )
     assert [(f.level, f.code) for f in findings] == [("warning", "no-gap-proven")]
     assert "not proven" in certificate.words
+    certified = [float(text) for text in certificate.document["numbers"]["theta"]]
+    assert certified == found.estimate.standard.theta.tolist()
 
 
 def test_a_reason_is_given_where_nothing_can_be_proven(found, monkeypatch):

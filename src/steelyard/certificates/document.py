@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
@@ -248,6 +248,12 @@ def parse(document: Mapping[str, Any]) -> ParsedCertificate:
     return ParsedCertificate(kind, parameters, blocks, K, vectors, R, duals, stated)
 
 
+def parsed_conditions(entries: Sequence[Any], n: int) -> tuple[StatedCondition, ...]:
+    """Conditions on ``n`` parameters, as a certificate states them."""
+    read = _Reader()
+    return tuple(read.condition(entry, k, n) for k, entry in enumerate(entries))
+
+
 _NEEDED = {
     "feasible": ("theta",),
     "infeasible": ("K", "beta", "y", "duals", "value"),
@@ -292,6 +298,8 @@ def hashes_of(document: Mapping[str, Any]) -> dict[str, str]:
     digits = {
         key: document.get(key) for key in ("kind", "parameters", "base_parameters", "numbers")
     }
+    if "terms" in document:
+        digits["terms"] = document["terms"]
     return {
         "constraints": canonical_hash(document.get("constraints")),
         "digits": canonical_hash(digits),

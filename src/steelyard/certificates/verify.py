@@ -21,6 +21,7 @@ from math import lcm
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from steelyard.certificates.bound import Bound, several
 from steelyard.certificates.document import (
     ParsedCertificate,
     Vector,
@@ -34,6 +35,9 @@ from steelyard.conic.exact_text import CertificateError, quoted, shown_value
 
 if TYPE_CHECKING:
     from steelyard.certificates.files import FileVerdict
+    from steelyard.certificates.robot_binding import ClaimedRobot
+    from steelyard.knowledge.overlay.overlay import Overlay
+    from steelyard.robot.robot import Robot
 
 MAX_WORK = 2 * 10**9  # operations on 64-bit words: about ten seconds for long numbers
 
@@ -58,12 +62,23 @@ def verify(
     model: str | None = None,
     constraints: str | None = None,
     folder: str | Path | None = None,
+    result: str | Path | Mapping[str, Any] | None = None,
+    robot: str | Path | Robot | ClaimedRobot | None = None,
+    overlay: str | Path | Overlay | None = None,
 ) -> Verification:
     """Verify a certificate, given as a path or as the object in the file.
 
     model, constraints : expected hashes; None accepts any.
     folder : where the files that the certificate names are; by default that of ``source`` if it is
         a path. A file that is not there is not checked, which is no problem.
+    result : the result that the certificate should be about, as a path or as the object in its
+        file: its digits are compared with those of the certificate.
+    robot, overlay : the robot that it should be about: K and the conditions are computed anew and
+        compared. Options of the command line are part of a
+        :class:`steelyard.certificates.robot_binding.ClaimedRobot`.
+
+    Without ``result`` or ``robot`` only the proof itself is verified, for the numbers in the file;
+    ``details["cautions"]`` says what was not compared.
     """
     if not isinstance(source, Mapping) and folder is None:
         folder = Path(source).parent
@@ -78,18 +93,82 @@ def verify(
     problems += [file.problem for file in files if file.problem is not None]
     work = Work()
     found = _CHECKS[certificate.kind](certificate, work)
-    problems += found.problems
+    problems += found.problems + empty_claims(certificate)
+    compared = _compared(document, certificate, result, robot, overlay, folder)
+    problems += compared.problems
     details = {
         "parameters": len(certificate.parameters),
         "conditions": len(certificate.blocks),
         **found.details,
         **({"files": [file.as_json() for file in files]} if files else {}),
+        "confirmed": list(compared.confirmed),
+        "cautions": list(compared.cautions),
         "problems": problems,
     }
     words = found.words if not problems else f"invalid: {'; '.join(problems[:5])}"
     if len(problems) > 5:
         words += f"; and {len(problems) - 5} more"
     return Verification(not problems, certificate.kind, words, details)
+
+
+def empty_claims(certificate: ParsedCertificate) -> list[str]:
+    """Problems: what makes a claim true without saying anything about a robot."""
+    problems = []
+    if not certificate.blocks:
+        problems.append("it states no condition, so that it says nothing about a robot")
+    idle = [one.name for one in certificate.blocks if not any(any(row) for row in one.A)]
+    if idle:
+        problems.append(f"conditions that no parameter changes: {several(idle)}")
+    if certificate.K is not None:
+        rows = {row for row, _, value in certificate.K if value}
+        n_base = max(len(certificate.vectors.get(key, ())) for key in ("beta", "z"))
+        empty = n_base - len(rows)
+        if empty or not n_base:
+            problems.append(f"K is empty in {empty} of its {n_base} rows")
+    if certificate.kind == "optimal" and not any(any(row) for row in certificate.R):
+        problems.append("R is zero: there are no data that the parameters could fit")
+    return problems
+
+
+def _compared(
+    document: Mapping[str, Any],
+    certificate: ParsedCertificate,
+    result: str | Path | Mapping[str, Any] | None,
+    robot: str | Path | Robot | ClaimedRobot | None,
+    overlay: str | Path | Overlay | None,
+    folder: str | Path | None,
+) -> Bound:
+    """What a result and a robot say about the certificate."""
+    if result is None and robot is None:
+        found = Bound()
+    else:
+        from steelyard.certificates.comparison import compared
+
+        place = None if folder is None else Path(folder)
+        found = compared(document, certificate, result, robot, overlay, place)
+    return found + Bound(cautions=unchecked(certificate, result is not None, robot is not None))
+
+
+def unchecked(
+    certificate: ParsedCertificate, with_result: bool, with_robot: bool
+) -> tuple[str, ...]:
+    """What was not compared, in words."""
+    said = []
+    if not with_result and not with_robot:
+        said.append(
+            "the proof is about the numbers in this file: whether they are those of your result "
+            "and your robot was not checked; give the result and the robot file, with its overlay"
+        )
+    elif not with_result:
+        said.append("the digits were not compared with those of a result; give the result, too")
+    elif not with_robot:
+        said.append(
+            "K and the conditions were not computed anew from a robot; give the robot file, too, "
+            "with its overlay"
+        )
+    if certificate.kind == "optimal":
+        said.append("the data, R and z, are those in the file: they were not compared with a log")
+    return tuple(said)
 
 
 class Work:

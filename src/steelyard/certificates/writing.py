@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from steelyard._files.access import write_text
 from steelyard.certificates.base_feasibility import BaseFeasibility, exact_witness
+from steelyard.certificates.block_texts import block_document, sparse_texts, term_texts
 from steelyard.certificates.document import SCHEMA, hashes_of
 from steelyard.certificates.infeasibility import Infeasibility
 from steelyard.certificates.optimality import Optimality, prove_gap
@@ -204,6 +205,7 @@ def _with_hashes(
         "kind": kind,
         "robot": model.robot.name,
         "parameters": list(model.column_names),
+        "terms": [term_texts(term) for term in model.terms],
         "base_parameters": None if "K" not in numbers or base is None else list(base.names),
         "constraints": [block_document(block) for block in blocks],
         "numbers": dict(numbers),
@@ -222,22 +224,3 @@ def _checked(document: dict[str, Any]) -> dict[str, Any]:
     if not verdict.valid:
         raise EstimationError(f"the proof does not hold: {verdict.words}")
     return document
-
-
-def block_document(block: Block) -> dict[str, Any]:
-    """A condition as plain data with exact coefficients."""
-    return {
-        "name": block.words,
-        "kind": block.kind,
-        "columns": [int(c) for c in block.columns],
-        "A": [texts(row) for row in block.A],
-        "b": texts(block.b),
-    }
-
-
-def sparse_texts(K: Array) -> list[list[Any]]:
-    """The nonzero entries: [row, column, value]."""
-    rows, columns = np.nonzero(K)
-    return [
-        [int(i), int(j), number_text(float(K[i, j]))] for i, j in zip(rows, columns, strict=True)
-    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.diagnosis.inspection.inspection import inspect_log
@@ -66,6 +66,22 @@ def accepted_log(
         physics = suspect_findings(model, log, processing)
         refuse_severe(physics, accept)
     return (*findings, *physics)
+
+
+def validation_findings(
+    log: Log, model: Model, processing: Processing | None = None
+) -> tuple[Finding, ...]:
+    """What is wrong with a log that an estimate is tested on; nothing is refused."""
+    signals = inspect_log(log, model.robot).findings
+    try:
+        physics = suspect_findings(model, log, processing)
+    except SteelyardError:
+        # what cannot be prepared is refused, with the reason, where it is prepared
+        physics = ()
+    return (
+        *(replace(one, words=f"validation {one.words}") for one in signals),
+        *(replace(one, words=f"validation log '{log.name}': {one.words}") for one in physics),
+    )
 
 
 def once(findings: list[Finding]) -> tuple[Finding, ...]:

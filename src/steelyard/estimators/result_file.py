@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from steelyard._files.access import read_capped, write_text
 from steelyard._files.frozen_mapping import frozen_mapping
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, finite
+from steelyard._files.result_seal import refuse_changed, sealed
 from steelyard.errors import RegressionError, ResultError
 from steelyard.estimators.estimate import Estimate
 from steelyard.model.attached_links import RULES, AttachedRule
 from steelyard.model.model import RIGID_BODY, Model
 from steelyard.model.term_kinds import TERM_NAMES
-from steelyard.model.terms import Term
+from steelyard.model.terms import Term, term_document, term_from
 from steelyard.regression.equation import TORQUE, Equation
 from steelyard.robot.parts import TurnedJoint
 from steelyard.robot.right_angles import turn_joints
@@ -91,6 +92,27 @@ class Result:
         for key in ("record", "signals", "asked", "cutoff_hz"):
             value = value.get(key) if isinstance(value, Mapping) else None
         return value == "auto"
+
+    @property
+    def file_with_terms(self) -> Array | None:
+        """Base parameters (n_base,) of the robot file's links with terms fitted to the same logs;
+        None where the result has none.
+        """
+        values = self.document["record"].get("file_with_terms")
+        if values is None:
+            return None
+        try:
+            known = np.array([_finite_number(value) for value in values])
+        except (TypeError, ValueError, OverflowError) as failure:
+            raise ResultError(
+                f"record.file_with_terms of the result is damaged: {failure}"
+            ) from None
+        if known.shape != self.beta.shape:
+            raise ResultError(
+                f"record.file_with_terms of the result has {len(known)} values for "
+                f"{len(self.beta)} base parameters"
+            )
+        return known
 
     @property
     def theta(self) -> Array | None:
@@ -205,19 +227,25 @@ def result_document(
     validation: Mapping[str, Any] | None = None,
     certificate: Mapping[str, Any] | None = None,
     signals: Mapping[str, Any] | None = None,
+    verdict: Mapping[str, Any] | None = None,
+    file_with_terms: Array | None = None,
 ) -> dict[str, Any]:
     """The result as plain data, ready for JSON.
 
     certificate : what its certificate proves, as plain data.
     validation : errors on held-out logs, as plain data.
     signals : how filters and friction widths were chosen, as plain data.
+    verdict : whether it can be used, as plain data.
+    file_with_terms : base parameters (n_base,) of the robot file's links with terms that were
+        fitted to the same logs, to compare with.
     """
     from steelyard._version import __version__
 
     robot = model.robot
-    document = {
+    document: dict[str, Any] = {
         "schema": RESULT_SCHEMA,
         "steelyard": __version__,
+        "verdict": verdict,
         "robot": {
             "name": robot.name,
             "source": robot.source,
@@ -231,11 +259,7 @@ def result_document(
         "model": {
             "hash": model.hash,
             "columns": [asdict(column) | {"name": column.name} for column in model.columns],
-            "terms": [
-                {"kind": term.kind, "owner": term.owner, "direction": dict(term.direction)}
-                | ({"width": term.width} if term.width else {})
-                for term in model.terms
-            ],
+            "terms": [term_document(term) for term in model.terms],
         },
         "estimate": {
             "method": estimate.method,
@@ -264,7 +288,9 @@ def result_document(
         "record": record_document(estimate, signals),
         "validation": validation,
     }
-    return finite(document)  # type: ignore[no-any-return]
+    if file_with_terms is not None:
+        document["record"]["file_with_terms"] = file_with_terms.tolist()
+    return sealed(finite(document))
 
 
 def correlation_rows(covariance: Array) -> list[list[float]]:
@@ -316,8 +342,8 @@ def write_result(path: str | Path, document: Mapping[str, Any]) -> None:
 
 
 def result_text(document: Mapping[str, Any]) -> str:
-    """The text of a result file."""
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    """The text of a result file, with the hash of its digits."""
+    return json.dumps(sealed(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_result(path: str | Path) -> Result:
@@ -333,21 +359,24 @@ def read_result(path: str | Path) -> Result:
         raise ResultError(
             f"'{path}': is not a result file; its schema is {found!r}, not '{RESULT_SCHEMA}'"
         )
+    result = result_of(document, str(path))
+    refuse_changed(document, f"'{path}'", ResultError)
+    return result
+
+
+def result_of(document: Mapping[str, Any], path: str) -> Result:
+    """The result in the object of a file, whether or not it is as it was written.
+
+    path : the file, for messages.
+    """
     try:
-        return _parse(document, str(path))
+        return _parse(document, path)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as failure:
         raise ResultError(f"'{path}': is damaged; {type(failure).__name__}: {failure}") from None
 
 
-def _parse(document: dict[str, Any], path: str) -> Result:
+def _parse(document: Mapping[str, Any], path: str) -> Result:
     model, estimate = document["model"], document["estimate"]
-    terms = []
-    for entry in model["terms"]:
-        if entry["kind"] not in TERM_NAMES:
-            raise ValueError(f"there is no term '{entry['kind']}'")
-        direction = tuple((str(j), float(w)) for j, w in entry["direction"].items())
-        width = float(entry.get("width", 0.0))
-        terms.append(Term(entry["kind"], str(entry["owner"]), direction, width))
     beta = np.array([float(p["predicts_with"]) for p in estimate["parameters"]])
     if not np.isfinite(beta).all():
         raise ValueError("a parameter is not a finite number")
@@ -356,7 +385,7 @@ def _parse(document: dict[str, Any], path: str) -> Result:
         method=str(estimate["method"]),
         model_hash=str(model["hash"]),
         joints=tuple(str(name) for name in robot["joints"]),
-        terms=tuple(terms),
+        terms=tuple(term_from(entry) for entry in model["terms"]),
         names=tuple(str(p["name"]) for p in estimate["parameters"]),
         beta=beta,
         runs=runs_from_json(document["record"], f"'{path}': its record", ResultError),

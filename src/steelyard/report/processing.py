@@ -41,6 +41,9 @@ def processing_rows(
         ("missing torques", _missing(run)),
         ("bridged samples", _listed(run.samples_bridged)),
         ("outliers left out", _listed(run.outliers)),
+        ("stuck samples left out", _listed(run.stuck)),
+        ("slips taken back", _listed(run.slips_taken_back)),
+        ("interpolated between updates", ", ".join(run.interpolated_between_updates) or "nothing"),
         ("unwrapped jumps", _listed(run.unwrapped_jumps)),
         ("ignored", ", ".join([*run.ignored_columns, *run.ignored_joints]) or "nothing"),
     ]  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.inspection.recorded import Recorded
 from steelyard.findings import Finding
+from steelyard.signals.recorded.recorded import Recorded
 
 Array = NDArray[np.float64]
 

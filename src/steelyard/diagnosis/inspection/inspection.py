@@ -16,7 +16,6 @@ from steelyard.diagnosis.inspection.columns import (
 )
 from steelyard.diagnosis.inspection.held import held_samples, quantised
 from steelyard.diagnosis.inspection.jumps import jump_findings
-from steelyard.diagnosis.inspection.recorded import Recorded
 from steelyard.diagnosis.inspection.speeds import speeds_beyond_limits
 from steelyard.diagnosis.inspection.stamps import stamp_jitter, time_units
 from steelyard.diagnosis.inspection.standing import standing
@@ -28,6 +27,7 @@ from steelyard.robot.robot import Robot
 from steelyard.signals.drives import joint_side
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.outliers import outlier_findings
+from steelyard.signals.recorded.recorded import Recorded
 
 Detector = Callable[[Recorded], tuple[Finding, ...]]
 

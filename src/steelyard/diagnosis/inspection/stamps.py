@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.inspection.evenness import unevenness_s
-from steelyard.diagnosis.inspection.recorded import Recorded
 from steelyard.findings import Finding
+from steelyard.signals.recorded.evenness import unevenness_s
+from steelyard.signals.recorded.recorded import Recorded
 
 Array = NDArray[np.float64]
 

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.inspection.evenness import sampled_evenly
 from steelyard.logs.log import Log
 from steelyard.robot.parts import Joint
 from steelyard.robot.robot import Robot
 from steelyard.signals.outliers import in_periods, left_out
+from steelyard.signals.recorded.evenness import sampled_evenly
 from steelyard.signals.steps import Steps, steps_of
 
 Array = NDArray[np.float64]
@@ -56,17 +56,31 @@ class Recorded:
     @staticmethod
     def of(log: Log, robot: Robot) -> Recorded:
         """The log beside the robot; joints are matched by name."""
-        joints = tuple(one for one in robot.free_joints if (one.name, "position") in log.signals)
+        return Recorded.of_signals(log.name, log.time, log.signals, robot, USED)
+
+    @staticmethod
+    def of_signals(
+        name: str,
+        time: Array,
+        signals: Mapping[Key, Array],
+        robot: Robot,
+        used: tuple[str, ...] | None = None,
+    ) -> Recorded:
+        """Signals beside the robot: joint and quantity -> (n_samples,), at ``time`` (n_samples,) s.
+
+        used : quantities of which outliers are left out; None for all.
+        """
+        joints = tuple(one for one in robot.free_joints if (one.name, "position") in signals)
         names = {joint.name for joint in joints}
         raw = {
             key: np.where(np.isfinite(values), values, np.nan)
-            for key, values in log.signals.items()
+            for key, values in signals.items()
             if key[0] in names
         }
         turning = {joint.name for joint in joints if joint.kind != "prismatic"}
-        used = {key: values for key, values in raw.items() if key[1] in USED}
-        kept, outliers = left_out(log.time, used, turning)
-        return Recorded(log.name, robot, log.time, joints, raw, raw | kept, outliers)
+        checked = {key: values for key, values in raw.items() if used is None or key[1] in used}
+        kept, outliers = left_out(time, checked, turning)
+        return Recorded(name, robot, time, joints, raw, raw | kept, outliers)
 
     def __len__(self) -> int:
         return len(self.time)
