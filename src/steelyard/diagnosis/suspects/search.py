@@ -40,7 +40,7 @@ from steelyard.diagnosis.suspects.load_readings import (
 from steelyard.diagnosis.suspects.motion_readings import motion_readings
 from steelyard.diagnosis.suspects.reading import Reading, unchanged
 from steelyard.diagnosis.suspects.smoothness import commanded_quantity
-from steelyard.diagnosis.suspects.suspect import INHERENT, Suspect, finding_of
+from steelyard.diagnosis.suspects.suspect import INHERENT, Suspect, finding_of, what_is_wrong
 from steelyard.diagnosis.suspects.thinned import thinned
 from steelyard.diagnosis.suspects.torque_readings import (
     current_readings,
@@ -64,10 +64,14 @@ MARGIN = 40.0
 FAR_MARGIN, FAR_SCALE = 20.0, 4.0
 """The same for torques without any model of the robot, and for scales beyond this factor: clean
 logs are farther from these."""
+UNITS_AND_GEARS = 4e-4, 5e3
+"""Scales of torques beyond these come from no unit and no gear: something else is in the columns,
+such as velocities."""
 AS_GOOD = 20.0
 """Readings that are worse by less than this are named as other explanations."""
 GOOD_ERROR = 0.01
 SMALL_KINDS = ("delay", "torque-gain", "position-offset", "gravity-direction", "torque-filtered")
+IN_TIME = ("delay", "torque-filtered", "clock-drift")
 SHARE_OF_SMALL, SHARE_OF_OTHERS = 0.1, 0.3
 """Share of what a log leaves unexplained beyond a good fit that a suspect has to explain."""
 MOST = 3
@@ -195,6 +199,11 @@ def believed(reading: Reading, given: Fit) -> bool:
         return False
     if reading.code == "torque-scale" and far_from_file(reading.fit):
         return False
+    if (
+        reading.code == "torque-scale"
+        and not UNITS_AND_GEARS[0] < reading.size < UNITS_AND_GEARS[1]
+    ):
+        return False
     good = INDEPENDENT * len(given.error) * float(np.log(GOOD_ERROR**2))
     left = max(0.0, error_part(given) - good)
     fewer = error_part(given) - error_part(reading.fit)
@@ -206,7 +215,7 @@ def believed(reading: Reading, given: Fit) -> bool:
 
 def turning(reading: Reading, samples: Samples) -> bool:
     """Whether a reading in time only explains how friction changes where joints turn back."""
-    return reading.code in ("delay", "torque-filtered") and not lags_in_motion(reading, samples)
+    return reading.code in IN_TIME and not lags_in_motion(reading, samples)
 
 
 def margin_of(reading: Reading) -> float:
@@ -247,7 +256,7 @@ def suspect_of(best: Reading, readings: list[Reading], given: Fit, mended: Sampl
     option = ""
     if best.code == "gravity-direction":
         gravity = mended.model.mechanism.gravity
-        option = "--gravity " + " ".join(f"{one:.3g}" for one in gravity)
+        option = "--gravity " + " ".join(f"{round(float(one), 3):g}" for one in gravity)
     return Suspect(
         code=best.code,
         joints=best.joints,
@@ -327,7 +336,7 @@ def without_friction(model: Model, fit: Fit) -> list[Suspect]:
             0.0,
             (error, error),
             could_be=other,
-            option="--torque-side link",
+            option="--torque link",
         )
     ]
 
@@ -338,5 +347,8 @@ def _mean(fit: Fit) -> float:
 
 
 def _in_words(reading: Reading) -> str:
-    of_whom = f" of {', '.join(reading.joints)}" if reading.joints else ""
-    return f"{reading.code}{of_whom}"
+    """What would be wrong if a reading were right."""
+    one = reading
+    return what_is_wrong(
+        Suspect(one.code, one.joints, one.size, one.unit, 0.0, (0.0, 0.0), span_s=one.span_s)
+    )

@@ -88,7 +88,7 @@ def finding_of(suspect: Suspect) -> Finding:
     return Finding(
         "severe" if severe else "warning",
         suspect.code,
-        f"{_what(suspect)}; {_evidence(suspect)}",
+        f"{what_is_wrong(suspect)}; {_evidence(suspect)}",
         joints=suspect.joints,
         span_s=suspect.span_s,
         size=suspect.size,
@@ -112,7 +112,7 @@ def _evidence(suspect: Suspect) -> str:
     )
 
 
-def _what(suspect: Suspect) -> str:
+def what_is_wrong(suspect: Suspect) -> str:
     """What is wrong, with joints and sizes."""
     size, who = suspect.size, listed(suspect.joints)
     of_whom = f"of '{who}'" if suspect.joints else "of all joints"
