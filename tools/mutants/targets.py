@@ -71,6 +71,7 @@ TESTS = (
     "tests/estimators/test_entropic.py",
     "tests/estimators/test_prior_influence.py",
     "tests/estimators/test_prior_weight.py",
+    "tests/estimators/test_intervals.py",
     "tests/estimators/test_essential.py",
     "tests/estimators/test_cad.py",
     "tests/estimators/test_bodies.py",

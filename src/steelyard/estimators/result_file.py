@@ -94,27 +94,6 @@ class Result:
         return value == "auto"
 
     @property
-    def file_with_terms(self) -> Array | None:
-        """Base parameters (n_base,) of the robot file's links with terms fitted to the same logs;
-        None where the result has none.
-        """
-        values = self.document["record"].get("file_with_terms")
-        if values is None:
-            return None
-        try:
-            known = np.array([_finite_number(value) for value in values])
-        except (TypeError, ValueError, OverflowError) as failure:
-            raise ResultError(
-                f"record.file_with_terms of the result is damaged: {failure}"
-            ) from None
-        if known.shape != self.beta.shape:
-            raise ResultError(
-                f"record.file_with_terms of the result has {len(known)} values for "
-                f"{len(self.beta)} base parameters"
-            )
-        return known
-
-    @property
     def theta(self) -> Array | None:
         """Standard parameters (n_columns,); None where the method gives none.
 
