@@ -25,8 +25,12 @@ MARGIN = 40.0
 FAR_MARGIN, FAR_SCALE = 20.0, 4.0
 """The same for torques without any model of the robot, and for scales beyond this factor: clean
 logs are farther from these."""
+UNITS_AND_GEARS = 4e-4, 5e3
+"""Scales of torques beyond these come from no unit and no gear: something else is in the columns,
+such as velocities."""
 GOOD_ERROR = 0.01
 SMALL_KINDS = ("delay", "torque-gain", "position-offset", "gravity-direction", "torque-filtered")
+IN_TIME = ("delay", "torque-filtered", "clock-drift")
 SHARE_OF_SMALL, SHARE_OF_OTHERS = 0.1, 0.3
 """Share of what a log leaves unexplained beyond a good fit that a suspect has to explain."""
 LEAST_PAYLOAD_KG, LEAST_FRICTION = 0.15, 0.1
@@ -62,8 +66,10 @@ def believed(reading: Reading, given: Fit) -> bool:
     margin = margin_of(reading)
     if better < margin or not matters(reading):
         return False
-    if reading.code == "torque-scale" and far_from_file(reading.fit):
-        return False
+    if reading.code == "torque-scale":
+        unit_or_gear = UNITS_AND_GEARS[0] < reading.size < UNITS_AND_GEARS[1]
+        if not unit_or_gear or far_from_file(reading.fit):
+            return False
     good = INDEPENDENT * len(given.error) * float(np.log(GOOD_ERROR**2))
     left = max(0.0, error_part(given) - good)
     fewer = error_part(given) - error_part(reading.fit)
@@ -75,7 +81,7 @@ def believed(reading: Reading, given: Fit) -> bool:
 
 def turning(reading: Reading, samples: Samples) -> bool:
     """Whether a reading in time only explains how friction changes where joints turn back."""
-    return reading.code in ("delay", "torque-filtered") and not lags_in_motion(reading, samples)
+    return reading.code in IN_TIME and not lags_in_motion(reading, samples)
 
 
 def margin_of(reading: Reading) -> float:

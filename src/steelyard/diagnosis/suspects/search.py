@@ -47,7 +47,13 @@ from steelyard.diagnosis.suspects.load_readings import (
 from steelyard.diagnosis.suspects.motion_readings import motion_readings
 from steelyard.diagnosis.suspects.reading import Reading, unchanged
 from steelyard.diagnosis.suspects.smoothness import commanded_quantity
-from steelyard.diagnosis.suspects.suspect import INHERENT, Suspect, corrected_finding, finding_of
+from steelyard.diagnosis.suspects.suspect import (
+    INHERENT,
+    Suspect,
+    corrected_finding,
+    finding_of,
+    what_is_wrong,
+)
 from steelyard.diagnosis.suspects.thinned import thinned
 from steelyard.diagnosis.suspects.torque_readings import (
     current_readings,
@@ -239,7 +245,7 @@ def suspect_of(best: Reading, readings: list[Reading], given: Fit, samples: Samp
     option = ""
     if best.code == "gravity-direction":
         gravity = mended.model.mechanism.gravity
-        option = "--gravity " + " ".join(f"{one:.3g}" for one in gravity)
+        option = "--gravity " + " ".join(f"{round(float(one), 3):g}" for one in gravity)
     if best.code == "delay" and interval is not None:
         of_whom = f"{best.joints[0]}=" if best.joints else ""
         option = f"--torque-delay {of_whom}{size:.4g}"
@@ -339,7 +345,7 @@ def without_friction(model: Model, fit: Fit) -> list[Suspect]:
             0.0,
             (error, error),
             could_be=other,
-            option="--torque-side link",
+            option="--torque link",
         )
     ]
 
@@ -350,5 +356,8 @@ def _mean(fit: Fit) -> float:
 
 
 def _in_words(reading: Reading) -> str:
-    of_whom = f" of {', '.join(reading.joints)}" if reading.joints else ""
-    return f"{reading.code}{of_whom}"
+    """What would be wrong if a reading were right."""
+    one = reading
+    return what_is_wrong(
+        Suspect(one.code, one.joints, one.size, one.unit, 0.0, (0.0, 0.0), span_s=one.span_s)
+    )
