@@ -36,6 +36,7 @@ from steelyard.signals.processing import Processing
 from steelyard.signals.recorded.mended import mended, without_stuck
 from steelyard.signals.recorded.recorded import Recorded
 from steelyard.signals.run_record import RunRecord, TimeBaseRecord
+from steelyard.signals.torque_delay import delays_of, undelayed
 from steelyard.signals.wrench_readings import reading_findings
 
 Array = NDArray[np.float64]
@@ -97,9 +98,9 @@ def prepare(
 
     In this order: name joints that the log only numbers; motors to joints, where the robot has a
     transmission; match joints and units; leave out outliers, take back slips, interpolate held
-    signals; unwrap; leave out what is stuck; cut at holes. Then for each piece: bridge short gaps
-    and bring the stamps to a uniform grid; low-pass; differentiate; trim; decimate. Last, drop
-    torque in the dead band.
+    signals; unwrap; leave out what is stuck; read late torques earlier; cut at holes. Then for each
+    piece: bridge short gaps and bring the stamps to a uniform grid; low-pass; differentiate; trim;
+    decimate. Last, drop torque in the dead band.
     """
     processing = processing or Processing()
     robot = _robot_of(model)
@@ -129,6 +130,8 @@ def prepare(
             if count:
                 jumps[joint] = count
     needed, wrong = without_stuck(needed, mend.stuck)
+    delays = delays_of(processing, joints, log.name)
+    needed, wrong = undelayed(log.time, needed, wrong, delays, processing.max_gap_s)
     factors, doubts = velocity_factors(log, joints, needed, processing)
     names = {
         (joint, quantity): f"{joint}.{quantity}{_in_words(computed.get(f'{joint}.{quantity}'))}"
