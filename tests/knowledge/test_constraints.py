@@ -307,6 +307,24 @@ def test_ranges_sums_and_values(model):
     assert at("the second moment of 'l2' is at most 10000") == pytest.approx(1e4)
 
 
+def test_the_margin_is_kept_from_the_upper_end_of_a_sum(model):
+    """Strict inequalities of Sousa and Cortesão (2014): sums stay a margin below their limit, and
+    their lower limit, or an equation, has none.
+    """
+    sums = (MassSum(("l1", "l2"), (3.0, 4.0)), MassSum(("l1",), (2.0, 2.0)))
+    given = blocks(model, Constraints(margin=0.125, total_mass=(None, 5.0), mass_sums=sums))
+    theta = np.zeros(len(model.columns))
+    theta[[model.column_names.index(f"{name}.m") for name in ("l1", "l2")]] = 2.0, 1.5
+    found = {block.words: block.margin(theta) for block in given}
+    together = "the mass of l1, l2 together is at "
+    assert {words: slack for words, slack in found.items() if words.startswith("the mass of")} == {
+        f"{together}least 3": 0.5,
+        f"{together}most 3.875": 0.375,
+        "the mass of l1 together is 2": 0.0,
+    }
+    assert found["the total mass is at most 4.875"] == 1.375
+
+
 def test_equal_ends_are_an_equation_and_massless_bodies_have_no_place(model):
     """A range without width is an equation; regions and copies of a massless body are void."""
     given = blocks(

@@ -119,6 +119,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "be within 0.1 %% of the simultaneous optimum; "
         f"{', '.join(one.name for one in all_estimators() if 'sweeps' in one.options)})",
     )
+    parser.add_argument(
+        "--write-anyway",
+        action="store_true",
+        help="write the robot file (with -o) even if the verdict is not to use the result",
+    )
     add_constraint_arguments(parser)
     parser.add_argument(
         "--validate-on",
@@ -148,7 +153,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Identify, validate if asked, print, and write files if asked.
 
-    Exit code 1 if the robot file's inertials predict the held-out logs better.
+    Exit code 1 if the verdict is not to use the result.
     """
     with progress() as shown:
         shown.step("starting")
@@ -216,8 +221,9 @@ def run(arguments: argparse.Namespace) -> int:
         found = with_findings(found, left_out_findings(default, terms))
         if folder is not None:
             shown.step("writing the report")
-            found = with_robot_file_finding(found, robot_files(found))
-            files = write_outputs(found, folder)
+            anyway = arguments.write_anyway
+            found = with_robot_file_finding(found, robot_files(found, write_anyway=anyway))
+            files = write_outputs(found, folder, write_anyway=anyway)
     output = Output(arguments.json)
     results.show_identification(output, found, files, notes)
     for path in files.values():
@@ -225,7 +231,7 @@ def run(arguments: argparse.Namespace) -> int:
     for left in [] if folder is None else leftovers(folder, files.values()):
         output.line(f"note: {left} is from an earlier estimate, and does not belong to this one")
     output.document(document_of(found))
-    return 0 if found.validation is None or found.validation.overall.beats_prior else 1
+    return 0 if found.verdict.usable else 1
 
 
 def checked_prior(arguments: argparse.Namespace) -> Callable[[Model], Prior] | None:

@@ -206,19 +206,25 @@ def result_document(
     validation: Mapping[str, Any] | None = None,
     certificate: Mapping[str, Any] | None = None,
     signals: Mapping[str, Any] | None = None,
+    verdict: Mapping[str, Any] | None = None,
+    file_with_terms: Array | None = None,
 ) -> dict[str, Any]:
     """The result as plain data, ready for JSON.
 
     certificate : what its certificate proves, as plain data.
     validation : errors on held-out logs, as plain data.
     signals : how filters and friction widths were chosen, as plain data.
+    verdict : whether it can be used, as plain data.
+    file_with_terms : base parameters (n_base,) of the robot file's links with terms that were
+        fitted to the same logs, to compare with.
     """
     from steelyard._version import __version__
 
     robot = model.robot
-    document = {
+    document: dict[str, Any] = {
         "schema": RESULT_SCHEMA,
         "steelyard": __version__,
+        "verdict": verdict,
         "robot": {
             "name": robot.name,
             "source": robot.source,
@@ -261,6 +267,8 @@ def result_document(
         "record": record_document(estimate, signals),
         "validation": validation,
     }
+    if file_with_terms is not None:
+        document["record"]["file_with_terms"] = file_with_terms.tolist()
     return sealed(finite(document))
 
 

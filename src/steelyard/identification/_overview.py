@@ -15,11 +15,13 @@ LABEL_WIDTH = 10
 MOST_WARNINGS = 3
 MOST_LINES = 2
 """Lines of one entry; what does not fit is cut."""
+MOST_VERDICT_LINES = 4
 
 
 def overview(found: FoundFields) -> str:
-    """Robot, method, data, error, mass, warnings and what to call next: at most 25 lines."""
+    """Robot, verdict, data, error, mass, warnings and what to call next: at most 25 lines."""
     lines = shortened(headline(found), "", "  ")
+    lines += _entry("verdict", found.verdict.sentence, MOST_VERDICT_LINES)
     for label, words in _entries(found):
         lines += _entry(label, words)
     warnings = [finding.sentence for finding in found.findings if finding.alarming]
@@ -102,9 +104,9 @@ def _entries(found: FoundFields) -> list[tuple[str, str]]:
     return [(label, words) for label, words in entries if words is not None]
 
 
-def _entry(label: str, words: str) -> list[str]:
+def _entry(label: str, words: str, most: int = MOST_LINES) -> list[str]:
     start = f"  {label}".ljust(LABEL_WIDTH + 2)
-    return shortened(words, start, " " * len(start))
+    return shortened(words, start, " " * len(start), most)
 
 
 def _next_calls(found: FoundFields) -> str:

@@ -14,11 +14,13 @@ from functools import partial
 from typing import Literal
 
 from steelyard.certificates.certificate import prove
-from steelyard.diagnosis.checked_log import accepted_log
+from steelyard.diagnosis.checked_log import accepted_log, validation_findings
 from steelyard.diagnosis.fit_quality import poor_fit_findings, worse_than_file_findings
 from steelyard.diagnosis.refusals import telling
 from steelyard.diagnosis.sample_warnings import sample_warnings
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
+from steelyard.diagnosis.verdict.judge import CheckedInput
+from steelyard.diagnosis.verdict.references import file_with_terms
 from steelyard.errors import EstimationError, LogError
 from steelyard.estimators.estimator import DEFAULT_METHOD, Columns, EstimationOptions
 from steelyard.estimators.least_squares import NOT_MEASURED
@@ -218,7 +220,8 @@ def identify(
             raise LogError("there is no log to identify from; give at least one")
         tell("check of the log")
         checked = accepted_log(taken[0], model, processing, accept)
-        until_the_end.enter_context(telling(checked))
+        processing = checked.processing
+        until_the_end.enter_context(telling(checked.findings))
         tell("base parameters")
         base_map(model)
         tell("signals")
@@ -245,7 +248,7 @@ def identify(
             keep_first=keep_first_run,
             cutoff_is_automatic=signals.cutoff_is_automatic,
             equation=fitted,
-            found_in_first=checked,
+            found_in_first=checked.findings,
             accept=accept,
         )
         until_the_end.enter_context(telling(data.findings))
@@ -279,6 +282,7 @@ def identify(
             signals=signals,
             first_run=data.first,
             level=level,
+            checked=CheckedInput(data.findings, data.noise if fitted.of_joints else None),
         )
         held_out = with_first_taken(validate_on)
         if held_out is not None:
@@ -327,14 +331,17 @@ def with_validation(found: Identification, logs: LogsLike) -> Identification:
 
 def _validated(found: Identification, logs: LogsLike) -> Identification:
     estimate = found.estimate
+    processing = estimate.runs[0].processing_as_used
     held_out = validate_logs(
         found.model,
         estimate.base,
         estimate.beta,
         logs,
-        estimate.runs[0].processing_as_used,
+        processing,
         estimate.log_hashes,
         cutoff_is_automatic=found.signals is not None and found.signals.cutoff_is_automatic,
+        file_with_terms=file_with_terms(found.model, found.regression),
+        check=lambda log: validation_findings(log, found.model, processing),
     )
     findings = (*held_out.findings, *worse_than_file_findings(held_out))
     return with_findings(replace(found, validation=held_out), findings)

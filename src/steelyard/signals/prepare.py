@@ -31,9 +31,12 @@ from steelyard.signals.dead_band import error_band, without_slow_torques
 from steelyard.signals.drives import joint_side
 from steelyard.signals.motion import Measurements, Motion
 from steelyard.signals.numbered_joints import name_numbered_joints
-from steelyard.signals.outliers import left_out, outlier_findings
+from steelyard.signals.outliers import outlier_findings
 from steelyard.signals.processing import Processing
+from steelyard.signals.recorded.mended import mended, without_stuck
+from steelyard.signals.recorded.recorded import Recorded
 from steelyard.signals.run_record import RunRecord, TimeBaseRecord
+from steelyard.signals.torque_delay import delays_of, undelayed
 from steelyard.signals.wrench_readings import reading_findings
 
 Array = NDArray[np.float64]
@@ -94,7 +97,8 @@ def prepare(
     other_widths : models that differ in the widths of friction only; theirs is filtered too.
 
     In this order: name joints that the log only numbers; motors to joints, where the robot has a
-    transmission; match joints and units; leave out outliers; unwrap; cut at holes. Then for each
+    transmission; match joints and units; leave out outliers, take back slips, interpolate held
+    signals; unwrap; leave out what is stuck; read late torques earlier; cut at holes. Then for each
     piece: bridge short gaps and bring the stamps to a uniform grid; low-pass; differentiate; trim;
     decimate. Last, drop torque in the dead band.
     """
@@ -116,19 +120,24 @@ def prepare(
         model = Model(robot)
     needed = needed_signals(log, robot, processing, found.torques_needed)
     turning = {joint.name for joint in robot.free_joints if joint.kind != "prismatic"}
-    needed, outliers = left_out(log.time, needed, turning)
+    recorded = Recorded.of_signals(log.name, log.time, needed, robot)
+    mend = mended(recorded)
+    needed, outliers = dict(mend.signals), recorded.outliers
     jumps = {}
     for (joint, quantity), values in needed.items():
         if processing.unwrap and quantity == "position" and joint in turning:
             needed[joint, quantity], count = unwrap(values)
             if count:
                 jumps[joint] = count
+    needed, wrong = without_stuck(needed, mend.stuck)
+    delays = delays_of(processing, joints, log.name)
+    needed, wrong = undelayed(log.time, needed, wrong, delays, processing.max_gap_s)
     factors, doubts = velocity_factors(log, joints, needed, processing)
     names = {
         (joint, quantity): f"{joint}.{quantity}{_in_words(computed.get(f'{joint}.{quantity}'))}"
         for joint, quantity in needed
     }
-    pieces = pieces_of(log, needed | found.needed, names | found.names, processing)
+    pieces = pieces_of(log, needed | found.needed, names | found.names, processing, wrong)
     positions = {
         joint: np.concatenate([piece.even[joint, "position"] for piece in pieces])
         for joint in joints
@@ -173,6 +182,12 @@ def prepare(
             f"{joint}.{quantity}": int(np.count_nonzero(mask))
             for (joint, quantity), mask in outliers.items()
         },
+        stuck={
+            f"{joint}.{quantity}": int(np.count_nonzero(mask))
+            for (joint, quantity), mask in mend.stuck.items()
+        },
+        slips_taken_back={joint: len(slips.rows) for joint, slips in mend.slips.items()},
+        interpolated_between_updates=tuple(f"{joint}.{quantity}" for joint, quantity in mend.held),
         unwrapped_jumps=jumps,
         cutoff_hz=cutoff,
         cutoff_choice=choice,
