@@ -29,12 +29,11 @@ def stated_options() -> Iterator[tuple[str, str]]:
     """Where a finding gets an option from literal text, and the start of that text."""
     for path in sorted((SOURCE / "diagnosis").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.keyword) and node.arg == "option":
-                value = node.value
-            elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "option":
-                value = node.value
-            else:
+            keyword = isinstance(node, ast.keyword) and node.arg == "option"
+            named = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "option"
+            if not (keyword or named):
                 continue
+            value = node.value
             texts = [
                 one.value
                 for one in ast.walk(value)
