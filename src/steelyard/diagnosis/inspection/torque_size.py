@@ -24,7 +24,8 @@ def torque_size(recorded: Recorded) -> tuple[Finding, ...]:
         Finding(
             "severe",
             "no-torque",
-            f"log '{recorded.name}': no torque is above {largest:.2g} N m: they were not recorded, or are in another unit",
+            f"log '{recorded.name}': no torque is above {largest:.2g} N m: they were not recorded, "
+            "or are in another unit",
             joints=tuple(torques),
             size=largest,
             unit="N m",
