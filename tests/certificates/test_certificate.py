@@ -22,6 +22,7 @@ from steelyard.errors import EstimationError
 from steelyard.estimators.result_file import result_document
 from steelyard.export.tables import standard_csv
 from steelyard.identification.identify import Identification, identify
+from steelyard.knowledge.constraints import Constraints
 from steelyard.logs.writer_csv import write_csv
 from steelyard.robot.robot import Robot
 
@@ -33,18 +34,17 @@ def found() -> Identification:
     return identify(robot, [arm_log(robot, 1)], method="feasible", **quick)
 
 
-def test_a_fit_that_a_prior_draws_is_proven_feasible():
-    """The certificate claims feasibility only, not closeness to the best fit."""
+def test_a_fit_that_a_prior_draws_has_a_gap_of_its_own_objective():
+    """The certificate claims closeness to the optimum of fit and prior, not to the best fit."""
     robot = Robot.from_urdf_text(URDF)
     drawn = identify(robot, [arm_log(robot, 1)], **FEW)
     certificate, findings = prove(drawn.model, drawn.regression, drawn.fit)
     assert certificate is not None
     assert findings == ()
-    assert (certificate.verdict.valid, certificate.verdict.kind, certificate.gap) == (
-        True,
-        "feasible",
-        None,
-    )
+    assert (certificate.verdict.valid, certificate.verdict.kind) == (True, "drawn")
+    assert 0.0 <= certificate.gap < 1e-6
+    assert certificate.value is None
+    assert "of fit and prior together" in certificate.words
     assert "best fit" not in certificate.words
     # certified are the digits of the result, not others that would be feasible as well
     document = json.loads(
@@ -106,6 +106,23 @@ def test_conditions_are_counted_by_kind(found):
         kind: sum(b.kind == kind for b in blocks) for kind in {b.kind for b in blocks}
     }
     assert f"all {len(blocks)} conditions" in certificate.words
+
+
+def test_conditions_with_equality_are_counted_by_kind():
+    """Equations always hold with equality; of the others, those that the verdict lists."""
+    robot = Robot.from_urdf_text(URDF)
+    drawn = identify(
+        robot, [arm_log(robot, 1)], constraints=Constraints(fixed={"elbow.fo": 0.0}), **FEW
+    )
+    certificate, _ = prove(drawn.model, drawn.regression, drawn.fit)
+    assert certificate is not None
+    counts = {cone.kind: cone for cone in certificate.cones}
+    assert (counts["zero"].n_conditions, counts["zero"].n_with_equality) == (1, 1)
+    kinds = [block.kind for block in drawn.fit.blocks]
+    tight = [kinds[k] for k in certificate.verdict.details["positions_with_equality"]]
+    for kind in ("psd", "nonnegative"):
+        assert counts[kind].n_conditions == kinds.count(kind)
+        assert counts[kind].n_with_equality == tight.count(kind) < kinds.count(kind)
 
 
 def test_without_a_bound_there_is_a_feasible_certificate_and_a_warning(found, monkeypatch):

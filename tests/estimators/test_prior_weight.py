@@ -221,10 +221,12 @@ def test_scores_are_mean_squares_in_units_of_the_noise():
         # a block without values joins its neighbours
         ([2, 0, 2, 2], 3, [[0], [1, 2], [3]]),
         ([0, 2, 2, 2, 0], 3, [[0, 1], [2], [3, 4]]),
+        # a part that would have nothing but such a block is none
+        ([5, 0, 5, 1], 3, [[0], [2, 3]]),
     ],
 )
 def test_parts_are_neighbours_with_about_as_many_values(counts, most, parts):
-    """Every block is in one part, and no part is without values."""
+    """Every block with values is in one part, and no part is without."""
     found = parts_of(np.array(counts, dtype=float), most=most)
     assert [part.tolist() for part in found] == parts
 

@@ -7,6 +7,7 @@ that any number of children may run at once, beside other work.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -27,6 +28,7 @@ HEAVY = (
     "numpy", "scipy.linalg", "scipy.optimize", "scipy.signal", "scipy.stats", "scipy.sparse",
     "numba", "clarabel", "pytest", "cvxpy", "pinocchio", "mujoco", "jsonschema",
 )  # fmt: skip
+OPTIONS = ("-p", "no:cacheprovider", "-p", "no:xdist")
 NO_DATA = "no-recorded-data"
 """Recorded logs are hidden from the tests: mutants must be found without them."""
 
@@ -45,7 +47,8 @@ class Ended:
             return "survived"
         if self.code in (-signal.SIGXCPU, -signal.SIGKILL):
             return "timeout"
-        return "killed" if self.code in (1, 2, 3) else f"error {self.code}"
+        # a process that wrong sizes of arrays made crash has noticed, too
+        return "killed" if self.code < 0 or self.code in (1, 2, 3) else f"error {self.code}"
 
 
 class Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -70,6 +73,7 @@ class Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def import_heavy() -> None:
     """Import once what every child needs; what is absent is left out."""
+    sys.path.insert(0, str(PACKAGE.parent))
     for name in HEAVY:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -77,6 +81,21 @@ def import_heavy() -> None:
                 importlib.import_module(name)
             except ImportError:
                 continue
+    _import_plugins()
+
+
+def _import_plugins() -> None:
+    """Let pytest start once, so that its plugins are imported; forget the package that it loads."""
+    import pytest
+
+    here = Path.cwd()
+    os.chdir(ROOT)
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
+        pytest.main(["--collect-only", "-q", *OPTIONS, "tests/files/test_csv_cells.py"])
+    os.chdir(here)
+    for name in list(sys.modules):
+        if name.split(".")[0] in ("steelyard", "tests", "conftest"):
+            del sys.modules[name]
 
 
 def start(
@@ -98,11 +117,9 @@ def start(
         os.dup2(out, 2)
         os.chdir(ROOT)
         os.environ["STEELYARD_DATASETS"] = NO_DATA
-        sys.path.insert(0, str(PACKAGE.parent))
         if replaced is not None:
             sys.meta_path.insert(0, replaced)
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly"]
-        code = int(pytest.main([*options, *tests], plugins=list(plugins)))
+        code = int(pytest.main(["-x", "-q", *OPTIONS, *tests], plugins=list(plugins)))
     except BaseException:
         import traceback
 

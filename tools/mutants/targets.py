@@ -35,7 +35,15 @@ TARGETS = {
         "conic/exact.py",
         "conic/settle.py",
     ),
-    "verify": ("certificates/verify.py", "certificates/document.py"),
+    "verify": (
+        "certificates/verify.py",
+        "certificates/document.py",
+        "certificates/bound.py",
+        "certificates/comparison.py",
+        "certificates/result_binding.py",
+        "certificates/robot_binding.py",
+        "certificates/file_binding.py",
+    ),
     "intervals": (
         "estimators/intervals.py",
         "estimators/_ranges.py",

@@ -14,7 +14,7 @@ from typing import Any
 from sessions import Ended, results_folder, run_all, start
 from targets import PACKAGE, ROOT, modules, test_files
 
-BUDGET_S = 60.0
+BUDGET_S = 10.0
 """Processor time of the tests that one mutant is given, at most."""
 SETUP = "|setup"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -89,11 +90,15 @@ def validation_findings(
 ) -> tuple[Finding, ...]:
     """What is wrong with a log that an estimate is tested on; nothing is refused."""
     signals = inspect_log(log, model.robot).findings
-    try:
-        physics = physics_of(model, log, processing or Processing()).findings
-    except SteelyardError:
-        # what cannot be prepared is refused, with the reason, where it is prepared
-        physics = ()
+    given = processing or Processing()
+    if given.torque_delay == "auto":
+        # a delay is corrected if the training log has it; of this log alone, it is only named
+        given = replace(given, torque_delay=None)
+    physics: tuple[Finding, ...] = ()
+    # what cannot be prepared is refused, with the reason, where it is prepared
+    if not any(one.alarming and one.code in UNTRUSTED for one in signals):
+        with suppress(SteelyardError):
+            physics = physics_of(model, log, given).findings
     return (
         *(replace(one, words=f"validation {one.words}") for one in signals),
         *(replace(one, words=f"validation log '{log.name}': {one.words}") for one in physics),

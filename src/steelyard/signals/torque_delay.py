@@ -13,7 +13,11 @@ from steelyard.signals.processing import Processing
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
 Key = tuple[str, str]
+
+SLACK = 1e-6
+"""Share of a period by which a moment may miss a stamp by rounding."""
 
 
 def delays_of(processing: Processing, joints: tuple[str, ...], log: str) -> dict[str, float]:
@@ -36,29 +40,27 @@ def delays_of(processing: Processing, joints: tuple[str, ...], log: str) -> dict
 
 
 def undelayed(
-    time: Array, signals: Mapping[Key, Array], delays: Mapping[str, float], max_gap_s: float
-) -> dict[Key, Array]:
+    time: Array,
+    signals: Mapping[Key, Array],
+    wrong: Mapping[Key, Mask],
+    delays: Mapping[str, float],
+    max_gap_s: float,
+) -> tuple[dict[Key, Array], dict[Key, Mask]]:
     """The signals, by joint and quantity, with each late torque at time + delay.
 
-    time : (n,) s. NaN where nothing was recorded at that moment: before the first and after the
-    last sample, beside samples that are missing, and in holes of the recording.
+    time : (n,) s. wrong : (n,) samples of some signals that are not to be used; it is returned for
+    the same moments. NaN where nothing was recorded at that moment: before the first and after
+    the last sample, beside samples that are missing, and in holes of the recording.
     """
-    out = dict(signals)
+    out, masks = dict(signals), dict(wrong)
     for joint, delay in delays.items():
-        values = signals.get((joint, "torque"))
-        if values is not None:
-            out[joint, "torque"] = read_at(time, values, time + delay, max_gap_s)
-    return out
-
-
-def undelayed_masks(
-    time: Array, masks: Mapping[Key, Mask], delays: Mapping[str, float]
-) -> dict[Key, Mask]:
-    """Masks (n,) of torque samples, as `undelayed` moves the samples: true beside any that is."""
-    return {
-        (joint, quantity): np.interp(time + delays.get(joint, 0.0), time, mask.astype(float)) > 0.0
-        for (joint, quantity), mask in masks.items()
-    }
+        key = joint, "torque"
+        if key in signals:
+            out[key] = read_at(time, signals[key], time + delay, max_gap_s)
+        if key in wrong:
+            before, after = _around(time, time + delay)
+            masks[key] = wrong[key][before] | wrong[key][after]
+    return out, masks
 
 
 def read_at(time: Array, values: Array, when: Array, max_gap_s: float) -> Array:
@@ -69,11 +71,19 @@ def read_at(time: Array, values: Array, when: Array, max_gap_s: float) -> Array:
     if np.count_nonzero(known) < 4:
         return np.full(len(when), np.nan)
     out = np.asarray(CubicSpline(time[known], values[known])(when))
-    # a moment that is a stamp but for rounding needs this sample alone
-    slack = 1e-6 * float(np.median(np.diff(time)))
-    before = np.clip(np.searchsorted(time, when + slack, side="right") - 1, 0, len(time) - 1)
-    after = np.clip(np.searchsorted(time, when - slack, side="left"), 0, len(time) - 1)
-    hole = max(HOLE_PERIODS * float(np.median(np.diff(time))), max_gap_s)
-    lost = ~known[before] | ~known[after] | (time[after] - time[before] > hole)
-    lost |= (when < time[0] - slack) | (when > time[-1] + slack)
+    before, after = _around(time, when)
+    period = float(np.median(np.diff(time)))
+    lost = ~known[before] | ~known[after]
+    lost |= time[after] - time[before] > max(HOLE_PERIODS * period, max_gap_s)
+    lost |= (when < time[0] - SLACK * period) | (when > time[-1] + SLACK * period)
     return np.where(lost, np.nan, out)
+
+
+def _around(time: Array, when: Array) -> tuple[IntArray, IntArray]:
+    """The samples before and after each moment; the same one where it is a stamp but for
+    rounding.
+    """
+    slack = SLACK * float(np.median(np.diff(time)))
+    before = np.searchsorted(time, when + slack, side="right") - 1
+    after = np.searchsorted(time, when - slack, side="left")
+    return np.clip(before, 0, len(time) - 1), np.clip(after, 0, len(time) - 1)

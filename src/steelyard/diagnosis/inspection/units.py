@@ -41,12 +41,13 @@ def position_units(recorded: Recorded) -> tuple[Finding, ...]:
             "position-unit",
             f"log '{recorded.name}': {'some joints swing' if few else 'joints swing'} further or "
             f"faster than those of an arm: {spans}; are positions in degrees? In radians that "
-            f"would be up to {max(wide.values()) / PER_DEGREE:.3g}",
+            f"would be up to {max(wide.values()) / PER_DEGREE:.3g}; name the columns like "
+            "'joint.position[deg]', or map them",
             joints=tuple(wide),
             size=max(wide.values()),
             unit="rad",
             could_be=("positions of motors before their gears", "encoder counts"),
-            option="name the column like 'joint.position[deg]'",
+            option="--map '*.position[deg]=*.position'",
         ),
     )
 

@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
-from scipy.linalg import cho_factor, cho_solve
 
 from steelyard.diagnosis.suspects.evidence import (
     FIRST_ERROR,
@@ -25,6 +24,7 @@ from steelyard.diagnosis.suspects.evidence import (
     fitted,
     moments,
     rows_of,
+    solver_of,
 )
 from steelyard.diagnosis.suspects.intervals import SCREENED, Screen, only, torque_slopes
 from steelyard.diagnosis.suspects.reading import Reading
@@ -40,6 +40,11 @@ FAR_S, FAR_STEP_S = 6.0, 0.04
 LEAST_S = 3e-4
 FAR_SHARE, FAR_SAMPLES = 0.3, 800
 """Far delays are at most this share of the log; samples of the motion that they are tried on."""
+FAST, FAST_MARGIN = 0.5, 50.0
+"""A delay has to explain a log better by this much with samples of joints faster than this share
+of their rms speed alone."""
+LONG_S, LONG_MARGIN = 5e-3, 20.0
+"""The same for delays of all joints that are longer than this: friction hardly looks so late."""
 DRIFTS = (3e-4, 6e-4, 1e-3, 2e-3, 3e-3, 5e-3, 8e-3, 0.012)
 """Shares by which one clock may be faster."""
 
@@ -125,6 +130,19 @@ def late_mended(delay: float, joint: int | None = None) -> Callable[[Samples], S
     return mended
 
 
+def lags_in_motion(reading: Reading, samples: Samples) -> bool:
+    """Whether late or filtered torques show away from where joints turn back.
+
+    Friction there follows over a small angle, or a joint sticks for a while: beside friction that
+    jumps this looks like a delay, but it is none.
+    """
+    rms = np.sqrt(np.mean(samples.v**2, axis=0))
+    fast = replace(samples, moving=np.abs(samples.v) > FAST * rms)
+    given, read = (fit_of(moments(one)).score for one in (fast, reading.mended(fast)))
+    long = reading.code == "delay" and not reading.joints and abs(reading.size) > LONG_S
+    return given - read >= (LONG_MARGIN if long else FAST_MARGIN) + reading.cost
+
+
 def filter_readings(shifted: Shifted) -> list[Reading]:
     """All torques behind a first-order filter."""
     slope = np.asarray(shifted.spline(shifted.samples.time, 1))
@@ -189,13 +207,13 @@ def far_delay(samples: Samples, W: Array) -> list[Reading]:
     weights = np.sqrt(INDEPENDENT / given.counts) / (size * FIRST_ERROR)
     D = fit.spread
     H = np.tensordot(weights**2, given.G, axes=1) * D[:, None] * D + np.eye(len(D))
-    factor = cho_factor(H)
+    solve = solver_of(H)
     pulled = given.G @ given.theta
     scores = []
     for lag in lags:
         tau = samples.tau[middle + lag]
         C = np.array([W[middle, i].T @ tau[:, i] for i in range(tau.shape[1])])
-        theta = given.theta + D * cho_solve(factor, D * (weights**2 @ (C - pulled)))
+        theta = given.theta + D * solve(D * (weights**2 @ (C - pulled)))
         squares = np.sum(samples.moving[middle] * tau**2, axis=0) - 2.0 * C @ theta
         squares += (given.G @ theta) @ theta
         scores.append(float(np.sum(squares / given.counts / size**2)))

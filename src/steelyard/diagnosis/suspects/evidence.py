@@ -13,11 +13,12 @@ D is generous: a file may be off by a third. Smaller scores are better.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model
@@ -207,6 +208,16 @@ class Fit:
     spread: Array
 
 
+def solver_of(H: Array) -> Callable[[Array], Array]:
+    """Solves H x = b for a matrix (n, n) that is positive definite but for rounding."""
+    try:
+        factor = cho_factor(H, check_finite=False)
+    except LinAlgError:
+        inverse = np.linalg.pinv(H, hermitian=True)
+        return lambda b: np.asarray(inverse @ b)
+    return lambda b: np.asarray(cho_solve(factor, b, check_finite=False))
+
+
 def fitted(
     given: Moments,
     C: Array,
@@ -230,7 +241,7 @@ def fitted(
         weights = np.sqrt(INDEPENDENT / given.counts) / (size * np.maximum(error, LEAST_ERROR))
         H = np.tensordot(weights**2, given.G, axes=1) * D[:, None] * D
         H[np.diag_indices(len(D))] += 1.0
-        x = cho_solve(cho_factor(H, check_finite=False), D * (weights**2 @ right))
+        x = solver_of(H)(D * (weights**2 @ right))
         theta = theta0 + D * x
         squares = S - 2.0 * C @ theta + (given.G @ theta) @ theta
         error = np.sqrt(np.maximum(squares, 0.0) / given.counts) / size

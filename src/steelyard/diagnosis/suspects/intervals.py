@@ -10,10 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
-from scipy.linalg import cho_factor, cho_solve
 from scipy.stats import t as student
 
-from steelyard.diagnosis.suspects.evidence import Fit, Samples
+from steelyard.diagnosis.suspects.evidence import Fit, Samples, solver_of
 
 Array = NDArray[np.float64]
 
@@ -52,7 +51,7 @@ def _beside_the_model(samples: Samples, W: Array, fit: Fit, column: Array) -> tu
     A = A.reshape(-1, A.shape[2])
     residual = (samples.tau * moving - W @ fit.theta) * weights
     c = (column * moving * weights).ravel()
-    c = c - A @ np.linalg.solve(fit.H, A.T @ c)
+    c = c - A @ solver_of(fit.H)(A.T @ c)
     return c.reshape(moving.shape), residual
 
 
@@ -63,7 +62,7 @@ class Screen:
         self.moving, self.fit = samples.moving, fit
         self.rows = [fit.weights[i] * np.ascontiguousarray(W[:, i]) for i in range(W.shape[1])]
         self.residual = (samples.tau * samples.moving - W @ fit.theta) * fit.weights
-        self.factor = cho_factor(fit.H, check_finite=False)
+        self.solve = solver_of(fit.H)
         self.of_residual = self._shadow(self.residual)
 
     def _shadow(self, column: Array) -> Array:
@@ -76,7 +75,7 @@ class Screen:
         c = column * self.moving * self.fit.weights
         whole = float(np.sum(c * c))
         shadow = self._shadow(c)
-        z = cho_solve(self.factor, shadow)
+        z = self.solve(shadow)
         square = whole - float(shadow @ z)
         if square <= 1e-9 * whole + 1e-30:
             return 0.0, 0.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.diagnosis.suspects.belief import MARGIN, believed, doubted, turning
 from steelyard.diagnosis.suspects.change_readings import change_readings
 from steelyard.diagnosis.suspects.delay_correction import correction_of
 from steelyard.diagnosis.suspects.delay_readings import (
@@ -20,13 +21,10 @@ from steelyard.diagnosis.suspects.delay_readings import (
     late_mended,
 )
 from steelyard.diagnosis.suspects.evidence import (
-    INDEPENDENT,
-    LEAST_ERROR,
     Fit,
     Samples,
     every,
     fit_of,
-    lasting_errors,
     moments,
     regressor,
 )
@@ -49,7 +47,13 @@ from steelyard.diagnosis.suspects.load_readings import (
 from steelyard.diagnosis.suspects.motion_readings import motion_readings
 from steelyard.diagnosis.suspects.reading import Reading, unchanged
 from steelyard.diagnosis.suspects.smoothness import commanded_quantity
-from steelyard.diagnosis.suspects.suspect import INHERENT, Suspect, corrected_finding, finding_of
+from steelyard.diagnosis.suspects.suspect import (
+    INHERENT,
+    Suspect,
+    corrected_finding,
+    finding_of,
+    what_is_wrong,
+)
 from steelyard.diagnosis.suspects.thinned import thinned
 from steelyard.diagnosis.suspects.torque_readings import (
     current_readings,
@@ -66,20 +70,8 @@ from steelyard.model.model import Model
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.processing import Processing
 
-DOUBTED_ERROR, DOUBTED_AWAY, DOUBTED_NEGATIVE = 0.012, 7.0, 0.03
-"""A reading is doubted beyond this lasting error of a joint, distance from the file for each joint,
-or share of negative friction."""
-MARGIN = 40.0
-"""By how much a suspect has to explain a log better than the log as it is."""
-FAR_MARGIN, FAR_SCALE = 20.0, 4.0
-"""The same for torques without any model of the robot, and for scales beyond this factor: clean
-logs are farther from these."""
 AS_GOOD = 20.0
 """Readings that are worse by less than this are named as other explanations."""
-GOOD_ERROR = 0.01
-SMALL_KINDS = ("delay", "torque-gain", "position-offset", "gravity-direction", "torque-filtered")
-SHARE_OF_SMALL, SHARE_OF_OTHERS = 0.1, 0.3
-"""Share of what a log leaves unexplained beyond a good fit that a suspect has to explain."""
 MOST = 3
 STEPS = 2
 """Steps of Newton's method in which a delay is found to a fraction of a sample."""
@@ -94,7 +86,6 @@ DRIVES_THERE = 0.03
 """Drive inertia as a share of torques, median of all joints, above which torques are of drives."""
 LAGGING_ERROR, NO_FRICTION = 0.04, 0.1
 """Unexplained share of a torque beside commanded positions; friction in commanded torques."""
-LEAST_PAYLOAD_KG, LEAST_FRICTION = 0.15, 0.1
 POSITIONS_DOUBTED = ("beyond-limits",)
 """Findings of the preparation after which only the unit of positions is looked for."""
 NOTHING_FITS, NO_JOINT_FITS = 0.4, 0.25
@@ -157,12 +148,12 @@ def suspects(model: Model, log: Log, processing: Processing | None = None) -> tu
         fit, readings = readings_of(samples, rate_hz)
         if not found and quantity is not None and follows(fit, quantity):
             return (commanded_suspect(fit, quantity),)
-        good = [one for one in readings if believed(one, fit)]
-        if not good:
+        likely = (one for one in readings if believed(one, fit) and not turning(one, samples))
+        best = next(likely, None)
+        if best is None:
             if not found:
                 found += unrelated(fit) or without_friction(model, fit)
             break
-        best = good[0]
         found = with_suspect(found, suspect_of(best, readings, fit, samples))
         if best.mended is unchanged:
             break
@@ -224,64 +215,6 @@ def coarse_readings(samples: Samples, W: NDArray[np.float64], fit: Fit) -> list[
     return [replace(one, cost=one.cost + shift) for one in found]
 
 
-def doubted(samples: Samples, W: NDArray[np.float64], fit: Fit) -> bool:
-    """Whether the log as it is leaves doubts: torques that are unexplained beyond their noise, or
-    unlikely parameters.
-    """
-    return bool(
-        lasting_errors(samples, W, fit).max() > DOUBTED_ERROR
-        or far_from_file(fit)
-        or fit.negative.max() > DOUBTED_NEGATIVE
-    )
-
-
-def far_from_file(fit: Fit) -> bool:
-    """Whether a fit needs parameters that are unlikely even for a poor file."""
-    return fit.away > DOUBTED_AWAY * len(fit.error)
-
-
-def error_part(fit: Fit) -> float:
-    """The part of a score that says how much torque is unexplained."""
-    return INDEPENDENT * float(np.sum(np.log(np.maximum(fit.error, LEAST_ERROR) ** 2)))
-
-
-def believed(reading: Reading, given: Fit) -> bool:
-    """Whether a reading explains a log clearly better than the log as it is.
-
-    Either it explains much of the torque that is left, or it needs no impossible robot.
-    """
-    better = given.score - reading.score
-    margin = margin_of(reading)
-    if better < margin or not matters(reading):
-        return False
-    if reading.code == "torque-scale" and far_from_file(reading.fit):
-        return False
-    good = INDEPENDENT * len(given.error) * float(np.log(GOOD_ERROR**2))
-    left = max(0.0, error_part(given) - good)
-    fewer = error_part(given) - error_part(reading.fit)
-    share = SHARE_OF_SMALL if reading.code in SMALL_KINDS else SHARE_OF_OTHERS
-    if fewer >= max(share * left, 0.5 * better):
-        return True
-    return better - fewer >= margin and fewer > -0.1 * margin
-
-
-def margin_of(reading: Reading) -> float:
-    """By how much a reading has to be better, which depends on what else it may be."""
-    if reading.code == "external-torque":
-        return FAR_MARGIN
-    # a scale by itself is no better fit, only a more likely robot
-    far = max(abs(reading.size), 1.0 / max(abs(reading.size), 1e-12)) > FAR_SCALE
-    return FAR_MARGIN if reading.code == "torque-scale" and far else MARGIN
-
-
-def matters(reading: Reading) -> bool:
-    """Whether a change is large enough to be worth words."""
-    least = {"payload-change": LEAST_PAYLOAD_KG, "friction-change": LEAST_FRICTION}
-    if reading.code == "payload":
-        return reading.size >= LEAST_PAYLOAD_KG
-    return abs(reading.size) >= least.get(reading.code, 0.0)
-
-
 def suspect_of(best: Reading, readings: list[Reading], given: Fit, samples: Samples) -> Suspect:
     """The suspect that a reading is, with its interval and other explanations."""
     others = [
@@ -312,7 +245,7 @@ def suspect_of(best: Reading, readings: list[Reading], given: Fit, samples: Samp
     option = ""
     if best.code == "gravity-direction":
         gravity = mended.model.mechanism.gravity
-        option = "--gravity " + " ".join(f"{one:.3g}" for one in gravity)
+        option = "--gravity " + " ".join(f"{round(float(one), 3):g}" for one in gravity)
     if best.code == "delay" and interval is not None:
         of_whom = f"{best.joints[0]}=" if best.joints else ""
         option = f"--torque-delay {of_whom}{size:.4g}"
@@ -412,7 +345,7 @@ def without_friction(model: Model, fit: Fit) -> list[Suspect]:
             0.0,
             (error, error),
             could_be=other,
-            option="--torque-side link",
+            option="--torque link",
         )
     ]
 
@@ -423,5 +356,8 @@ def _mean(fit: Fit) -> float:
 
 
 def _in_words(reading: Reading) -> str:
-    of_whom = f" of {', '.join(reading.joints)}" if reading.joints else ""
-    return f"{reading.code}{of_whom}"
+    """What would be wrong if a reading were right."""
+    one = reading
+    return what_is_wrong(
+        Suspect(one.code, one.joints, one.size, one.unit, 0.0, (0.0, 0.0), span_s=one.span_s)
+    )

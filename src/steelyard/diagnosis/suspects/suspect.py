@@ -115,7 +115,7 @@ def _finding(suspect: Suspect, level: Level, words: str) -> Finding:
     return Finding(
         level,
         suspect.code,
-        f"{_what(suspect)}; {words}",
+        f"{what_is_wrong(suspect)}; {words}",
         joints=suspect.joints,
         span_s=suspect.span_s,
         size=suspect.size,
@@ -141,7 +141,7 @@ def _evidence(suspect: Suspect) -> str:
     )
 
 
-def _what(suspect: Suspect) -> str:
+def what_is_wrong(suspect: Suspect) -> str:
     """What is wrong, with joints and sizes."""
     size, who = suspect.size, listed(suspect.joints)
     of_whom = f"of '{who}'" if suspect.joints else "of all joints"
