@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.findings import Finding
+from steelyard.signals.recorded.mended import dead_throughout
 from steelyard.signals.recorded.recorded import Recorded
 
 NOTHING = 1e-9
@@ -12,13 +13,18 @@ NOTHING = 1e-9
 
 
 def torque_size(recorded: Recorded) -> tuple[Finding, ...]:
-    """A severe finding if the torques of all joints together are as good as zero."""
+    """A severe finding if the torques of all joints together are as good as zero.
+
+    Where they are zero although all joints move, `standing` says so.
+    """
     torques = {joint.name: tau for joint, tau in recorded.of_quantity("torque")}
     largest = max(
         (float(np.nanmax(np.abs(tau))) for tau in torques.values() if np.isfinite(tau).any()),
         default=np.inf,
     )
     if largest >= NOTHING:
+        return ()
+    if largest == 0.0 and all(dead_throughout(recorded, joint, 0.0) for joint in torques):
         return ()
     size = "all torques are zero" if largest == 0.0 else f"no torque is above {largest:.2g} N m"
     return (
