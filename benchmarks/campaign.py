@@ -6,7 +6,7 @@ not physical, some links are massless by constraint. Every standard parameter is
 rational arithmetic on the digits that are written.
 
 Where the truth is physical, the fit is repeated without the default bound on bodies, and what the
-data do not determine must stay within 20 typical parameters of the prior (`runaways`); with the
+data do not determine must stay within 40 typical parameters of the prior (`runaways`); with the
 bound, no such fit may reach it (`bounded`), and every fit that does must say so (`untold`).
 """
 

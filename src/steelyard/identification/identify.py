@@ -174,6 +174,9 @@ def identify(
     `steelyard.diagnosis.suspects`; an error that is raised later carries what was found, as
     ``findings``.
 
+    ``verdict`` of what is returned says whether it can be used: on the logs of ``validate_on``,
+    which are checked as well, or without any on left-out parts of ``logs``.
+
     Every finding of level "warning" or "severe" is issued as a :class:`steelyard.SteelyardWarning`.
     """
     robot = as_robot(robot)
@@ -369,7 +372,9 @@ def _certified(
     certificate, findings = prove(found.model, found.regression, found.fit)
     if progress is not None:
         progress("certificate", 1, 1)
-    found = _with_tighter_gap(found, None if certificate is None else certificate.gap)
+    # the gap of an estimate with a prior is that of another objective
+    of_fit = certificate is not None and not certificate.drawn
+    found = _with_tighter_gap(found, certificate.gap if certificate and of_fit else None)
     return with_findings(replace(found, certificate=certificate), findings)
 
 
