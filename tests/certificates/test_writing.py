@@ -553,7 +553,13 @@ def test_verifying_needs_only_the_standard_library(one_of_each, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     ours = (
-        *("_version", "certificates", "certificates.bound", "certificates.document"),
+        *(
+            "_version",
+            "certificates",
+            "certificates.bound",
+            "certificates.document",
+            "certificates.drawn",
+        ),
         *("certificates.verify", "conic", "conic.exact", "conic.exact_text", "errors"),
     )
     assert done.stdout.strip() == f"['steelyard'] {[f'steelyard.{name}' for name in ours]}"

@@ -423,15 +423,13 @@ def test_there_is_one_dead_band(arm, logs):
 
 def test_prepare_leaves_out_what_identify_leaves_out(arm, logs):
     """The automatic dead band means the same in both, for a model with a coupling too."""
-    # the robot stood upright: the gravity of the overlay is rightly refused otherwise
+    accepted = ["gravity-direction"]  # the robot stood upright, unlike the overlay says
     overlay = parse_overlay(OVERLAY)
     for model, found in (
         (Model(arm), identify(arm, logs[0], method="ols", **QUICK)),
         (
             model_of(arm, overlay=overlay),
-            identify(
-                arm, logs[0], overlay=overlay, method="ols", accept=["gravity-direction"], **QUICK
-            ),
+            identify(arm, logs[0], overlay=overlay, method="ols", accept=accepted, **QUICK),
         ),
     ):
         alone = prepare(logs[0], model, GIVEN)

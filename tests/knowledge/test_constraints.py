@@ -570,11 +570,11 @@ def test_the_entries_of_a_block_are_those_of_its_matrix(model):
 
 
 def test_the_default_bound_is_generous_and_scales_with_the_robot():
-    """Ninety mean masses; ten tonnes where the file states no mass."""
+    """25 times all masses together; ten tonnes where the file states no mass."""
     rng = np.random.default_rng(0)
     model = Model(random_robot(rng, 3, chain=True))
     masses = model.prior_theta()[list(model.first_column_of_body)]
-    assert default_bound(model)[0] == pytest.approx(90.0 * masses.mean())
+    assert default_bound(model)[0] == pytest.approx(25.0 * masses.sum())
     bare = Robot.from_dh([{}, {"a": 0.4}], convention="modified")
     assert default_bound(Model(bare))[0] == 1e4
     theta = model.prior_theta()

@@ -6,7 +6,8 @@ mathematics). Three kinds of claim can be proven:
 
 ``feasible``    parameters theta meet every condition (and, if stated, K theta = beta);
 ``infeasible``  no theta with K theta = beta meets them all;
-``optimal``     theta meets them all, and no such theta fits the data better by more than a gap.
+``optimal``     theta meets them all, and no such theta fits the data better by more than a gap;
+``drawn``       the same for an objective of fit and prior together.
 
 Untrusted files give a verdict or a one-line error: sizes, digits and the amount of arithmetic are
 limited.
@@ -30,6 +31,7 @@ from steelyard.certificates.document import (
     parse,
     read_certificate,
 )
+from steelyard.certificates.drawn import distance_bound
 from steelyard.conic import exact
 from steelyard.conic.exact_text import CertificateError, quoted, shown_value
 
@@ -125,7 +127,7 @@ def empty_claims(certificate: ParsedCertificate) -> list[str]:
         empty = n_base - len(rows)
         if empty or not n_base:
             problems.append(f"K is empty in {empty} of its {n_base} rows")
-    if certificate.kind == "optimal" and not any(any(row) for row in certificate.R):
+    if certificate.kind in ("optimal", "drawn") and not any(any(row) for row in certificate.R):
         problems.append("R is zero: there are no data that the parameters could fit")
     return problems
 
@@ -168,6 +170,11 @@ def unchecked(
         )
     if certificate.kind == "optimal":
         said.append("the data, R and z, are those in the file: they were not compared with a log")
+    if certificate.kind == "drawn":
+        said.append(
+            "the data, R and z, and the weights of the prior are those in the file: they were not "
+            "compared with a log"
+        )
     return tuple(said)
 
 
@@ -280,22 +287,37 @@ def _image(certificate: ParsedCertificate, work: Work) -> Vector:
 
 def _balance(certificate: ParsedCertificate, y: Vector, work: Work) -> tuple[list[str], Fraction]:
     """Problems with Kᵀ y = sum A_kᵀ z_k and z_k in the cones; and sum z_k · b_k."""
-    left = [Fraction(0)] * len(certificate.parameters)
+    problems, sums, paired = _dual_sums(certificate, work)
+    left = _pulled_back(certificate, y, work)
+    names = zip(certificate.parameters, left, sums, strict=True)
+    problems += [
+        f"the duals do not balance at {shown_value(name)}" for name, x, s in names if x != s
+    ]
+    return problems, paired
+
+
+def _pulled_back(certificate: ParsedCertificate, y: Vector, work: Work) -> Vector:
+    """Kᵀ y."""
+    out = [Fraction(0)] * len(certificate.parameters)
     for row, column, value in certificate.K or ():
-        left[column] = work.total(left[column], [(value, y[row])])
+        out[column] = work.total(out[column], [(value, y[row])])
+    return out
+
+
+def _dual_sums(certificate: ParsedCertificate, work: Work) -> tuple[list[str], Vector, Fraction]:
+    """Problems with z_k in the cones; sum A_kᵀ z_k; and sum z_k · b_k."""
     problems = []
     paired = Fraction(0)
+    left = [Fraction(0)] * len(certificate.parameters)
     for block, dual in zip(certificate.blocks, certificate.duals, strict=True):
         if block.kind != "zero" and not work.membership(block.kind, dual)[0]:
             problems.append(f"the dual of the condition {quoted(block.name)} is outside its cone")
         weighted = [weight * x for weight, x in zip(block.weights, dual, strict=True)]
         for place, column in enumerate(block.columns):
-            pairs = ((-row[place], x) for row, x in zip(block.A, weighted, strict=True))
+            pairs = ((row[place], x) for row, x in zip(block.A, weighted, strict=True))
             left[column] = work.total(left[column], pairs)
         paired = work.total(paired, zip(weighted, block.b, strict=True))
-    names = zip(certificate.parameters, left, strict=True)
-    problems += [f"the duals do not balance at {shown_value(name)}" for name, x in names if x != 0]
-    return problems, paired
+    return problems, left, paired
 
 
 def _infeasible(certificate: ParsedCertificate, work: Work) -> _Found:
@@ -341,6 +363,48 @@ def _optimal(certificate: ParsedCertificate, work: Work) -> _Found:
     return _Found(words, found.problems + problems, found.details | details)
 
 
+def _drawn(certificate: ParsedCertificate, work: Work) -> _Found:
+    """The distance from a lower bound of fit and prior together."""
+    found = _conditions(certificate, work)
+    problems, gap = _drawn_gap(certificate, work)
+    stated = certificate.stated["gap"]
+    if not certificate.bodies:
+        problems.append("it has no body with a prior")
+    if gap is None:
+        problems.append("the duals prove no bound of the objective")
+    elif gap > stated:
+        problems.append(f"the duals prove a gap of {about(gap)}, above the stated one")
+    words = (
+        f"{found.words}, and their objective, of fit and prior together, is at most "
+        f"{about(stated)} above the optimum"
+    )
+    return _Found(words, found.problems + problems, found.details | {"gap": about(stated)})
+
+
+def proven_gap(certificate: ParsedCertificate) -> Fraction | None:
+    """The gap that the numbers of a drawn certificate prove; None if they prove none."""
+    problems, gap = _drawn_gap(certificate, Work())
+    return None if problems else gap
+
+
+def _drawn_gap(certificate: ParsedCertificate, work: Work) -> tuple[list[str], Fraction | None]:
+    """Problems with the duals, and the gap; see `steelyard.certificates.drawn`."""
+    R, z, u = certificate.R, certificate.vectors["z"], certificate.vectors["u"]
+    theta, half = certificate.vectors["theta"], Fraction(1, 2)
+    beta = _image(certificate, work)
+    gap, back = Fraction(0), [Fraction(0)] * len(u)
+    for i, row in enumerate(R):
+        r = work.total(z[i] - u[i], ((-x, b) for x, b in zip(row, beta[i:], strict=True)))
+        gap = work.total(gap, [(half * r, r)])
+        for j, x in enumerate(row, start=i):
+            back[j] = work.total(back[j], [(x, u[i])])
+    problems, sums, paired = _dual_sums(certificate, work)
+    gap = work.total(gap + paired, zip(sums, theta, strict=True))
+    e = [a + b for a, b in zip(sums, _pulled_back(certificate, back, work), strict=True)]
+    part = distance_bound(certificate.bodies, certificate.vectors["pulls"], theta, e, work.spend)
+    return problems, None if part is None else gap + part
+
+
 def about(x: Fraction) -> str:
     """A rational number as a text of six digits."""
     try:
@@ -356,4 +420,5 @@ _CHECKS: dict[str, Callable[[ParsedCertificate, Work], _Found]] = {
     "feasible": _feasible,
     "infeasible": _infeasible,
     "optimal": _optimal,
+    "drawn": _drawn,
 }

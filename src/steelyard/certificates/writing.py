@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from steelyard._files.access import write_text
 from steelyard.certificates.base_feasibility import BaseFeasibility, exact_witness
 from steelyard.certificates.block_texts import block_document, sparse_texts, term_texts
-from steelyard.certificates.document import SCHEMA, hashes_of
+from steelyard.certificates.document import SCHEMA, hashes_of, parse
+from steelyard.certificates.drawn_proof import prove_drawn
 from steelyard.certificates.infeasibility import Infeasibility
 from steelyard.certificates.optimality import Optimality, prove_gap
-from steelyard.certificates.verify import verify
+from steelyard.certificates.verify import proven_gap, verify
 from steelyard.conic.blocks import Block
 from steelyard.conic.exact_text import (
     Number,
@@ -134,6 +135,45 @@ def fit_certificate(
     if proof is None:
         return None
     return optimal_certificate(model, regression.base, R, z, fit.blocks, proof)
+
+
+def drawn_certificate(
+    model: Model, regression: Regression, fit: ConstrainedFit
+) -> dict[str, Any] | None:
+    """Proves how far a fit that is drawn to a prior is from its optimum, fit and prior together.
+
+    None where that objective has no bound of this form, see `steelyard.certificates.drawn_proof`.
+    """
+    factor = regression.system(fit.weights) / fit.sigma
+    R, z = factor[:-1, :-1], factor[:-1, -1]
+    proof = prove_drawn(model, regression, fit, R, z)
+    if proof is None:
+        return None
+    numbers: dict[str, Any] = {
+        "K": sparse_texts(regression.base.K),
+        "R": [texts(row[i:]) for i, row in enumerate(np.asarray(R))],
+        "z": texts(z),
+        "theta": [_short(x) for x in proof.theta],
+        "u": texts(proof.u),
+        "duals": [texts(dual) for dual in proof.duals],
+        "bodies": [
+            {"first": int(one.first), "weight": _short(one.weight), "prior": texts(one.prior)}
+            for one in proof.bodies
+        ],
+        "pulls": texts(proof.pulls),
+    }
+    return _with_proven_gap(model, regression.base, fit.blocks, numbers)
+
+
+def _with_proven_gap(
+    model: Model, base: BaseMap, blocks: Sequence[Block], numbers: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The certificate with the gap that its numbers prove, rounded up."""
+    stated = _with_hashes("drawn", model, base, blocks, {**numbers, "gap": "0"})
+    gap = proven_gap(parse(stated))
+    if gap is None:
+        raise EstimationError("the duals prove no bound of the objective")
+    return _checked(_with_hashes("drawn", model, base, blocks, {**numbers, "gap": rounded_up(gap)}))
 
 
 def certificate_of(

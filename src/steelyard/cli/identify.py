@@ -11,7 +11,12 @@ from steelyard._files.access import refuse_overwriting
 from steelyard.cli.constraints import add_constraint_arguments, constraints_from
 from steelyard.cli.logs import add_column_arguments, columns_from, read_logs
 from steelyard.cli.output import Output, output_folder, progress
-from steelyard.cli.prior import add_prior_arguments, gamma_from, prior_from
+from steelyard.cli.prior import (
+    add_prior_arguments,
+    gamma_from,
+    parameter_columns,
+    prior_from,
+)
 from steelyard.cli.processing import (
     add_friction_width_argument,
     add_processing_arguments,
@@ -136,7 +141,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="confidence level of the intervals (default: 0.95)",
     )
     parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all)")
-    add_column_arguments(parser)
+    able = " and ".join(one.name for one in all_estimators() if "columns" in one.options)
+    add_column_arguments(
+        parser,
+        f"; for --method {able}, independent lets only the base columns differ from the prior, and "
+        "all (default) every parameter",
+    )
     add_friction_width_argument(add_processing_arguments(parser, sensing=True))
 
 
@@ -166,6 +176,7 @@ def run(arguments: argparse.Namespace) -> int:
     level = checked_level(arguments.level)
     processing = processing_from(arguments, Processing())
     width = friction_width_from(arguments.friction_width)
+    changing = parameter_columns(arguments)
     columns = columns_from(arguments)
     files: dict[str, Path] = {}
     with progress() as shown:
@@ -197,6 +208,7 @@ def run(arguments: argparse.Namespace) -> int:
             ranges=not arguments.no_ranges,
             budget_s=arguments.budget_s,
             sweeps=arguments.sweeps,
+            columns=changing,
             level=level,
             keep_first_run=folder is not None and not arguments.validate_on,
             progress=lambda what, done, total: shown.step(f"{what}: {done} of {total}"),

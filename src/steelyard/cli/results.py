@@ -50,7 +50,8 @@ def show_identification(
     for note in notes:
         output.line(f"note: {note}")
     if found.certificate is not None:
-        show_certificate(output, found.certificate, files.get("certificate"))
+        robot = found.model.robot.source
+        show_certificate(output, found.certificate, files.get("certificate"), robot)
     show_verdict(output, found.verdict)
 
 
@@ -60,11 +61,17 @@ def show_verdict(output: Output, verdict: Verdict) -> None:
     output.line(f"Assumed: {verdict.assumed}.")
 
 
-def show_certificate(output: Output, certificate: Certificate, path: Path | None) -> None:
-    """What is proven, and how to verify it."""
+def show_certificate(
+    output: Output, certificate: Certificate, path: Path | None, robot: str | None = None
+) -> None:
+    """What is proven, and how to verify it. robot : the path of its file."""
     output.line(f"Proven: {certificate.words}.")
     if path is not None:
-        output.line(f"To verify the certificate: steelyard verify {path}")
+        file = "" if robot is None else f" --robot {robot}"
+        output.line(
+            f"To verify the certificate: steelyard verify {path} --result {path.parent}{file}, "
+            "with --overlay and options on constraints as given here"
+        )
 
 
 def show_estimate(output: Output, found: Identification) -> None:

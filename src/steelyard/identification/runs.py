@@ -76,7 +76,7 @@ def compressed(
     for log in with_unique_names(logs):
         refuse_duplicates(log, seen)
         if parts or found_in_first is None:
-            findings.extend(accepted_log(log, model, processing, accept))
+            findings.extend(accepted_log(log, model, processing, accept).findings)
         else:
             findings.extend(found_in_first)
         prepared = prepare(log, model, processing, cutoff_of_another_log=cutoff_is_automatic)

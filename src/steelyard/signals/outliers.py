@@ -29,7 +29,7 @@ NOISES = 20.0
 """A torque is an outlier beyond this many times the noise around the median of five."""
 TAIL, TAILS = 98.0, 8.0
 """It is also more than ``TAILS`` times the ``TAIL``-th percentile of that noise."""
-SHARE, SHARE_AT_REST = 0.25, 1.0
+SHARE, SHARE_AT_REST = 0.25, 2.0
 """It is also more than this share of the span of the torque; friction jumps where a joint turns."""
 AT_ENDS = 4.0
 """The same of the first two and last two samples, which have neighbours on one side only."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from steelyard.errors import ResultError
+from steelyard.estimators.result_entries import stored_file_with_terms
 from steelyard.estimators.result_file import Result
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
@@ -50,7 +51,7 @@ def validate_result(
         processing,
         result.log_hashes,
         cutoff_is_automatic=bool(as_used) and result.cutoff_is_automatic,
-        file_with_terms=result.file_with_terms,
+        file_with_terms=stored_file_with_terms(result),
         check=None if check is None else lambda log: check(log, model),
     )
     return replace(found, findings=(*brief_change_findings(model.robot), *found.findings))

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from steelyard.findings import Finding
 from steelyard.signals.recorded.frozen import resolution
-from steelyard.signals.recorded.held import held_signals
+from steelyard.signals.recorded.held import REPEATED, held_signals
 from steelyard.signals.recorded.recorded import Recorded
 
 Array = NDArray[np.float64]
 
-REPEATED_ROWS = 0.02
-"""Share of rows, while the robot moves, that repeat the row before in every signal."""
+REPEATED_ROWS, FEWEST_ROWS = 0.02, 5
+"""Share of rows, while the robot moves, that repeat the row before in every signal and are more
+than a note; fewer than so many rows are not worth one."""
 COARSE_POSITION = {"prismatic": 5e-4}
 """Steps (m) of a position that are coarse; for angles `COARSE_ANGLE`."""
 COARSE_ANGLE = 3e-3
@@ -24,24 +25,8 @@ COARSE_TORQUE = 0.03
 
 
 def held_samples(recorded: Recorded) -> tuple[Finding, ...]:
-    """A warning if signals repeat their values while the robot moves."""
-    stale = ~recorded.fresh & recorded.in_motion
-    n_moving = int(np.count_nonzero(recorded.in_motion))
-    findings = []
-    if n_moving and np.count_nonzero(stale) > REPEATED_ROWS * n_moving:
-        share = np.count_nonzero(stale) / n_moving
-        findings.append(
-            Finding(
-                "warning",
-                "held-samples",
-                f"log '{recorded.name}': {100 * share:.3g} % of the rows repeat the row before in "
-                "every signal while the robot moves: the last known state was written where a "
-                "message was lost; leave these rows out of the log",
-                span_s=_span(recorded, stale),
-                size=100.0 * share,
-                unit="% of rows",
-            )
-        )
+    """A warning if signals repeat their values while the robot moves, a note for few of them."""
+    findings = list(_repeated_rows(recorded))
     for held in held_signals(recorded):
         findings.append(
             Finding(
@@ -56,6 +41,34 @@ def held_samples(recorded: Recorded) -> tuple[Finding, ...]:
             )
         )
     return tuple(findings)
+
+
+def _repeated_rows(recorded: Recorded) -> tuple[Finding, ...]:
+    """Rows that repeat the row before: in every signal, or in the positions of all joints."""
+    n_moving = int(np.count_nonzero(recorded.in_motion))
+    for what, stale in (
+        ("every signal", ~recorded.fresh & recorded.in_motion),
+        ("the positions of all joints", ~recorded.fresh_positions & recorded.fast),
+    ):
+        n_stale = int(np.count_nonzero(stale))
+        if n_stale < FEWEST_ROWS:
+            continue
+        share = n_stale / n_moving
+        if what != "every signal" and share > REPEATED:
+            continue  # positions of a slower bus
+        return (
+            Finding(
+                "warning" if share > REPEATED_ROWS else "info",
+                "held-samples",
+                f"log '{recorded.name}': {n_stale} rows ({100 * share:.3g} %) repeat the row "
+                f"before in {what} while the robot moves: the last known state was written where "
+                "a message was lost; leave these rows out of the log",
+                span_s=_span(recorded, stale),
+                size=100.0 * share,
+                unit="% of rows",
+            ),
+        )
+    return ()
 
 
 def quantised(recorded: Recorded) -> tuple[Finding, ...]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from steelyard.findings import Finding
-from steelyard.signals.recorded.jumps import CommonJumps, common_jumps, may_jump, slips_of
+from steelyard.signals.recorded.jumps import CommonJumps, Slips, common_jumps, may_jump
+from steelyard.signals.recorded.mended import FEWEST_SAMPLES
 from steelyard.signals.recorded.recorded import Recorded
 
 INTEGER, INTEGERS = 0.2, 0.7
@@ -16,12 +19,11 @@ FEWEST_ROWS, ROWS_SHARE = 10, 2e-3
 """Fewest rows, and share of all, that must be missing one by one to be reported."""
 
 
-def jump_findings(recorded: Recorded) -> tuple[Finding, ...]:
-    """Slips, pieces that were cut out, and rows that were dropped."""
-    if len(recorded) < 50 or not may_jump(recorded):
+def missing_rows(recorded: Recorded) -> tuple[Finding, ...]:
+    """Pieces that were cut out, and rows that were dropped."""
+    if len(recorded) < FEWEST_SAMPLES or not may_jump(recorded):
         return ()
-    common = common_jumps(recorded)
-    return (*_missing_rows(recorded, common), *_slips(recorded, common))
+    return _missing_rows(recorded, common_jumps(recorded))
 
 
 def _missing_rows(recorded: Recorded, common: CommonJumps) -> tuple[Finding, ...]:
@@ -65,10 +67,10 @@ def _missing_rows(recorded: Recorded, common: CommonJumps) -> tuple[Finding, ...
     return tuple(findings)
 
 
-def _slips(recorded: Recorded, common: CommonJumps) -> tuple[Finding, ...]:
+def slip_findings(recorded: Recorded, of_joint: Mapping[str, Slips]) -> tuple[Finding, ...]:
     """A warning for each joint whose position jumps alone, and stays there."""
     findings = []
-    for joint, slips in slips_of(recorded, common.mask).items():
+    for joint, slips in of_joint.items():
         sizes = np.abs(slips.sizes)
         at = recorded.time[slips.rows]
         findings.append(

@@ -1,4 +1,4 @@
-"""Units of positions: angles and speeds that no arm has."""
+"""Units of positions: angles and speeds that no arm has, and angles that are wrapped."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from steelyard.diagnosis.inspection.stamps import time_units
 from steelyard.findings import Finding
 from steelyard.robot.parts import Joint
-from steelyard.signals.recorded.mended import slips_in
 from steelyard.signals.recorded.recorded import Recorded
+from steelyard.signals.steps import whole_turns
 
 Array = NDArray[np.float64]
 
@@ -26,16 +26,11 @@ PER_DEGREE = 180.0 / np.pi
 
 def position_units(recorded: Recorded) -> tuple[Finding, ...]:
     """A severe finding if turning joints move as none of an arm does: often degrees."""
-    wide = {}
-    slips = None
-    for joint, q in recorded.of_quantity("position"):
-        if joint.kind == "prismatic" or not _wide(recorded, joint, q):
-            continue
-        # an encoder that slips wanders, which is another matter
-        slips = slips_in(recorded) if slips is None else slips
-        known = slips[joint.name].taken_back(q) if joint.name in slips else q
-        if _wide(recorded, joint, known):
-            wide[joint.name] = float(np.nanmax(known) - np.nanmin(known))
+    wide = {
+        joint.name: float(np.nanmax(q) - np.nanmin(q))
+        for joint, q in recorded.of_quantity("position")
+        if joint.kind != "prismatic" and _wide(recorded, joint, q)
+    }
     if not wide or time_units(recorded):
         return ()
     spans = ", ".join(f"'{joint}' {span:.4g} rad" for joint, span in wide.items())
@@ -46,12 +41,39 @@ def position_units(recorded: Recorded) -> tuple[Finding, ...]:
             "position-unit",
             f"log '{recorded.name}': {'some joints swing' if few else 'joints swing'} further or "
             f"faster than those of an arm: {spans}; are positions in degrees? In radians that "
-            f"would be up to {max(wide.values()) / PER_DEGREE:.3g}",
+            f"would be up to {max(wide.values()) / PER_DEGREE:.3g}; name the columns like "
+            "'joint.position[deg]', or map them",
             joints=tuple(wide),
             size=max(wide.values()),
             unit="rad",
             could_be=("positions of motors before their gears", "encoder counts"),
-            option="name the column like 'joint.position[deg]'",
+            option="--map '*.position[deg]=*.position'",
+        ),
+    )
+
+
+def wraps(recorded: Recorded) -> tuple[Finding, ...]:
+    """A note if angles jump by whole turns."""
+    counts = {}
+    for joint, q in recorded.of_quantity("position"):
+        rows = np.flatnonzero(np.isfinite(q))
+        step = np.diff(q[rows])
+        if joint.kind == "prismatic" or not np.any(np.abs(step) > np.pi):
+            continue
+        count = int(np.count_nonzero(whole_turns(step, np.diff(rows))))
+        if count:
+            counts[joint.name] = count
+    if not counts:
+        return ()
+    words = ", ".join(f"'{joint}' {count} times" for joint, count in counts.items())
+    return (
+        Finding(
+            "info",
+            "wraps",
+            f"log '{recorded.name}': positions jump by whole turns, and are unwrapped: {words}",
+            joints=tuple(counts),
+            size=float(sum(counts.values())),
+            unit="jumps",
         ),
     )
 

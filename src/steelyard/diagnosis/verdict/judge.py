@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from steelyard.diagnosis.verdict.references import (
     file_beta,
-    file_with_terms,
     fits,
     friction_alone,
+    left_out_file_with_terms,
     left_out_fits,
 )
 from steelyard.diagnosis.verdict.rules import reasons_of
@@ -100,7 +100,8 @@ def training_numbers(
     own = fits(regression, estimate.beta) if left_out is None else left_out
     many = len(estimate.runs) > 1
     where = f"left-out parts of the {'logs' if many else 'log'}"
-    stated, with_terms = file_beta(model, regression), file_with_terms(model, regression)
+    stated = file_beta(model, regression)
+    with_terms = left_out_file_with_terms(model, regression)
     known = noise if noise is not None and len(noise) == len(own) else np.full(len(own), np.nan)
     return Numbers(
         data="the data that was used" if left_out is None else where,
@@ -108,9 +109,7 @@ def training_numbers(
         error=balanced_error(own),
         noise=_noise_share(own, known),
         file=np.nan if stated is None else balanced_error(fits(regression, stated)),
-        file_with_terms=np.nan
-        if with_terms is None
-        else balanced_error(fits(regression, with_terms)),
+        file_with_terms=np.nan if with_terms is None else balanced_error(with_terms),
         friction_alone=balanced_error(fits(regression, friction_alone(model, regression))),
         joints=_joints(own, known),
     )

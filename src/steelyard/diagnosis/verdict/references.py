@@ -11,6 +11,7 @@ if it predicts torques better than
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,31 +60,90 @@ def friction_alone(model: Model, regression: Regression) -> Array:
     return _with_terms(model, regression, nothing, lambda kind: not kind.is_inertia)
 
 
+def left_out_file_with_terms(model: Model, regression: Regression) -> tuple[ChannelFit, ...] | None:
+    """Errors by channel of the file's links, with terms fitted to all parts but the one that is
+    predicted; on all data together where these cannot be left out. None without masses in the file.
+    """
+    held = file_beta(model, regression)
+    if held is None:
+        return None
+    parts = _parts(regression)
+    whole = fits(regression, _with_terms(model, regression, held, lambda kind: True))
+    if parts is None or regression.pooled is not None:
+        return whole
+    K = regression.base.K[:, _columns(model, lambda kind: True)]
+    factors = channel_factors(regression, _sigma(regression), parts)
+    rows = [
+        [
+            _rows_of(one[k], list(g.columns), held, K)
+            for one, g in zip(factors, regression.groups, strict=True)
+        ]
+        for k in range(len(parts))
+    ]
+    squares = np.zeros(len(factors))
+    for k in range(len(parts)):
+        values = _solved(np.vstack([row for j, part in enumerate(rows) if j != k for row in part]))
+        squares += [float(np.sum((row @ np.append(values, -1.0)) ** 2)) for row in rows[k]]
+    return tuple(
+        replace(fit, rms=max(fit.rms, float(sigma * np.sqrt(square / max(fit.n_rows, 1)))))
+        for fit, sigma, square in zip(whole, _sigma(regression), squares, strict=True)
+    )
+
+
 def _with_terms(
     model: Model, regression: Regression, held: Array, takes: Callable[[TermKind], bool]
 ) -> Array:
     """Base parameters ``held`` (n_base,) plus those of the terms that explain the rest best."""
-    columns = [
+    columns = _columns(model, takes)
+    if not columns:
+        return held
+    K = regression.base.K[:, columns]
+    rows = [
+        _rows_of(factor / sigma, list(group.columns), held, K)
+        for group, factor, sigma in zip(
+            regression.groups, regression.group_factors, _sigma(regression), strict=True
+        )
+    ]
+    return np.asarray(held + K @ _solved(np.vstack(rows)))
+
+
+def _columns(model: Model, takes: Callable[[TermKind], bool]) -> list[int]:
+    """Columns of the model that are terms of these kinds."""
+    return [
         k
         for k, column in enumerate(model.columns)
         if column.term_kind is not None and takes(column.term_kind)
     ]
-    if not columns:
-        return held
-    K = regression.base.K[:, columns]
-    rows, right = [], []
-    for group, factor, sigma in zip(
-        regression.groups, regression.group_factors, joint_noise(regression), strict=True
-    ):
-        own = list(group.columns)
-        W = factor[:, :-1] / max(sigma, np.finfo(float).tiny)
-        rows.append(W @ K[own])
-        right.append(factor[:, -1] / max(sigma, np.finfo(float).tiny) - W @ held[own])
-    A = np.vstack(rows)
+
+
+def _sigma(regression: Regression) -> Array:
+    """Noise (n_groups,) of the channels, none of them zero."""
+    sigma = joint_noise(regression)
+    return np.maximum(sigma, 1e-9 * max(float(np.max(sigma)), np.finfo(float).tiny))
+
+
+def _parts(regression: Regression) -> list[NDArray[np.int64]] | None:
+    """The parts that are left out in turn; None where there are too few time blocks."""
+    try:
+        parts = parts_of(regression.counts.sum(axis=1))
+    except EstimationError:
+        return None
+    return parts if len(parts) > 1 else None
+
+
+def _rows_of(factor: Array, own: list[int], held: Array, K: Array) -> Array:
+    """Rows [A b] of A x = b for terms x, from a factor of [W tau] in the base columns ``own``."""
+    W = factor[:, :-1]
+    return np.column_stack([W @ K[own], factor[:, -1] - W @ held[own]])
+
+
+def _solved(rows: Array) -> Array:
+    """The least squares of rows [A b], those of smallest norm where A has not full rank."""
+    R = triangle(rows)
+    A, b = R[:, :-1], R[:, -1]
     scale = np.linalg.norm(A, axis=0)
     scale[scale == 0.0] = 1.0
-    values = np.linalg.lstsq(A / scale, np.concatenate(right), rcond=LEAST_SQUARE)[0] / scale
-    return np.asarray(held + K @ values)
+    return np.asarray(np.linalg.lstsq(A / scale, b, rcond=LEAST_SQUARE)[0] / scale)
 
 
 def left_out_fits(
@@ -99,14 +159,9 @@ def left_out_fits(
     growth = _chosen_growth(model, regression, estimate)
     if growth is not None:
         return tuple(_raised(one, growth) for one in used)
-    try:
-        parts = parts_of(regression.counts.sum(axis=1))
-    except EstimationError:
+    parts, sigma = _parts(regression), _sigma(regression)
+    if parts is None:
         return None
-    if len(parts) < 2:
-        return None
-    sigma = joint_noise(regression)
-    sigma = np.maximum(sigma, 1e-9 * max(1e-300, float(np.max(sigma))))
     pull = pull_rows(model, regression.base.K)
     if regression.pooled is not None:
         return tuple(_raised(one, _pooled_growth(regression, parts, pull)) for one in used)
@@ -139,7 +194,7 @@ def _chosen_growth(model: Model, regression: Regression, estimate: Estimate) -> 
 
 
 def _raised(fit: ChannelFit, factor: float) -> ChannelFit:
-    return ChannelFit(fit.name, fit.n_rows, factor * fit.rms, fit.torque_rms, fit.sigma)
+    return replace(fit, rms=factor * fit.rms)
 
 
 def _pooled_growth(regression: Regression, parts: list[NDArray[np.int64]], pull: Array) -> float:

@@ -148,11 +148,11 @@ def verdict_of(numbers: Numbers | None, reasons: Iterable[Reason]) -> Verdict:
 def numbers_words(numbers: Numbers) -> str:
     """The errors in words."""
     others = {
-        "its noise": numbers.noise if numbers.noise >= SEEN else math.nan,
-        "the file's links with friction fitted leave": numbers.file_with_terms,
+        "noise": numbers.noise if numbers.noise >= SEEN else math.nan,
+        "the file's links with friction fitted": numbers.file_with_terms,
         "the file's inertials alone": numbers.file,
     }
-    told = ", ".join(f"{name} {share(one)}" for name, one in others.items() if one == one)
+    told = "; ".join(f"{name} {share(one)}" for name, one in others.items() if one == one)
     return f"{share(numbers.error)} of the torque is unexplained on {numbers.data}" + (
         f" ({told})" if told else ""
     )

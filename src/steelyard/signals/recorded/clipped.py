@@ -22,17 +22,22 @@ COARSE = 10.0
 def clipped_rows(recorded: Recorded, joint: str, quantity: str, x: Array) -> NDArray[np.int64]:
     """Rows in which a signal (n_samples,) is at the end of its range, if it is cut off there."""
     found = [np.zeros(0, dtype=np.int64)]
-    for sign in (1.0, -1.0):
+    fewest = max(FEWEST, SHARE * len(x))
+    for sign, end in ((1.0, np.nanmax(x)), (-1.0, np.nanmin(x))):
+        at = np.flatnonzero(x == end)
+        if end == 0.0 or len(at) < fewest:
+            continue
+        if quantity == "position" and not _enters_abruptly(recorded, joint, x, at):
+            continue
         rows = plateau(sign * x)
-        if len(rows) < max(FEWEST, SHARE * len(x)) or x[rows[0]] == 0.0:
+        if len(rows) < fewest or np.mean(recorded.in_motion[rows]) < 0.5:
             continue
         if coarse_steps(x):
             break
         if _toggles(x) and not len(plateau(sign * x, COARSE)):
             continue
-        if np.mean(recorded.in_motion[rows]) < 0.5:
-            continue
-        if quantity == "position" and not _enters_abruptly(recorded, joint, x, rows):
+        # beside stamps that are wrong, no speed can be trusted
+        if quantity == "position" and recorded.evenly_sampled:
             continue
         found.append(rows)
     return np.sort(np.concatenate(found))

@@ -82,7 +82,7 @@ def frozen_of(recorded: Recorded, joint: str, quantity: str, x: Array) -> Frozen
     least = max(SHORTEST, SHORTEST_S / recorded.period_s)
     n = int(np.ceil(least)) - 1
     # a run that long has equal values at its ends
-    if not np.any(x[n:] == x[: len(x) - n]):
+    if n >= len(x) or not np.any(x[n:] == x[: len(x) - n]):
         return None
     first, length = runs_of_equals(x)
     candidates = np.flatnonzero(length >= least)

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,12 +48,10 @@ class Mended:
 
 def mended(recorded: Recorded) -> Mended:
     """The signals of a log without what can be mended in them."""
-    signals = dict(recorded.signals)
     if len(recorded) < FEWEST_SAMPLES or not recorded.joints:
-        return Mended(signals)
-    slips = slips_in(recorded)
-    for joint, one in slips.items():
-        signals[joint, "position"] = one.taken_back(signals[joint, "position"])
+        return Mended(recorded.signals)
+    recorded, slips = without_slips(recorded)
+    signals = dict(recorded.signals)
     stuck = stuck_samples(recorded)
     held = tuple((joint, one.quantity) for one in held_signals(recorded) for joint in one.joints)
     for key in held:
@@ -61,11 +59,17 @@ def mended(recorded: Recorded) -> Mended:
     return Mended(signals, stuck, slips, held)
 
 
-def slips_in(recorded: Recorded) -> dict[str, Slips]:
-    """By joint, the jumps of its position that are its own, and stay."""
+def without_slips(recorded: Recorded) -> tuple[Recorded, dict[str, Slips]]:
+    """The log with jumps of single encoders taken back, and these by joint."""
     if len(recorded) < FEWEST_SAMPLES or not may_jump(recorded):
-        return {}
-    return slips_of(recorded, common_jumps(recorded).mask)
+        return recorded, {}
+    slips = slips_of(recorded, common_jumps(recorded).mask)
+    if not slips:
+        return recorded, {}
+    signals = dict(recorded.signals)
+    for joint, one in slips.items():
+        signals[joint, "position"] = one.taken_back(signals[joint, "position"])
+    return replace(recorded, signals=signals), slips
 
 
 def stuck_samples(recorded: Recorded) -> dict[Key, Mask]:
