@@ -55,7 +55,7 @@ from steelyard.conic.solver import solve
 from steelyard.errors import EstimationError
 from steelyard.estimators.feasible import fit_feasible
 from steelyard.knowledge.constraint_blocks import blocks
-from steelyard.knowledge.constraints import Constraints
+from steelyard.knowledge.constraints import Constraints, Ellipsoid
 from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
 from steelyard.model.typical_sizes import parameter_scale
@@ -190,6 +190,28 @@ def test_equality_is_distinguished_from_strict_feasibility():
     document = feasible_certificate(model, given_blocks, ball)
     assert document["numbers"]["theta"][4] == "0.1"  # the decimals as written are feasible
     assert verify(document).details["strict"] is True
+
+
+@pytest.mark.parametrize("share", [0, Fraction(1, 2), 1, Fraction(101, 100)])
+def test_a_centre_of_mass_inside_on_and_outside_an_ellipsoid(share):
+    """Strictly inside, with equality on the surface, and no certificate outside; the place where
+    equality holds is stated.
+    """
+    model = Model(Robot.from_dh([{}], convention="modified"), ())
+    region = Ellipsoid((0, 0, 0), (0.5, 0.25, 0.125))
+    given_blocks = blocks(model, Constraints(com={"link_1": region}))
+    y = Fraction(share) * Fraction(1, 4)
+    body = [Fraction(1), Fraction(0), y, Fraction(0)]
+    body += [1 + y * y, Fraction(0), Fraction(1), Fraction(0), Fraction(0), 1 + y * y]
+    if share > 1:
+        with pytest.raises(EstimationError, match="there is no certificate"):
+            feasible_certificate(model, given_blocks, body)
+        return
+    details = verify(feasible_certificate(model, given_blocks, body)).details
+    places = [k for k, block in enumerate(given_blocks) if block.kind == "second_order"]
+    assert len(places) == 1
+    assert details["strict"] is (share < 1)
+    assert details["positions_with_equality"] == (places if share == 1 else [])
 
 
 # --- what is proven -------------------------------------------------------------------------

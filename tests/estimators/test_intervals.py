@@ -172,7 +172,7 @@ def test_both_solvers_fit_a_draw_alike():
     fit = fit_feasible(
         model,
         regression,
-        Constraints(mass={model.mechanism.bodies[0].name: (0.1, 5.0)}),
+        Constraints(mass={model.mechanism.bodies[0].name: (0.1, 5.0)}, fixed={"joint_1.fo": 5.0}),
         prior=model.prior_theta(),
         pull=1e-2,
     )

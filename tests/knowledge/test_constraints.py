@@ -26,6 +26,7 @@ from steelyard.knowledge.constraints import (
     Mirrored,
     SymmetryPlane,
 )
+from steelyard.knowledge.physical_blocks import sousa_matrix
 from steelyard.model.model import Model
 from steelyard.model.typical_sizes import default_bound, parameter_scale
 from steelyard.robot.inertia import from_pseudo_inertia, pseudo_inertia, transform
@@ -71,6 +72,19 @@ def test_a_body_of_points_is_physical_and_one_with_a_negative_point_is_not(model
         worse = from_pseudo_inertia(J - 1.01 * np.linalg.eigvalsh(J)[0] * np.outer(u, u))
         assert not hold(model, Constraints("full"), worse, "is physical")
         assert margins(model, Constraints("none"), worse, "is physical") == []
+
+
+def test_the_matrix_of_the_papers_condition_is_kinetic_energy():
+    """[w -v]ᵀ M [w -v] of the 6×6 matrix is the sum of m |v + w × r|² over a cloud of points."""
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        masses, points = rng.random(6), rng.normal(size=(6, 3))
+        w, v = rng.normal(size=(2, 3))
+        matrix = sousa_matrix(parameters(masses, points))
+        twist = np.concatenate([w, -v])
+        energy = masses @ np.sum((v + np.cross(w, points)) ** 2, axis=1)
+        assert twist @ matrix @ twist == pytest.approx(energy)
+        assert np.array_equal(matrix, matrix.T)
 
 
 def test_the_papers_condition_lets_the_triangle_inequality_fail(model):

@@ -431,13 +431,37 @@ def test_geometry_needs_one_positive_number(tmp_path, given):
 
 def test_geometry_needs_geometry(model, tmp_path):
     """A URDF without solids, a robot without a file, a solid of negative size."""
-    with pytest.raises(PriorError, match=r"no body has boxes.*'upper' \(no solid\), 'fore'"):
+    with pytest.raises(PriorError, match=r"no body has boxes.*'upper' \(.*'fore' \("):
         prior_from_geometry(model, density=1.0)
     nowhere = Model(random_robot(np.random.default_rng(0), 2))
     with pytest.raises(PriorError, match="URDF file"):
         prior_from_geometry(nowhere, density=1.0)
     with pytest.raises((PriorError, RobotError), match="radius"):
         prior_from_geometry(solids(tmp_path, '<sphere radius="-1"/>'), density=1.0)
+
+
+@every("seed", range(5))
+def test_a_mass_alone_gives_solid_ellipsoids(seed):
+    """From a joint to the next, a third as wide as long: m a²/5 along each half axis, the centre
+    in the middle, masses in proportion to lengths.
+    """
+    model = Model(random_robot(np.random.default_rng(seed), 5, chain=True, fixed=0.0))
+    prior = prior_from_mass(model, 18.0)
+    tips = np.asarray(model.mechanism.rest_position)[1:]
+    lengths, masses = [], []
+    for first, tip in zip(model.first_column_of_body, tips, strict=False):
+        mass, com, _ = to_com(prior.theta[first : first + 10])
+        sigma = second_moment(prior.theta[first : first + 10])
+        half = np.sqrt(5.0 * np.linalg.eigvalsh(sigma)[-1] / mass)
+        assert np.allclose(np.linalg.eigvalsh(sigma)[:2], mass * (half / 3.0) ** 2 / 5.0)
+        assert np.allclose(com, 0.5 * tip)
+        if np.linalg.norm(tip) > 0.3:
+            along = tip / np.linalg.norm(tip)
+            assert 2.0 * half == pytest.approx(np.linalg.norm(tip), rel=1e-6)
+            assert along @ sigma @ along == pytest.approx(mass * half**2 / 5.0)
+        lengths.append(2.0 * half)
+        masses.append(mass)
+    assert np.allclose(np.array(masses) / masses[0], np.array(lengths) / lengths[0])
 
 
 @every("seed", range(5))
