@@ -3,6 +3,10 @@
 Every message says what is wrong, where (link, joint, row, time), by how much,
 and what to do about it. The command line prints the message as one line and
 exits with code 2; a traceback is a bug.
+
+Text of strangers (names in files, names of files, messages of other libraries) enters a message
+in one place, the constructor of `SteelyardError`, which keeps it to one line of bounded length
+without control characters.
 """
 
 from collections.abc import Iterable
@@ -14,10 +18,15 @@ from typing import Any
 class SteelyardError(Exception):
     """Base of every error that Steelyard raises on purpose.
 
+    The message is one line of printable characters, whatever it quotes, see :func:`printable`.
+
     findings : what was found in the input before, if anything (:class:`steelyard.Finding`).
     """
 
     findings: tuple[Any, ...] = ()
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(printable(str(message)))
 
 
 class SteelyardWarning(UserWarning):
@@ -107,6 +116,21 @@ LONGEST_REASON = 300
 
 
 LONGEST_LIST = 20
+
+
+LONGEST_MESSAGE = 20_000
+"""Characters of a message; what a log has wrong may fill some thousands."""
+
+
+def printable(text: str) -> str:
+    """``text`` on one line: line breaks, control characters and halves of characters as escapes.
+
+    A terminal would run the escapes of a hostile name, and a line break would forge a second line.
+    """
+    cut = text if len(text) <= LONGEST_MESSAGE else text[:LONGEST_MESSAGE] + "..."
+    if cut.isprintable():
+        return cut
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in cut)
 
 
 def shown(text: str, longest: int = LONGEST_TEXT) -> str:

@@ -168,6 +168,10 @@ def codes_of(numbers: Numbers, **given) -> list[str]:
         (replace(GOOD, error=0.06, noise=0.04, file_with_terms=0.05), "usable with care"),
         (replace(GOOD, error=0.09, noise=0.04, file_with_terms=0.05), "do not use"),
         (replace(GOOD, error=0.09, noise=0.04, file=0.05, file_with_terms=0.2), "do not use"),
+        # file and log contradict each other, unless only friction from a short log is far off
+        (replace(GOOD, file=1.5, file_with_terms=1.2), "usable with care"),
+        (replace(GOOD, file=23.0, file_with_terms=22.0), "do not use"),
+        (replace(GOOD, file=0.6, file_with_terms=2.7), "usable"),
         (replace(GOOD, friction_alone=0.021), "usable with care"),
         (replace(GOOD, tested=False), "usable with care"),
         (replace(GOOD, file=math.nan, file_with_terms=math.nan), "usable"),

@@ -276,6 +276,7 @@ def test_warnings_stand_in_the_first_lines_of_the_report(noise, tmp_path):
     page = found.save(tmp_path)["report"].read_text()
     first = page[: page.index('class="tiles"')]
     assert "do-not-use" in first
+    assert f"verdict {found.verdict.sentence}" in " ".join(repr(found).split())
     for finding in [one for one in found.findings if one.alarming][:3]:
         assert f"({finding.code})" in first
     assert "warnings" in repr(found)

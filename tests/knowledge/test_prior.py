@@ -129,6 +129,19 @@ def test_wrong_names_are_refused_with_the_right_one(model):
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.parametrize("name", ["nobody.cx", "fore.colour", "cx"])
+def test_only_derived_values_of_bodies_are_skipped_in_a_file(model, tmp_path, name):
+    """Centres of mass that identify writes beside the parameters are; a name that only looks like
+    one is refused.
+    """
+    path = tmp_path / "prior.json"
+    path.write_text(json.dumps({**table(model), "fore.cx": 0.3, "fore.Ixx_com": 0.1}), "utf-8")
+    assert np.array_equal(prior_from_file(model, path).theta, model.prior_theta())
+    path.write_text(json.dumps({**table(model), name: 0.3}), "utf-8")
+    with pytest.raises(PriorError, match=name):
+        prior_from_file(model, path)
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e200])
 def test_numbers_that_are_none_are_named(model, value):
     """NaN, infinity, and what overflows."""
@@ -418,7 +431,7 @@ def test_geometry_needs_one_positive_number(tmp_path, given):
 
 def test_geometry_needs_geometry(model, tmp_path):
     """A URDF without solids, a robot without a file, a solid of negative size."""
-    with pytest.raises(PriorError, match="no body has boxes"):
+    with pytest.raises(PriorError, match=r"no body has boxes.*'upper' \(no solid\), 'fore'"):
         prior_from_geometry(model, density=1.0)
     nowhere = Model(random_robot(np.random.default_rng(0), 2))
     with pytest.raises(PriorError, match="URDF file"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -13,6 +14,8 @@ from steelyard.errors import SteelyardError, shown_path, size_words
 
 LONGEST_NAME = 255
 """Bytes of a file name, without folder, that usual file systems allow."""
+NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""Flags that Windows, or all others, do not have."""
 
 
 @contextmanager
@@ -76,22 +79,44 @@ def write_text(path: str | Path, text: str, error: type[SteelyardError]) -> None
         stream.write(text_bytes(text))
 
 
-def read_capped(path: str | Path, max_bytes: int, error: type[SteelyardError]) -> bytes:
-    """The content of a regular file of at most ``max_bytes``; raises ``error`` otherwise."""
+def open_regular(path: str | Path, error: type[SteelyardError]) -> BinaryIO:
+    """A regular file, opened for reading; a folder, pipe or device is refused with ``error``.
+
+    Opening a pipe waits for its writer, and a device may never end: what kind a file is, is looked
+    up before and, since it may be exchanged in between, after opening it without waiting.
+    """
     where = shown_path(path)
     try:
-        path = Path(path)
-        if path.is_dir():
-            raise error(f"{where} is a folder, not a file")
-        if path.exists() and not path.is_file():
-            raise error(f"{where} is not a regular file")
-        with path.open("rb") as stream:
-            data = stream.read(max_bytes + 1)
+        _refuse_irregular(os.stat(path), where, error)
+        handle = os.open(path, os.O_RDONLY | NO_WAITING)
+        try:
+            _refuse_irregular(os.fstat(handle), where, error)
+            return os.fdopen(handle, "rb")
+        except BaseException:
+            os.close(handle)
+            raise
     except FileNotFoundError:
         raise error(f"{where} does not exist: there is no such file") from None
     except (OSError, ValueError) as failure:
         reason = getattr(failure, "strerror", None) or str(failure)
         raise error(f"{where} cannot be read: {reason}") from None
+
+
+def _refuse_irregular(found: os.stat_result, where: str, error: type[SteelyardError]) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise error(f"{where} is a folder, not a file")
+    if not stat.S_ISREG(found.st_mode):
+        raise error(f"{where} is not a regular file")
+
+
+def read_capped(path: str | Path, max_bytes: int, error: type[SteelyardError]) -> bytes:
+    """The content of a regular file of at most ``max_bytes``; raises ``error`` otherwise."""
+    where = shown_path(path)
+    with open_regular(path, error) as stream:
+        try:
+            data = stream.read(max_bytes + 1)
+        except OSError as failure:
+            raise error(f"{where} cannot be read: {failure.strerror or failure}") from None
     if len(data) > max_bytes:
         raise error(f"{where} is larger than {size_words(max_bytes)}, the limit")
     return data

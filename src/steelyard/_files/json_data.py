@@ -1,15 +1,18 @@
-"""Conversion of values to and from JSON, and the size limit of JSON files."""
+"""Conversion of values to JSON, and JSON that may be there in place of a table."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-MAX_BYTES = 64 * 2**20
+from steelyard._files.json_text import parse_json
+from steelyard._files.limits import MAX_JSON_BYTES as MAX_BYTES
+from steelyard.errors import SteelyardError
+
+__all__ = ["MAX_BYTES", "RESULT_SCHEMA", "finite", "json_value"]
 
 
 def finite(value: Any) -> Any:
@@ -27,14 +30,14 @@ def finite(value: Any) -> Any:
     return value
 
 
-def json_value(data: bytes) -> Any:
-    """The JSON object or list in these bytes, or None if they are neither."""
+def json_value(data: bytes, where: str, error: type[SteelyardError]) -> Any:
+    """The JSON object or list in these bytes, or None if they do not begin like one.
+
+    What begins like JSON and cannot be parsed is raised as ``error``.
+    """
     if data.lstrip()[:1] not in (b"{", b"["):
         return None
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
-        return None
+    return parse_json(data, where, error)
 
 
 RESULT_SCHEMA = "steelyard.result/1"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard._files.access import read_capped
-from steelyard.errors import SteelyardError, shown_path
+from steelyard._files.json_text import parse_json
+from steelyard.errors import SteelyardError, shown, shown_path
 
 LONGEST_VALUE = 60
 """Characters of a wrong value that a message shows."""
@@ -25,14 +25,10 @@ def read_json_object(
     """
     data = read_capped(path, max_bytes, error)
     where = shown_path(path)
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as failure:
-        reason = str(failure).splitlines()[0]
-        raise error(f"{where}: is not JSON ({reason})") from None
+    document = parse_json(data, where, error)
     found = document.get("schema") if isinstance(document, dict) else None
     if found != schema:
-        stated = f"its schema is {found!r:.60}" if isinstance(found, str) else "it has no schema"
+        stated = f"its schema is {shown(found)}" if isinstance(found, str) else "it has no schema"
         raise error(f"{where}: is not {what}; {stated}, not '{schema}'")
     return JsonObject.of(document, where, error)
 

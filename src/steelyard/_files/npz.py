@@ -7,6 +7,7 @@ checked: its dtype, and its shape against a limit and against the bytes in the f
 from __future__ import annotations
 
 import math
+import os
 import struct
 import warnings
 import zipfile
@@ -22,7 +23,10 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from steelyard.errors import SteelyardError, one_line, shown, size_words
+from steelyard._files.access import open_regular
+from steelyard._files.limits import MAX_COLUMNS as MAX_ARRAYS
+from steelyard._files.limits import MAX_UNPACKING, UNPACKED_FREELY
+from steelyard.errors import SteelyardError, one_line, shown, shown_path, size_words
 
 HEADER_READERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], bool, np.dtype]]]
 HEADER_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -30,8 +34,10 @@ HEADER_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_head
 # NumPy evaluates the header as a Python literal; a malicious one can raise any of these
 HEADER_FAILURES = (ValueError, TypeError, KeyError, SyntaxError, TokenError, RecursionError)
 
-MAX_ARRAYS = 10_000
 MAX_ARRAY_BYTES = 4 * 2**30
+AS_FLOAT = 8
+"""Bytes of a number once it has been read, whatever it takes in the file."""
+LAST_CHARACTER, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,19 @@ class Archive:
         array = np.frombuffer(data, dtype=member.dtype)
         return array.reshape(member.shape, order="F" if member.fortran_order else "C")
 
+    def load_texts(self, name: str) -> tuple[str, ...]:
+        """A 1-D array of text; its numbers must be those of characters."""
+        array = np.ascontiguousarray(self.load(name))
+        codes = array.view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+        low, high = SURROGATES
+        wrong = codes[(codes > LAST_CHARACTER) | ((codes >= low) & (codes <= high))]
+        if len(wrong):
+            raise self.error(
+                f"{self.where}: array {shown(name)} holds the number {int(wrong[0]):#x} in place "
+                "of a character"
+            )
+        return tuple(str(text) for text in array)
+
 
 @contextmanager
 def open_npz(path: str | Path, error: type[SteelyardError], max_values: int) -> Iterator[Archive]:
@@ -83,18 +102,18 @@ def open_npz(path: str | Path, error: type[SteelyardError], max_values: int) -> 
 
     max_values : largest number of values in one array.
     """
-    where = f"'{path}'"
+    where = shown_path(path)
     try:
-        with zipfile.ZipFile(path) as archive:
-            yield Archive(where, _members(archive, where, error, max_values), error, archive)
+        with open_regular(path, error) as stream, zipfile.ZipFile(stream) as archive:
+            members = _members(archive, where, error, max_values)
+            _refuse_bombs(members, os.fstat(stream.fileno()).st_size, where, error)
+            yield Archive(where, members, error, archive)
     except zipfile.BadZipFile as failure:
         raise error(f"{where}: is not a readable NPZ file ({failure})") from None
     except (zlib.error, struct.error, EOFError, UnicodeDecodeError) as failure:
         raise error(f"{where}: is damaged ({failure})") from None
     except NotImplementedError as failure:
         raise error(f"{where}: uses an unsupported kind of archive ({failure})") from None
-    except FileNotFoundError:
-        raise error(f"{where}: there is no such file") from None
     except OSError as failure:
         raise error(f"{where}: cannot be read ({failure.strerror or failure})") from None
 
@@ -114,6 +133,18 @@ def _members(
             raise error(f"{where}: two arrays are named {shown(member.name)}")
         members[member.name] = member
     return members
+
+
+def _refuse_bombs(
+    members: dict[str, Member], packed: int, where: str, error: type[SteelyardError]
+) -> None:
+    """Refuse a small archive of a huge number of numbers; they would take memory as floats."""
+    unpacked = sum(max(AS_FLOAT * one.n_values, one.n_bytes) for one in members.values())
+    if unpacked > max(UNPACKED_FREELY, MAX_UNPACKING * packed):
+        raise error(
+            f"{where}: unpacks to {size_words(unpacked)} of numbers, more than {MAX_UNPACKING} "
+            "times its size; save it with numpy.savez, which does not compress, if it is right"
+        )
 
 
 def _header(

@@ -1,9 +1,9 @@
 """Read untrusted XML.
 
 One pass of expat builds the tree. It refuses document type declarations and entities (so no
-external files and no "billion laughs"), nesting deeper than ``MAX_DEPTH``, more than
-``MAX_ELEMENTS`` elements or ``MAX_ATTRIBUTES`` attributes, and files above ``MAX_BYTES``, before
-they cost time or memory.
+external files and no "billion laughs"), nesting deeper than ``MAX_XML_DEPTH``, more than
+``MAX_XML_ELEMENTS`` elements or ``MAX_XML_ATTRIBUTES`` attributes, and files above
+``MAX_XML_BYTES``, before they cost time or memory.
 Comments and text between tags are dropped: robot descriptions state everything in attributes.
 References to other files are not followed.
 """
@@ -18,12 +18,13 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from steelyard._files.access import read_capped
+from steelyard._files.limits import (
+    MAX_XML_ATTRIBUTES,
+    MAX_XML_BYTES,
+    MAX_XML_DEPTH,
+    MAX_XML_ELEMENTS,
+)
 from steelyard.errors import RobotError, one_line, shown, shown_path
-
-MAX_BYTES = 64 * 2**20
-MAX_DEPTH = 200
-MAX_ELEMENTS = 1_000_000
-MAX_ATTRIBUTES = 2_000_000
 
 # Decimal numbers as in XML Schema. Python's float() also accepts "1_000", digits of other
 # alphabets and "nan", which are errors in a robot file.
@@ -61,8 +62,8 @@ class XmlElement:
 
 
 def read_file(path: str | Path) -> bytes:
-    """The bytes of a robot file of at most ``MAX_BYTES``; raises RobotError otherwise."""
-    data = read_capped(path, MAX_BYTES, RobotError)
+    """The bytes of a robot file of at most ``MAX_XML_BYTES``; raises RobotError otherwise."""
+    data = read_capped(path, MAX_XML_BYTES, RobotError)
     if not data.strip():
         raise RobotError(f"{shown_path(path)} is empty")
     return data
@@ -73,12 +74,12 @@ def parse_xml(data: bytes, where: str, encoding: str | None = None) -> XmlElemen
 
     ``where`` names the document in messages; ``encoding`` overrides the document's own.
     """
-    if len(data) > MAX_BYTES:
-        raise RobotError(f"{where} is larger than {MAX_BYTES // 2**20} MiB, the limit")
+    if len(data) > MAX_XML_BYTES:
+        raise RobotError(f"{where} is larger than {MAX_XML_BYTES // 2**20} MiB, the limit")
     # An attribute has an equals sign in every encoding that expat reads. Counting them first is
     # cheap, while expat collects all attributes of an element before it calls start().
-    if data.count(b"=") > MAX_ATTRIBUTES:
-        raise RobotError(f"{where} has more than {MAX_ATTRIBUTES} attributes, the limit")
+    if data.count(b"=") > MAX_XML_ATTRIBUTES:
+        raise RobotError(f"{where} has more than {MAX_XML_ATTRIBUTES} attributes, the limit")
     roots: list[XmlElement] = []
     stack: list[XmlElement] = []
     n_elements = 0
@@ -87,11 +88,13 @@ def parse_xml(data: bytes, where: str, encoding: str | None = None) -> XmlElemen
         nonlocal n_elements
         n_elements += 1
         line = parser.CurrentLineNumber
-        if n_elements > MAX_ELEMENTS:
-            raise RobotError(f"{where}, line {line}: more than {MAX_ELEMENTS} elements, the limit")
-        if len(stack) >= MAX_DEPTH:
+        if n_elements > MAX_XML_ELEMENTS:
             raise RobotError(
-                f"{where}, line {line}: elements nested deeper than {MAX_DEPTH}, the limit"
+                f"{where}, line {line}: more than {MAX_XML_ELEMENTS} elements, the limit"
+            )
+        if len(stack) >= MAX_XML_DEPTH:
+            raise RobotError(
+                f"{where}, line {line}: elements nested deeper than {MAX_XML_DEPTH}, the limit"
             )
         element = XmlElement(tag, attributes, line)
         (stack[-1].children if stack else roots).append(element)

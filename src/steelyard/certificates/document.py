@@ -16,15 +16,19 @@ from math import isqrt
 from pathlib import Path
 from typing import Any
 
+from steelyard._files.access import read_capped
+from steelyard._files.json_text import parse_json
+from steelyard._files.limits import MAX_JSON_BYTES as MAX_BYTES
 from steelyard.certificates.drawn import N_PARAMETERS, DrawnBody
-from steelyard.conic.exact_text import CertificateError, number, shown_value
+from steelyard.conic.exact_text import CertificateError, digits_of, number, shown_value
+from steelyard.errors import shown_path
 
 SCHEMA = "steelyard.certificate/1"
 CERTIFICATE_KINDS = ("feasible", "infeasible", "optimal", "drawn")
 CONES = ("zero", "nonnegative", "second_order", "psd")
 
-MAX_BYTES = 64 * 2**20
 MAX_NUMBERS = 2_000_000  # in one certificate
+MAX_DIGIT_WORK = 2 * 10**8  # digits, and for long numbers more: a second for "1e9999"
 MAX_BLOCKS = 100_000
 MAX_PARAMETERS = 100_000
 MAX_MATRIX = 64  # rows of a psd block
@@ -68,46 +72,22 @@ class ParsedCertificate:
 
 def read_certificate(path: str | Path) -> dict[str, Any]:
     """The JSON object in a certificate, not yet checked."""
-    try:
-        if Path(path).is_dir():
-            raise CertificateError(f"'{path}': is a folder, not a file")
-        with Path(path).open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise CertificateError(f"'{path}': there is no such file") from None
-    except OSError as failure:
+    where = shown_path(path)
+    data = read_capped(path, MAX_BYTES, CertificateError)
+    if b'"steelyard.result/' in data[:200]:
         raise CertificateError(
-            f"'{path}': cannot be read ({failure.strerror or failure})"
-        ) from None
-    if len(data) > MAX_BYTES:
-        raise CertificateError(f"'{path}': is larger than {MAX_BYTES >> 20} MiB")
-    try:
-        document = json.loads(
-            data, object_pairs_hook=_no_repeats, parse_float=_no_float, parse_constant=_no_float
+            f"{where}: is a result, not a certificate; identify writes certificate.json"
         )
-    except CertificateError as failure:
-        if b'"steelyard.result/' in data[:200]:
-            raise CertificateError(
-                f"'{path}': is a result, not a certificate; identify writes certificate.json"
-            ) from None
-        raise CertificateError(f"'{path}': {failure}") from None
-    except (ValueError, RecursionError) as failure:
-        reason = str(failure).splitlines()[0][:200]
-        raise CertificateError(f"'{path}': is not JSON ({reason})") from None
+
+    def no_float(text: str) -> None:
+        raise CertificateError(
+            f"{where}: the number {text[:40]} is not in quotes, so it is not exact"
+        )
+
+    document = parse_json(data, where, CertificateError, no_float)
     if not isinstance(document, dict):
-        raise CertificateError(f"'{path}': holds a {type(document).__name__}, not a certificate")
+        raise CertificateError(f"{where}: holds a {type(document).__name__}, not a certificate")
     return document
-
-
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    out = dict(pairs)
-    if len(out) < len(pairs):
-        raise CertificateError("an object names a key twice")
-    return out
-
-
-def _no_float(text: str) -> None:
-    raise CertificateError(f"the number {text[:40]} is not in quotes, so it is not exact")
 
 
 class _Reader:
@@ -115,20 +95,33 @@ class _Reader:
 
     def __init__(self) -> None:
         self.n_numbers = 0
+        self.work = 0
 
     def number(self, text: Any, where: str) -> Fraction:
-        self.n_numbers += 1
-        if self.n_numbers > MAX_NUMBERS:
-            raise CertificateError(f"there are more than {MAX_NUMBERS} numbers")
+        """A number; long ones are charged with the square of their digits, as their arithmetic."""
+        digits = digits_of(text, where)
+        self.work += digits + digits * digits // 1000
+        if self.work > MAX_DIGIT_WORK:
+            raise CertificateError(f"{where}: the numbers up to here have too many digits in all")
         return number(text, where)
 
-    def vector(self, values: Any, where: str, size: int | None = None) -> Vector:
+    def count(self, more: int) -> None:
+        """Count numbers before any of them is read."""
+        self.n_numbers += more
+        if self.n_numbers > MAX_NUMBERS:
+            raise CertificateError(f"there are more than {MAX_NUMBERS} numbers")
+
+    def vector(
+        self, values: Any, where: str, size: int | None = None, *, counted: bool = False
+    ) -> Vector:
         if not isinstance(values, list) or (size is not None and len(values) != size):
             length = f" of {len(values)}" if isinstance(values, list) else ""
             wanted = "numbers" if size is None else f"{size} numbers"
             raise CertificateError(
                 f"{where} must be a list of {wanted}, not a {shown_value(values)}{length}"
             )
+        if not counted:
+            self.count(len(values))
         return [self.number(value, where) for value in values]
 
     def condition(self, entry: Any, k: int, n: int) -> StatedCondition:
@@ -147,13 +140,14 @@ class _Reader:
             raise CertificateError(f"{where}: its columns must be indices below {n}")
         if len(set(columns)) != len(columns):
             raise CertificateError(f"{where} names a column twice")
-        b = self.vector(entry.get("b"), f"b of {where}")
         rows = entry.get("A")
+        self.count(len(rows) * len(columns) if isinstance(rows, list) else 0)
+        b = self.vector(entry.get("b"), f"b of {where}")
         if not b or not isinstance(rows, list) or len(rows) != len(b):
             raise CertificateError(
                 f"{where}: A must have as many rows as b has entries, at least 1"
             )
-        A = tuple(self.vector(row, f"A of {where}", len(columns)) for row in rows)
+        A = tuple(self.vector(row, f"A of {where}", len(columns), counted=True) for row in rows)
         if kind == "psd":
             size = matrix_rows(len(b))
             if size * (size + 1) // 2 != len(b) or size > MAX_MATRIX:
@@ -176,6 +170,7 @@ class _Reader:
         if not isinstance(entries, list):
             raise CertificateError("K must be a list of [row, column, value]")
         out: dict[tuple[int, int], Fraction] = {}
+        self.count(len(entries))
         for entry in entries:
             if not isinstance(entry, list) or len(entry) != 3:
                 raise CertificateError("K must be a list of [row, column, value]")
@@ -305,7 +300,10 @@ def _keys(value: Mapping[str, Any]) -> str:
 
 def canonical_hash(value: Any) -> str:
     """SHA-256 of a value's JSON with sorted keys, no spaces, and ASCII characters only."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    try:
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    except RecursionError:
+        raise CertificateError("lists and objects are nested too deeply") from None
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 

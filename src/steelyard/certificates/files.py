@@ -11,6 +11,7 @@ Uses Python's standard library only, like :mod:`steelyard.certificates.verify`.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -103,7 +104,7 @@ def check_files(files: Sequence[CertifiedFile], folder: Path | None) -> tuple[Fi
 
 
 def _check(one: CertifiedFile, folder: Path | None) -> FileVerdict:
-    if folder is None or not (folder / one.name).exists():
+    if folder is None or not os.path.lexists(folder / one.name):
         return FileVerdict(one.name, False, "not beside the certificate, so it was not checked")
     try:
         data = read_file(folder / one.name)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from steelyard._files.access import made_folder
-from steelyard.errors import ResultError
+from steelyard.errors import ResultError, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,8 +28,7 @@ PIPE_WIDTH = 160
 
 def one_line(text: str) -> str:
     """``text`` on one line, with characters that are not printable escaped."""
-    joined = " ".join(text.split())
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in joined)
+    return printable(" ".join(text.split()))
 
 
 def output_folder(path: str) -> Path:

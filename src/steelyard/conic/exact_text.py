@@ -23,6 +23,7 @@ class CertificateError(SteelyardError):
 
 
 _DECIMAL = re.compile(r"([+-]?)([0-9]+)(?:/([0-9]+)|(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,5}))?)")
+_POWER = re.compile(r"[+-]?[0-9]{1,5}")
 _HEX = re.compile(r"([+-]?)0x([0-9a-f]+)(?:\.([0-9a-f]+))?p([+-]?[0-9]{1,5})")
 
 
@@ -56,6 +57,15 @@ def number(text: Any, where: str = "a number") -> Fraction:
         raise CertificateError(f"{where} has a number of more than {MAX_DIGITS} digits")
     value = Fraction(int(head + (tail or ""), 16) << max(shift, 0), 1 << max(-shift, 0))
     return -value if sign == "-" else value
+
+
+def digits_of(text: Any, where: str) -> int:
+    """How many digits a number's text stands for, exponent included, without making the number."""
+    if not isinstance(text, str):
+        raise CertificateError(f"{where} has {shown_value(text)} instead of a number in quotes")
+    _, mark, power = text.lower().rpartition("p" if "x" in text else "e")
+    shift = abs(int(power)) if mark and _POWER.fullmatch(power) else 0
+    return len(text) + min(shift, 3 * MAX_DIGITS)
 
 
 def whole(digits: str) -> int:

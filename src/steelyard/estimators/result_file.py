@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from steelyard._files.access import read_capped, write_text
 from steelyard._files.frozen_mapping import frozen_mapping
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, finite
+from steelyard._files.json_text import parse_json
+from steelyard._files.limits import LARGEST_NUMBER
 from steelyard._files.result_seal import refuse_changed, sealed
-from steelyard.errors import RegressionError, ResultError
+from steelyard.errors import RegressionError, ResultError, one_line, shown, shown_path
 from steelyard.estimators.estimate import Estimate
 from steelyard.model.attached_links import RULES, AttachedRule
 from steelyard.model.model import RIGID_BODY, Model
@@ -328,18 +330,14 @@ def result_text(document: Mapping[str, Any]) -> str:
 def read_result(path: str | Path) -> Result:
     """Read a result file; raises ResultError for anything else."""
     data = read_capped(path, MAX_BYTES, ResultError)
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as failure:
-        reason = str(failure).splitlines()[0]
-        raise ResultError(f"'{path}': is not JSON ({reason})") from None
+    where = shown_path(path)
+    document = parse_json(data, where, ResultError)
     if not isinstance(document, dict) or document.get("schema") != RESULT_SCHEMA:
         found = document.get("schema") if isinstance(document, dict) else None
-        raise ResultError(
-            f"'{path}': is not a result file; its schema is {found!r}, not '{RESULT_SCHEMA}'"
-        )
+        stated = f"its schema is {shown(found)}" if isinstance(found, str) else "it has no schema"
+        raise ResultError(f"{where}: is not a result file; {stated}, not '{RESULT_SCHEMA}'")
     result = result_of(document, str(path))
-    refuse_changed(document, f"'{path}'", ResultError)
+    refuse_changed(document, where, ResultError)
     return result
 
 
@@ -348,17 +346,19 @@ def result_of(document: Mapping[str, Any], path: str) -> Result:
 
     path : the file, for messages.
     """
+    where = shown_path(path)
     try:
         return _parse(document, path)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as failure:
-        raise ResultError(f"'{path}': is damaged; {type(failure).__name__}: {failure}") from None
+        reason = f"{type(failure).__name__}: {one_line(failure)}"
+        raise ResultError(f"{where}: is damaged; {reason}") from None
 
 
 def _parse(document: Mapping[str, Any], path: str) -> Result:
     model, estimate = document["model"], document["estimate"]
     beta = np.array([float(p["predicts_with"]) for p in estimate["parameters"]])
-    if not np.isfinite(beta).all():
-        raise ValueError("a parameter is not a finite number")
+    if not (np.abs(beta) <= LARGEST_NUMBER).all():
+        raise ValueError(f"a parameter is not a number of at most {LARGEST_NUMBER:g}")
     robot = document["robot"]
     return Result(
         method=str(estimate["method"]),

@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard._files.xml import MAX_DEPTH
+from steelyard._files.limits import MAX_XML_DEPTH
 from steelyard.errors import RobotError, listed
 from steelyard.export._digits import file_decimal
 from steelyard.export._joint_values import JointValues, joint_values, left_out_notes
@@ -100,7 +100,7 @@ def mjcf_text(found: IdentifiedRobot) -> str:
             T_body_child = IDENTITY if one is joint else np.linalg.inv(T) @ T_child
             _add_joint(body, one, T_body_child, values)
         places[joint.child] = Place(body, IDENTITY, (), place.depth + 1)
-        if place.depth + 2 >= MAX_DEPTH:
+        if place.depth + 2 >= MAX_XML_DEPTH:
             raise RobotError(
                 f"robot '{robot.name}' has a chain of more than {place.depth} links at "
                 f"'{joint.child}', too deep for MJCF"

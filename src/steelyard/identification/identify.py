@@ -174,6 +174,9 @@ def identify(
     `steelyard.diagnosis.suspects`; an error that is raised later carries what was found, as
     ``findings``.
 
+    ``verdict`` of what is returned says whether it can be used: on the logs of ``validate_on``,
+    which are checked as well, or without any on left-out parts of ``logs``.
+
     Every finding of level "warning" or "severe" is issued as a :class:`steelyard.SteelyardWarning`.
     """
     robot = as_robot(robot)

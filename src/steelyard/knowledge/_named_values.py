@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from steelyard._files.access import read_capped
 from steelyard._files.csv_cells import text_of
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, json_value
+from steelyard._files.limits import LARGEST_NUMBER, MAX_TABLE_LINE, MAX_TABLE_ROWS
 from steelyard._files.result_seal import refuse_changed
 from steelyard.errors import SteelyardError, quoted_list, shown, shown_path
 
@@ -24,9 +25,7 @@ def named_values(
     """The numbers in a file; from a result file, its base or its standard parameters."""
     data = read_capped(path, MAX_BYTES, error)
     where = shown_path(path)
-    document = json_value(data)
-    if document is None and data.lstrip()[:1] in (b"{", b"["):
-        raise error(f"{where}: begins like JSON, but cannot be parsed as JSON")
+    document = json_value(data, where, error)
     if document is None:
         return _from_csv(data, where, error)
     if isinstance(document, dict) and document.get("schema") == RESULT_SCHEMA:
@@ -52,8 +51,8 @@ def _from_result(
 
 def _from_csv(data: bytes, where: str, error: Error) -> dict[str, float]:
     try:
-        text = data.decode("utf-8-sig")
-        rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
+        lines = _lines(io.StringIO(data.decode("utf-8-sig")), where, error)
+        rows = [row for row in csv.reader(lines) if any(cell.strip() for cell in row)]
     except (UnicodeDecodeError, csv.Error) as failure:
         raise error(f"{where}: is not a table of names and values ({failure})") from None
     if rows and "name" in [cell.strip() for cell in rows[0]]:
@@ -71,6 +70,18 @@ def _from_csv(data: bytes, where: str, error: Error) -> dict[str, float]:
     return _values(pairs, where, error)
 
 
+def _lines(text: io.StringIO, where: str, error: Error) -> Iterator[str]:
+    """The lines of a table, no more and no longer than one of parameters has."""
+    for number, line in enumerate(text, start=1):
+        if number > MAX_TABLE_ROWS:
+            raise error(f"{where}: has more than {MAX_TABLE_ROWS} lines, the limit")
+        if len(line) > MAX_TABLE_LINE:
+            raise error(
+                f"{where}: line {number} has more than {MAX_TABLE_LINE} characters, the limit"
+            )
+        yield line
+
+
 def _values(pairs: Sequence[tuple[Any, Any]], where: str, error: Error) -> dict[str, float]:
     out: dict[str, float] = {}
     for name, value in pairs:
@@ -82,6 +93,8 @@ def _values(pairs: Sequence[tuple[Any, Any]], where: str, error: Error) -> dict[
             number = math.nan
         if not math.isfinite(number):
             raise error(f"{where}: {shown(name)} has {shown(str(value))}, not a finite number")
+        if abs(number) > LARGEST_NUMBER:
+            raise error(f"{where}: {shown(name)} is {number:g}; at most {LARGEST_NUMBER:g} is read")
         if name in out:
             raise error(f"{where}: {shown(name)} is there twice")
         out[name] = number

@@ -22,7 +22,8 @@ Array = NDArray[np.float64]
 
 def is_result(path: str | Path) -> bool:
     """Whether a file is a result file, which also states the terms of its model."""
-    document = json_value(read_capped(path, MAX_BYTES, ResultError))
+    data = read_capped(path, MAX_BYTES, ResultError)
+    document = json_value(data, shown_path(path), ResultError)
     return isinstance(document, dict) and document.get("schema") == RESULT_SCHEMA
 
 

@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 
 from steelyard._files.access import read_capped
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, json_value
+from steelyard._files.limits import LARGEST_NUMBER as LARGEST_VALUE
+from steelyard._files.limits import SMALLEST_NUMBER
 from steelyard.errors import ModelError, PriorError, listed, shown, shown_path
 from steelyard.findings import Finding
 from steelyard.knowledge._named_values import named_values
@@ -52,7 +54,6 @@ FLAT = 1e-6
 """Share of the sum of second moments below which a body counts as flat."""
 POINT = 0.05
 """Radius of gyration that the repair gives a point mass, in typical distances between bodies."""
-LARGEST_VALUE = 1e12
 """Larger values are refused: no robot has them, and their products overflow."""
 
 
@@ -201,6 +202,14 @@ def checked_prior(model: Model, theta: Array, source: str, *, repair: RepairRule
         raise PriorError(
             f"{source} has values that are not numbers, or above {LARGEST_VALUE:g}: {listed(names)}"
         )
+    masses = np.array([abs(theta[first]) for first in model.first_column_of_body])
+    light = np.flatnonzero((masses > 0.0) & (masses < SMALLEST_NUMBER))
+    if len(light):
+        body = model.mechanism.bodies[int(light[0])]
+        raise PriorError(
+            f"{source} gives '{body.name}' a mass of {masses[light[0]]:g} kg; it must be 0 or at "
+            f"least {SMALLEST_NUMBER:g} kg"
+        )
     length = body_spacing(model, theta)
     theta = theta.copy()
     trust = np.ones(len(model.first_column_of_body))
@@ -323,7 +332,8 @@ def _move_words(before: Array, after: Array) -> str:
 
 def _logs_of(path: str | Path) -> frozenset[str]:
     """Content hashes of the logs that a result file was made from; none for another file."""
-    document = json_value(read_capped(path, MAX_BYTES, PriorError))
+    data = read_capped(path, MAX_BYTES, PriorError)
+    document = json_value(data, shown_path(path), PriorError)
     if not isinstance(document, dict) or document.get("schema") != RESULT_SCHEMA:
         return frozenset()
     where = f"{shown_path(path)}: its record"

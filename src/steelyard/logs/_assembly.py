@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard._files.limits import LARGEST_SIGNAL
 from steelyard.errors import LogError, shown
 from steelyard.logs.columns import LogColumn
 from steelyard.logs.description import Key, LogDescription
@@ -37,6 +38,7 @@ def assemble(
             with np.errstate(invalid="ignore"):  # infinite stamps are refused below
                 values = values - values[:1]
         scaled = values if column.factor == 1.0 else values * column.factor
+        _refuse_huge(scaled, title, where)
         if column.is_time:
             times[column.quantity] = scaled
             continue
@@ -62,6 +64,17 @@ def assemble(
     return LogDescription(
         time, signals, name, source, units, (*ignored, *unused), columns, frame_signals, lacking
     )
+
+
+def _refuse_huge(values: Array, title: str, where: str) -> None:
+    """Refuse numbers (in SI units) whose squares would overflow; a missing one is NaN."""
+    huge = np.flatnonzero(np.isfinite(values) & (np.abs(values) > LARGEST_SIGNAL))
+    if len(huge):
+        row = int(huge[0])
+        raise LogError(
+            f"{where}: column {shown(title)} is {values[row]:g} in SI units at sample {row + 1}; "
+            f"at most {LARGEST_SIGNAL:g} is read"
+        )
 
 
 def _vectors(

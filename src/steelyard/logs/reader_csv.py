@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import math
+import os
 import warnings
 import zlib
 from collections.abc import Iterator, Mapping
@@ -16,9 +17,14 @@ from typing import BinaryIO, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.errors import LogError, quoted_list, shown, size_words
+from steelyard._files.access import open_regular
+from steelyard._files.bounded_lines import BoundedLines
+from steelyard._files.limits import MAX_COLUMNS, MAX_UNPACKING, UNPACKED_FREELY
+from steelyard._files.limits import MAX_LINE_BYTES as MAX_HEADER_BYTES
+from steelyard._files.limits import MAX_LOG_BYTES as MAX_FILE_BYTES
+from steelyard._files.limits import MAX_LOG_VALUES as MAX_VALUES
+from steelyard.errors import LogError, quoted_list, shown, shown_path, size_words
 from steelyard.logs._assembly import assemble
-from steelyard.logs._limits import MAX_COLUMNS, MAX_FILE_BYTES, MAX_HEADER_BYTES, MAX_VALUES
 from steelyard.logs.header import Columns, parse_header
 from steelyard.logs.log import Log
 from steelyard.logs.renaming import ColumnNames
@@ -41,8 +47,8 @@ def read_csv(
     (empty cells are missing values, text in ignored columns does not matter) or names
     the line and column of the first cell that it cannot read.
     """
-    where = f"'{path}'"
-    with _reading(path, where) as text:
+    where = shown_path(path)
+    with _reading(path, where) as (text, most_bytes):
         line, delimiter = _first_line(text, where)
     cells = _cells(line, delimiter, where)
     names = cells if columns is None or isinstance(columns, Mapping) else list(columns)
@@ -50,11 +56,11 @@ def read_csv(
     _check_first_line(cells, names, lines_above, where)
     stated = columns if isinstance(columns, Mapping) else None
     found, ignored = parse_header(names, where, stated, count_rows=count_rows)
-    with _reading(path, where) as text:
+    with _reading(path, where) as (text, _):
         _skip(text, lines_above)
-        table = _parse_fast(text, delimiter, len(names), where)
+        table = _parse_fast(text, delimiter, len(names), most_bytes, where)
     if table is None:
-        with _reading(path, where) as text:
+        with _reading(path, where) as (text, _):
             _skip(text, lines_above)
             table = _parse_cells(text, delimiter, names, found, lines_above, where)
     if len(table) == 0:
@@ -67,42 +73,27 @@ def read_csv(
     return Log.from_description(assemble(used, name, str(path), ignored))
 
 
-class _Capped(io.RawIOBase):
-    """A stream that refuses to read beyond MAX_FILE_BYTES: a small archive may hold a huge file."""
-
-    def __init__(self, stream: BinaryIO, where: str) -> None:
-        self._stream, self._where, self._left = stream, where, MAX_FILE_BYTES
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        block = self._stream.read(len(buffer))
-        self._left -= len(block)
-        if self._left < 0:
-            raise LogError(
-                f"{self._where}: holds more than {size_words(MAX_FILE_BYTES)} when "
-                "decompressed; cut the log into several runs"
-            )
-        buffer[: len(block)] = block
-        return len(block)
-
-
 @contextmanager
-def _reading(path: Path, where: str) -> Iterator[TextIO]:
-    """The file as text; any failure while it is read becomes a LogError."""
+def _reading(path: Path, where: str) -> Iterator[tuple[TextIO, int]]:
+    """The file as text, and how many bytes it has at most.
+
+    Any failure while it is read becomes a LogError.
+    """
     try:
-        with path.open("rb") as raw:
+        with open_regular(path, LogError) as raw:
             compressed = raw.read(2) == b"\x1f\x8b"
             raw.seek(0)
             binary: BinaryIO = raw
+            size = os.fstat(raw.fileno()).st_size
+            most, words = min(size, MAX_FILE_BYTES), "grows while it is read"
             if compressed:
                 binary = gzip.GzipFile(fileobj=raw)  # type: ignore[assignment]
-            stream = io.BufferedReader(_Capped(binary, where), 2**16)
+                most, words = _most_unpacked(size)
+            stream = io.BufferedReader(BoundedLines(binary, most, where, LogError, words), 2**16)
             if b"\0" in stream.peek(4096)[:4096]:
                 raise LogError(f"{where}: is a binary file, not CSV text")
             with io.TextIOWrapper(stream, encoding="utf-8-sig") as text:
-                yield text
+                yield text, most
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         raise LogError(
@@ -112,6 +103,20 @@ def _reading(path: Path, where: str) -> Iterator[TextIO]:
         raise LogError(f"{where}: the compressed file is damaged ({error})") from None
     except OSError as error:
         raise LogError(f"{where}: cannot be read ({error.strerror or error})") from None
+
+
+def _most_unpacked(packed: int) -> tuple[int, str]:
+    """How many bytes a gzip file of this size may hold, and what is said of more."""
+    by_ratio = max(UNPACKED_FREELY, MAX_UNPACKING * packed)
+    if by_ratio < MAX_FILE_BYTES:
+        return by_ratio, (
+            f"unpacks to more than {size_words(by_ratio)}, {MAX_UNPACKING} times its size or "
+            "more; unpack it yourself if it is right"
+        )
+    return MAX_FILE_BYTES, (
+        f"holds more than {size_words(MAX_FILE_BYTES)} when decompressed; cut the log into "
+        "several runs"
+    )
 
 
 def _first_line(text: TextIO, where: str) -> tuple[str, str]:
@@ -182,9 +187,12 @@ def _skip(text: TextIO, lines: int) -> None:
         text.readline(MAX_HEADER_BYTES)
 
 
-def _parse_fast(text: TextIO, delimiter: str, n_columns: int, where: str) -> Array | None:
+def _parse_fast(
+    text: TextIO, delimiter: str, n_columns: int, most_bytes: int, where: str
+) -> Array | None:
     """The table (n_rows, n_columns), or None where cells must be parsed one by one."""
-    most = MAX_VALUES // n_columns + 1
+    # NumPy allocates as many rows as it is told to read; a number and its comma have two bytes
+    most = min(MAX_VALUES // n_columns + 1, most_bytes // (2 * n_columns) + 2)
     try:
         with warnings.catch_warnings():
             # a table without rows is handled below
@@ -198,7 +206,7 @@ def _parse_fast(text: TextIO, delimiter: str, n_columns: int, where: str) -> Arr
         return None
     if table.size == 0:
         return np.empty((0, n_columns))
-    if len(table) == most:
+    if len(table) * n_columns > MAX_VALUES:
         _refuse_length(where)
     return table if table.shape[1] == n_columns else None
 

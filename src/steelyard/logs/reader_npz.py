@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard._files.limits import MAX_COLUMNS
+from steelyard._files.limits import MAX_LOG_VALUES as MAX_VALUES
 from steelyard._files.npz import Archive, Member, open_npz
 from steelyard.errors import LogError, quoted_list, shown
 from steelyard.logs._assembly import assemble
-from steelyard.logs._limits import MAX_COLUMNS, MAX_VALUES
 from steelyard.logs.columns import LogColumn, parse_table, quantity_column, split_unit
 from steelyard.logs.frame_columns import component_names
 from steelyard.logs.header import parse_header, recognised
@@ -200,7 +201,7 @@ def _joint_names(archive: Archive, tables: list[NamedColumn]) -> tuple[str, ...]
             f"{where}: '{NAMES_KEY}' must be a 1-D array of text, "
             f"not of dtype {member.dtype} and shape {member.shape}"
         )
-    joints = tuple(str(joint) for joint in archive.load(member.name))
+    joints = archive.load_texts(member.name)
     if len(set(joints)) != len(joints):
         raise LogError(f"{where}: '{NAMES_KEY}' names a joint twice: {quoted_list(joints)}")
     return joints

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from steelyard.errors import LogError, size_words
-from steelyard.logs._limits import MAX_FILE_BYTES
+from steelyard._files.limits import MAX_LOG_BYTES as MAX_FILE_BYTES
+from steelyard.errors import LogError, shown_path, size_words
 from steelyard.logs.log import Log
 from steelyard.logs.reader_csv import read_csv
 from steelyard.logs.reader_npz import read_npz
@@ -39,7 +39,7 @@ def read_log(
 
 def check_path(path: Path) -> str:
     """Refuse what is not a log file by name, kind and size; returns its extension."""
-    where = f"'{path}'"
+    where = shown_path(path)
     try:
         if not path.exists():
             raise LogError(f"{where}: no such file")

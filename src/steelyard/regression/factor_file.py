@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard._files.access import whole_file
 from steelyard._files.json_data import finite
+from steelyard._files.json_text import parse_json
+from steelyard._files.limits import MAX_LOG_VALUES as MAX_VALUES
 from steelyard._files.npz import Archive, open_npz
-from steelyard.errors import RegressionError
+from steelyard.errors import RegressionError, one_line, shown
 from steelyard.model.base_map import BaseMap
 from steelyard.model.model import Column, Model
 from steelyard.regression.equation import TORQUE, Equation
@@ -24,7 +27,8 @@ from steelyard.signals.run_record import RunRecord, runs_as_json, runs_from_json
 FORMAT = "steelyard.regression/1"
 POOLED_FORMAT = "steelyard.regression/2"
 """With factors of time blocks over all channels, for robots with very many columns."""
-MAX_VALUES = 2**28
+LARGEST_FACTOR = 1e100
+"""Largest number of a factor, whose square is still far from overflow."""
 
 
 def write_regression(path: str | Path, regression: Regression) -> None:
@@ -74,10 +78,11 @@ def read_regression(path: str | Path, model: Model | None = None) -> Regression:
 def _parse(archive: Archive) -> Regression:
     where = archive.where
     try:
-        header = json.loads(archive.load("header").tobytes())
+        header = parse_json(archive.load("header").tobytes(), where, RegressionError)
         if header["format"] not in (FORMAT, POOLED_FORMAT):
             raise RegressionError(
-                f"{where}: its format is {header['format']!r}, not '{FORMAT}' or '{POOLED_FORMAT}'"
+                f"{where}: its format is {shown(str(header['format']))}, not '{FORMAT}' or "
+                f"'{POOLED_FORMAT}'"
             )
         columns = tuple(Column(*map(str, entry)) for entry in header["columns"])
         independent = tuple(int(i) for i in header["independent"])
@@ -87,16 +92,14 @@ def _parse(archive: Archive) -> Regression:
             for name, members in header["groups"]
         )
         keys = tuple((str(run), int(k)) for run, k in header["keys"])
-        K = np.array(archive.load("K"), dtype=float)
-        counts = np.array(archive.load("counts"), dtype=np.int64)
-        factors = tuple(
-            np.array(archive.load(f"factors_{g}"), dtype=float) for g in range(len(groups))
-        )
+        K = _numbers(archive, "K")
+        counts = _numbers(archive, "counts", "iu").astype(np.int64)
+        factors = tuple(_numbers(archive, f"factors_{g}") for g in range(len(groups)))
         pooled = None
         if header["format"] == POOLED_FORMAT:
             pooled = PooledBlocks(
-                np.array(archive.load("pooled_weights"), dtype=float),
-                np.array(archive.load("pooled_factors"), dtype=float),
+                _numbers(archive, "pooled_weights"),
+                _numbers(archive, "pooled_factors"),
             )
         base = BaseMap(columns, independent, K, sequence, str(header["model_hash"]))
         block_s = float(header["block_s"])
@@ -104,13 +107,26 @@ def _parse(archive: Archive) -> Regression:
         equation = _equation_of(header.get("equation"), where)
         runs = _runs_of(header["record"], f"{where}: its record")
     except (KeyError, TypeError, ValueError, RecursionError) as failure:
-        reason = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
+        reason = one_line(failure) or type(failure).__name__
         raise RegressionError(f"{where}: is not a regression file ({reason})") from None
     regression = Regression(
         base, groups, block_s, keys, factors, counts, runs, extra, equation, pooled
     )
     _check(regression, where)
     return regression
+
+
+def _numbers(archive: Archive, name: str, kinds: str = "fiu") -> NDArray[np.float64]:
+    """An array of real numbers; ``kinds`` of NumPy types that it may have."""
+    member = archive.members.get(name)
+    if member is None:
+        raise RegressionError(f"{archive.where}: has no array {shown(name)}")
+    if member.dtype.kind not in kinds:
+        what = "whole numbers" if "f" not in kinds else "real numbers"
+        raise RegressionError(
+            f"{archive.where}: array {shown(name)} is of dtype {member.dtype}; it must hold {what}"
+        )
+    return np.array(archive.load(name), dtype=float)
 
 
 def _equation_of(given: Mapping[str, Any] | None, where: str) -> Equation:
@@ -142,8 +158,9 @@ def _check(regression: Regression, where: str) -> None:
         and sorted(base.sequence) == list(range(n_columns))
         and all(0 <= i < n_columns for i in base.independent)
         and regression.counts.shape == (n_blocks, len(regression.groups))
+        and bool(np.all(regression.counts >= 0))
         and n_blocks > 0
-        and regression.block_s > 0
+        and 0.0 < regression.block_s < LARGEST_FACTOR
         and all(0 <= i < base.rank for group in regression.groups for i in group.columns)
         and _pooled_fits(regression)
         and all(
@@ -152,10 +169,18 @@ def _check(regression: Regression, where: str) -> None:
         )
     )
     if not fits:
-        raise RegressionError(f"{where}: its arrays have inconsistent shapes or indices")
+        raise RegressionError(
+            f"{where}: its arrays have inconsistent shapes, counts or indices, or its time blocks "
+            "no length"
+        )
     pooled = () if regression.pooled is None else (regression.pooled.factors,)
-    if not all(np.isfinite(array).all() for array in (base.K, *regression.factors, *pooled)):
-        raise RegressionError(f"{where}: holds numbers that are not finite")
+    for array in (base.K, *regression.factors, *pooled):
+        largest = float(np.max(np.abs(array), initial=0.0))
+        if not largest <= LARGEST_FACTOR:
+            words = f"up to {largest:g}" if np.isfinite(largest) else "that are not finite"
+            raise RegressionError(
+                f"{where}: holds numbers {words}; at most {LARGEST_FACTOR:g} is read"
+            )
 
 
 def _pooled_fits(regression: Regression) -> bool:

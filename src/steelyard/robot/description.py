@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from steelyard.robot.parts import STANDARD_GRAVITY, Joint, Link, gravity_vector
 from steelyard.robot.rotations import frozen_array
+from steelyard.robot.sizes import check_count, check_sizes
 from steelyard.robot.tree import check_tree
 
 Array = NDArray[np.float64]
@@ -36,3 +37,5 @@ class RobotDescription:
     def __post_init__(self) -> None:
         object.__setattr__(self, "gravity", gravity_vector(self.gravity))
         check_tree(self.name, self.links, self.joints)
+        check_count("links", len(self.links), f"robot '{self.name}'")
+        check_sizes(self.links, self.joints)

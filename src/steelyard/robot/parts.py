@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard._files.limits import LARGEST_GRAVITY
 from steelyard.errors import RobotError, shown
 from steelyard.robot.rotations import frozen_array, pose, rotation_about, rotation_rpy
 
@@ -35,6 +36,11 @@ def gravity_vector(values: object = None) -> Array:
         array = np.array(np.nan)
     if array.shape != (3,) or not np.all(np.isfinite(array)):
         raise RobotError(f"gravity is {shown(str(values))}; it must be three finite numbers, m/s²")
+    if np.abs(array).max() > LARGEST_GRAVITY:
+        raise RobotError(
+            f"gravity is {shown(str(values))}; at most {LARGEST_GRAVITY:g} m/s² is plausible, "
+            "that of the earth is 9.81"
+        )
     return frozen_array(array, (3,))
 
 

@@ -10,7 +10,12 @@ import pytest
 from poses import link_poses, random_positions
 from robot_files import example_urdfs
 
-from steelyard._files.xml import MAX_ATTRIBUTES, MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS
+from steelyard._files.limits import (
+    MAX_XML_ATTRIBUTES,
+    MAX_XML_BYTES,
+    MAX_XML_DEPTH,
+    MAX_XML_ELEMENTS,
+)
 from steelyard.errors import RobotError
 from steelyard.robot.inertia import to_com
 from steelyard.robot.parts import Mimic
@@ -434,13 +439,17 @@ def test_undefined_entity_is_not_xml() -> None:
 def test_caps() -> None:
     """Depth, number of elements and of attributes, and size are capped."""
     n = 200_000
-    assert f"deeper than {MAX_DEPTH}" in refusal("<robot>" + "<a>" * n + "</a>" * n + "</robot>")
-    assert f"deeper than {MAX_DEPTH}" in refusal("<a>" * n)
-    assert f"{MAX_ELEMENTS} elements" in refusal(f"<robot>{'<a/>' * (MAX_ELEMENTS + 1)}</robot>")
-    attributes = " ".join(f"a{i}=''" for i in range(MAX_ATTRIBUTES + 1))
-    assert f"more than {MAX_ATTRIBUTES} attributes" in refusal(f"<robot {attributes}/>")
-    assert "larger than 64 MiB" in refusal(b" " * (MAX_BYTES + 1))
-    nested = "<a>" * (MAX_DEPTH - 1) + "</a>" * (MAX_DEPTH - 1)
+    assert f"deeper than {MAX_XML_DEPTH}" in refusal(
+        "<robot>" + "<a>" * n + "</a>" * n + "</robot>"
+    )
+    assert f"deeper than {MAX_XML_DEPTH}" in refusal("<a>" * n)
+    assert f"{MAX_XML_ELEMENTS} elements" in refusal(
+        f"<robot>{'<a/>' * (MAX_XML_ELEMENTS + 1)}</robot>"
+    )
+    attributes = " ".join(f"a{i}=''" for i in range(MAX_XML_ATTRIBUTES + 1))
+    assert f"more than {MAX_XML_ATTRIBUTES} attributes" in refusal(f"<robot {attributes}/>")
+    assert "larger than 64 MiB" in refusal(b" " * (MAX_XML_BYTES + 1))
+    nested = "<a>" * (MAX_XML_DEPTH - 1) + "</a>" * (MAX_XML_DEPTH - 1)
     assert Robot.from_urdf_text(two_links(extra=nested)).joint_names == ("elbow",)
 
 

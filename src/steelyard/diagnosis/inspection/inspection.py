@@ -19,6 +19,7 @@ from steelyard.diagnosis.inspection.jumps import missing_rows, slip_findings
 from steelyard.diagnosis.inspection.speeds import speeds_beyond_limits
 from steelyard.diagnosis.inspection.stamps import stamp_jitter, time_units
 from steelyard.diagnosis.inspection.standing import standing, standing_still
+from steelyard.diagnosis.inspection.torque_size import torque_size
 from steelyard.diagnosis.inspection.units import position_units, wraps
 from steelyard.diagnosis.inspection.velocities import velocity_findings
 from steelyard.findings import Finding
@@ -47,6 +48,7 @@ DETECTORS: tuple[Detector, ...] = (
     missing_samples,
     copied_channels,
     unsigned_torques,
+    torque_size,
     velocity_findings,
 )
 

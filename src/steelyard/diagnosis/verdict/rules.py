@@ -35,8 +35,8 @@ CLEARLY_WORSE, WORSE, BY_AT_LEAST = 1.5, 1.1, 0.005
 """Error over that of a simpler model from which a result is not to be used, or only with care; and
 least difference, as a share of the torque: below it both are as good."""
 FILE_DOUBTED, FILE_CONTRADICTED = 1.0, 3.0
-"""Error of the file's links with friction fitted from which file and log contradict each other so
-much that one of them is wrong: for care, and for not using what comes of them."""
+"""Error of the file's links, with or without fitted friction, from which file and log contradict
+each other so much that one of them is wrong: for care, and for not using what comes of them."""
 NO_BETTER = 1.1
 """Error of friction alone, over that of the estimate, up to which links are not seen."""
 DOUBTS = (
@@ -140,14 +140,15 @@ def of_other_models(numbers: Numbers, *, held_out: bool) -> list[Reason]:
         reasons.append(
             Reason(DO_NOT_USE if grave else WITH_CARE, code, words, numbers.error, other)
         )
-    fitted = numbers.file_with_terms
-    if fitted > FILE_DOUBTED:
+    # fitted to a short log, friction alone can be far off on another one
+    stated = min(numbers.file, numbers.file_with_terms)
+    if stated > FILE_DOUBTED:
         words = (
-            "the robot file contradicts the log: its links with friction fitted leave "
-            f"{share(fitted)} of the torque unexplained, so that one of the two is wrong"
+            "the robot file contradicts the log: its links leave "
+            f"{share(stated)} of the torque unexplained, so that one of the two is wrong"
         )
-        level = DO_NOT_USE if fitted > FILE_CONTRADICTED else WITH_CARE
-        reasons.append(Reason(level, "file-contradicted", words, fitted, FILE_DOUBTED))
+        level = DO_NOT_USE if stated > FILE_CONTRADICTED else WITH_CARE
+        reasons.append(Reason(level, "file-contradicted", words, stated, FILE_DOUBTED))
     alone = numbers.friction_alone
     if alone <= max(NO_BETTER * numbers.error, numbers.error + BY_AT_LEAST):
         words = (

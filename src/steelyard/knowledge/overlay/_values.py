@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 
+from steelyard._files.limits import LARGEST_NUMBER, MAX_OVERLAY_ENTRIES, SMALLEST_NUMBER
 from steelyard.errors import OverlayError, did_you_mean, is_name, listed, shown
 
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,60}")
@@ -39,6 +40,7 @@ def table_of(value: object, path: str) -> Mapping[str, object]:
     """A table; raises OverlayError that names its key otherwise."""
     if not isinstance(value, dict):
         raise OverlayError(f"key {path} is {kind_of(value)}; it must be a table")
+    _refuse_many(value, path)
     return value
 
 
@@ -52,6 +54,11 @@ def number_of(value: object, path: str) -> float:
         number = math.inf
     if not math.isfinite(number):
         raise OverlayError(f"key {path} is not finite; it must be a finite number")
+    if abs(number) > LARGEST_NUMBER or 0.0 < abs(number) < SMALLEST_NUMBER:
+        raise OverlayError(
+            f"key {path} is {number:g}; it must be 0, or from {SMALLEST_NUMBER:g} to "
+            f"{LARGEST_NUMBER:g} in size"
+        )
     return number
 
 
@@ -66,7 +73,15 @@ def array_of(value: object, path: str, of: str) -> list[object]:
     """An array; raises OverlayError that says what it must hold otherwise."""
     if not isinstance(value, list):
         raise OverlayError(f"key {path} is {kind_of(value)}; it must be an array of {of}")
+    _refuse_many(value, path)
     return value
+
+
+def _refuse_many(entries: Mapping[str, object] | list[object], path: str) -> None:
+    if len(entries) > MAX_OVERLAY_ENTRIES:
+        raise OverlayError(
+            f"key {path} has {len(entries)} entries; at most {MAX_OVERLAY_ENTRIES} are read"
+        )
 
 
 def numbers_of(value: object, path: str, count: int, unit: str = "") -> tuple[float, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from steelyard._files.limits import MAX_COUPLINGS_PER_JOINT
 from steelyard.errors import OverlayError, did_you_mean, listed, shown, shown_path
 from steelyard.knowledge.overlay.overlay import LIMITS, Overlay
 from steelyard.robot.parts import Limits, gravity_vector
@@ -31,6 +32,11 @@ def apply_overlay(robot: Robot, overlay: Overlay) -> Robot:
             f"the moving joints of robot '{robot.name}' are {listed(moving)}"
         )
     unknown_motor_joint(overlay, moving, where)
+    if len(overlay.couplings) > MAX_COUPLINGS_PER_JOINT * len(moving):
+        raise OverlayError(
+            f"{where} has {len(overlay.couplings)} couplings for {len(moving)} moving joints; at "
+            f"most {MAX_COUPLINGS_PER_JOINT} for each are read"
+        )
     in_directions = [joint for c in overlay.couplings for joint, _ in c.direction]
     driven = [joint for motor in overlay.motors for joint in motor.joints]
     for name in [*overlay.locked, *overlay.joint_terms, *in_directions, *driven]:

@@ -13,7 +13,6 @@ from steelyard.model.right_angles import with_right_angles
 from steelyard.robot.parts import gravity_vector
 from steelyard.robot.robot import Robot
 
-COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 ELEMENT = re.compile(rb"<([A-Za-z_][\w:.-]*)")
 LOOKED_AT = 2**16  # bytes in which the first XML element is searched
 
@@ -54,5 +53,11 @@ def read_robot(
 
 def first_element(data: bytes) -> str | None:
     """Name of the first XML element, or None if none is found."""
-    found = ELEMENT.search(COMMENT.sub(b"", data[:LOOKED_AT]))
-    return None if found is None else found[1].decode("ascii", "replace")
+    looked_at, at = data[:LOOKED_AT], 0
+    while True:
+        found, comment = ELEMENT.search(looked_at, at), looked_at.find(b"<!--", at)
+        if found is None or comment < 0 or found.start() < comment:
+            return None if found is None else found[1].decode("ascii", "replace")
+        at = looked_at.find(b"-->", comment)
+        if at < 0:
+            return None

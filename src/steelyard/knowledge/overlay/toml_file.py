@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard._files.access import read_capped
 from steelyard._files.frozen_mapping import frozen_mapping
+from steelyard._files.limits import MAX_KEY_PARTS
+from steelyard._files.limits import MAX_TOML_BYTES as MAX_BYTES
 from steelyard.errors import (
     OverlayError,
     did_you_mean,
@@ -20,6 +23,7 @@ from steelyard.errors import (
 from steelyard.knowledge.overlay._constraint_tables import com_boxes_of, constraints_of
 from steelyard.knowledge.overlay._motor_tables import motors_of
 from steelyard.knowledge.overlay._values import (
+    array_of,
     flag_of,
     key_name,
     kind_of,
@@ -32,7 +36,6 @@ from steelyard.knowledge.overlay.overlay import LIMITS, Coupling, Overlay
 from steelyard.model.term_kinds import SIDES, TERM_NAMES, Side
 from steelyard.robot.parts import Limits
 
-MAX_BYTES = 2**20
 KEYS = (
     "gravity",
     "floating_base",
@@ -47,6 +50,11 @@ KEYS = (
 JOINT_KEYS = (*LIMITS, "terms", "torque", "motor_zero")
 COUPLING_KEYS = ("name", "direction", "terms")
 NOT_NEGATIVE = ("velocity", "effort", "acceleration")
+KEY_PART = r"""(?>[A-Za-z0-9_-]{1,200}+|"(?:[^"\\\n]|\\.){0,200}+"|'[^'\n]{0,200}+')"""
+LONG_KEY = re.compile(
+    rf"(?<![A-Za-z0-9_-]){KEY_PART}(?:[ \t]*+\.[ \t]*+{KEY_PART}){{{MAX_KEY_PARTS},}}+"
+)
+"""A dotted key that is too long, wherever it stands."""
 
 
 def read_toml_text(path: str | Path) -> str:
@@ -62,6 +70,11 @@ def read_toml_text(path: str | Path) -> str:
 def parse_overlay(text: str, *, source: str | None = None) -> Overlay:
     """The overlay in a TOML text; ``source`` names its file in messages."""
     where = shown_path(source) if source else "overlay"
+    if (long_key := LONG_KEY.search(text)) is not None:
+        line = text.count("\n", 0, long_key.start()) + 1
+        raise OverlayError(
+            f"{where}, line {line}: a key of more than {MAX_KEY_PARTS} parts, the limit"
+        )
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -166,6 +179,7 @@ def _terms(value: object, path: str) -> tuple[str, ...]:
 def _couplings(value: object) -> tuple[Coupling, ...]:
     if not isinstance(value, list):
         raise OverlayError(f"key coupling is {kind_of(value)}; write each one as [[coupling]]")
+    array_of(value, "coupling", "tables")
     couplings: list[Coupling] = []
     for i, entry in enumerate(value):
         path = f"coupling[{i}]"

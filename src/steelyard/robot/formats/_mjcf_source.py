@@ -14,13 +14,16 @@ if such a geom needs it, and only inside the folder of the MJCF file.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from xml.sax.saxutils import quoteattr
 
-from steelyard._files.xml import MAX_BYTES, XmlElement, parse_xml, read_file
+from steelyard._files.limits import MAX_MJCF_ELEMENTS, MAX_XML_BYTES
+from steelyard._files.xml import XmlElement, parse_xml, read_file
 from steelyard.errors import RobotError, listed, shown, shown_path
+from steelyard.robot.sizes import check_count
 
 MESH_FORMATS = (".stl", ".obj", ".msh")
 LEFT_OUT = {
@@ -81,6 +84,7 @@ def read_mjcf_source(path: str | Path, content: bytes | None = None) -> MjcfSour
         for element in root.all("compiler"):
             compiler.update(element.attributes)
         kept = _kept(root, compiler.get("inertiafromgeom", "auto"), stated=False)
+        _refuse_many(kept)
         _refuse_not_finite(kept)
         meshes = _load_meshes(kept, compiler, Path(path).resolve().parent)
     except RobotError as error:
@@ -106,6 +110,18 @@ def _refuse_files_and_plugins(root: XmlElement) -> None:
             )
         if element.tag in ("plugin", "extension"):
             raise RobotError(f"<{element.tag}> in line {element.line}: plugins are not loaded")
+
+
+def _refuse_many(root: XmlElement) -> None:
+    """Refuse more elements than MuJoCo compiles in a second or two."""
+    counts = Counter(element.tag for element in _elements(root))
+    check_count("bodies", counts["body"], "the file")
+    if counts.total() > MAX_MJCF_ELEMENTS:
+        tag, count = counts.most_common(1)[0]
+        raise RobotError(
+            f"the file has {counts.total()} elements that define the robot, {count} of them "
+            f"<{tag}>; at most {MAX_MJCF_ELEMENTS} are given to MuJoCo"
+        )
 
 
 def _refuse_not_finite(root: XmlElement) -> None:
@@ -199,10 +215,10 @@ def _load_meshes(root: XmlElement, compiler: dict[str, str], folder: Path) -> di
             if file is not None:
                 data = _read_mesh(file, name, compiler, folder)
                 total += len(data)
-                if total > MAX_BYTES:
+                if total > MAX_XML_BYTES:
                     raise RobotError(
                         f"the meshes up to {shown(name)} are larger than "
-                        f"{MAX_BYTES // 2**20} MiB together; state the inertials instead"
+                        f"{MAX_XML_BYTES // 2**20} MiB together; state the inertials instead"
                     )
                 alias = f"mesh_{len(meshes)}{PurePath(file).suffix.lower()}"
                 mesh.attributes["file"] = alias

@@ -97,7 +97,7 @@ def _compile(source: MjcfSource, where: str) -> Any:
     mujoco.set_mju_user_warning(lambda warning: None)
     try:
         return mujoco.MjModel.from_xml_string(source.text, source.meshes)
-    except (ValueError, mujoco.FatalError) as error:
+    except (ValueError, RuntimeError, mujoco.FatalError) as error:
         raise RobotError(f"MuJoCo cannot compile {where}: {one_line(error)}") from None
     finally:
         mujoco.set_mju_user_warning(handler)

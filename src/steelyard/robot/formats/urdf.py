@@ -31,6 +31,7 @@ from steelyard.robot.formats._urdf_elements import (
     unused_dynamics,
 )
 from steelyard.robot.parts import Link, gravity_vector
+from steelyard.robot.sizes import check_count
 
 
 def read_urdf(
@@ -85,6 +86,8 @@ def _robot(
     root: XmlElement, gravity: object, floating_base: bool, mimics: bool, source: str | None
 ) -> RobotDescription:
     name = root.attributes.get("name") or (Path(source).stem if source else "robot")
+    for tag in ("link", "joint"):
+        check_count(f"{tag}s", len(root.all(tag)), "the file")
     links = tuple(read_link(element) for element in root.all("link"))
     elements = root.all("joint")
     floating = [element for element in elements if element.attributes.get("type") == "floating"]

@@ -1,0 +1,77 @@
+"""How much the readers take from a stranger's file; `docs/limitations.md` states the same numbers.
+
+Every limit is checked before the work that it bounds: sizes before reading, counts and depths
+before parsing, unpacking while it goes on. They are far above what robots need and far below what
+makes a computer stop: a refusal takes less than two seconds and 500 MB.
+"""
+
+from __future__ import annotations
+
+MIB = 2**20
+
+# Packed files: gzip, and the members of NPZ archives
+
+UNPACKED_FREELY = 16 * MIB
+"""Bytes to which any packed file may unpack."""
+MAX_UNPACKING = 100
+"""How many times its own size a packed file may have beyond that; logs have 2 to 20."""
+
+# Logs
+
+MAX_LOG_BYTES = 4 * 2**30
+"""Largest log, and largest unpacked content of a packed one."""
+MAX_LOG_VALUES = 2**28
+"""Most numbers in one log, 2 GiB as 64-bit floats: a week of a 7-joint arm at 20 Hz."""
+MAX_COLUMNS = 10_000
+"""Most columns of a table, or arrays in an NPZ file."""
+MAX_LINE_BYTES = 2 * MIB
+"""Longest line of a CSV file."""
+MAX_BLANK_LINES = 100_000
+"""Most blank lines of a CSV file."""
+
+# XML: URDF, MJCF, SRDF
+
+MAX_XML_BYTES = 64 * MIB
+MAX_XML_DEPTH = 200
+MAX_XML_ELEMENTS = 1_000_000
+MAX_XML_ATTRIBUTES = 2_000_000
+
+# Robots
+
+MAX_LINKS = 3_000
+"""Most links, or joints, of a robot."""
+MAX_MJCF_ELEMENTS = 10_000
+"""Most bodies, joints, geoms, defaults, actuators and equalities that MuJoCo is given."""
+
+# JSON and tables of values
+
+MAX_JSON_BYTES = 64 * MIB
+MAX_JSON_DEPTH = 50
+"""Lists and objects inside each other; ours have at most 8."""
+MAX_JSON_VALUES = 3_000_000
+"""Values of one file; a list counts as two and an object as four, for the memory they take."""
+MAX_TABLE_ROWS = 200_000
+"""Lines of a table of names and values."""
+MAX_TABLE_LINE = 10_000
+"""Characters of one of its lines."""
+
+# TOML
+
+MAX_TOML_BYTES = MIB
+MAX_KEY_PARTS = 30
+"""Parts of a dotted key: Python's parser takes time and memory with their square."""
+MAX_OVERLAY_ENTRIES = 3_000
+"""Entries of one table or array of an overlay: joints, motors, masses."""
+MAX_COUPLINGS_PER_JOINT = 10
+"""Couplings of an overlay for each moving joint of the robot; a hand with tendons has two."""
+
+# Numbers: squares and products of what lies between stay far from overflow and underflow
+
+LARGEST_NUMBER = 1e12
+"""Largest number of a robot, overlay or prior in SI units: no robot has a mass of 1e12 kg."""
+SMALLEST_NUMBER = 1e-100
+"""Smallest mass that is not zero, likewise."""
+LARGEST_SIGNAL = 1e30
+"""Largest number of a log in SI units; time in ns that is taken for seconds has 1e18."""
+LARGEST_GRAVITY = 1e4
+"""m/s²; the fastest centrifuges that carry a robot have 1e3."""
