@@ -10,7 +10,7 @@ DEMO_OUT ?= demo
 # One BLAS thread per test process: pytest-xdist already uses the cores.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test lint format types docs bench dist clean
+.PHONY: help demo test lint format types docs bench goals mutants coverage dist clean
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 
@@ -21,6 +21,9 @@ help:
 	@echo "make types   check types"
 	@echo "make docs    build the documentation into docs/_build/html"
 	@echo "make bench   run the benchmarks"
+	@echo "make goals   check the benchmarks' goals that need no clock, in half a minute"
+	@echo "make mutants see whether tests notice wrong changes (MUTANTS='--sample 0': known ones)"
+	@echo "make coverage  branch coverage of the tests"
 	@echo "make dist    build source archive and wheel, and try the wheel in a fresh environment"
 	@echo "make clean   remove everything that was made"
 
@@ -47,6 +50,18 @@ docs: $(VENV)/.have-docs
 
 bench: $(VENV)/.have-test
 	$(BIN)/python benchmarks/run.py $(or $(BENCH),compress)
+
+goals: $(VENV)/.have-test
+	$(ONE_THREAD) $(BIN)/python benchmarks/run.py --quick
+
+mutants: $(VENV)/.have-dev
+	$(ONE_THREAD) $(BIN)/python tools/mutants/run.py $(MUTANTS)
+
+coverage: $(VENV)/.have-dev
+	rm -rf build/coverage
+	$(ONE_THREAD) $(BIN)/python -m coverage run -m pytest -n auto --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report --skip-covered --sort=-miss
 
 # The fresh environment sees the wheel, not this checkout.
 dist:

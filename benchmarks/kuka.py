@@ -18,7 +18,13 @@ GOALS = (
     Goal("feasible_run2", "<=", 2.2),
     Goal("feasible_run3", "<=", 5.8),
 )
+QUICK_GOALS = GOALS
 SKIPPED = 500
+
+
+def quick() -> dict[str, float | None]:
+    """Everything: it takes two seconds."""
+    return measure()
 
 
 def measure() -> dict[str, float | None]:

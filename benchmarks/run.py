@@ -3,13 +3,17 @@
     python benchmarks/run.py --list
     python benchmarks/run.py NAME
     python benchmarks/run.py NAME --json
+    python benchmarks/run.py --quick          every goal without times that takes seconds
 
 With ``--json``, standard output is one object ``{"name", "figures", "goals", "machine"}``.
 A figure that could not be measured, because a peer is absent, is null, and so is ``holds``
 of its goals. The exit code is 0 if every goal holds, 1 if not, 2 for bad arguments.
 
 A benchmark is a module beside this one with ``NAME``, ``DESCRIPTION``, ``GOALS`` and
-``measure()``; what is compared runs in processes of its own.
+``measure()``; what is compared runs in processes of its own. One with goals that do not depend on
+the speed of the machine may have ``QUICK_GOALS`` and ``quick()``: `.ci/run` holds figures of the
+documentation to them. Where recordings or a peer are absent, ``--quick`` says which goals were not
+measured, and does not fail for them.
 """
 
 from __future__ import annotations
@@ -32,12 +36,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("name", nargs="?", help="the benchmark to run (see --list)")
     parser.add_argument("--list", action="store_true", help="name the benchmarks and stop")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--quick", action="store_true", help="goals that need seconds, no times")
     options = parser.parse_args(arguments)
 
     found = benchmarks()
     if options.list:
         print_list(found, as_json=options.json)
         return 0
+    if options.quick and options.name is None:
+        return quick_goals(found)
     if options.name not in found:
         what = f"no benchmark '{options.name}'" if options.name else "name a benchmark"
         parser.error(f"{what}; there are: {', '.join(found)}")
@@ -70,6 +77,28 @@ def report(benchmark: ModuleType, *, as_json: bool) -> int:
     else:
         print_table(result)
     return 0 if all(goal["holds"] for goal in result["goals"]) else 1
+
+
+def quick_goals(found: dict[str, ModuleType]) -> int:
+    """Measure and print the quick goals of all benchmarks; returns 0 if none is missed."""
+    missed, absent = [], []
+    for name, benchmark in found.items():
+        if not hasattr(benchmark, "quick"):
+            continue
+        figures = benchmark.quick()
+        for goal in benchmark.QUICK_GOALS:
+            measured, holds = figures[goal.figure], goal.holds(figures)
+            claim = f"{name}: {goal.figure} {goal.op} {goal.value:g}"
+            if holds is None:
+                absent.append(claim)
+                continue
+            print(f"  {claim:<64} {measured:<10.4g} {'holds' if holds else 'MISSED'}", flush=True)
+            if not holds:
+                missed.append(claim)
+    for claim in absent:
+        print(f"  not measured, recordings or a peer are absent: {claim}")
+    print(f"quick goals: {len(missed)} missed, {len(absent)} not measured")
+    return 1 if missed else 0
 
 
 def print_list(found: dict[str, ModuleType], *, as_json: bool) -> None:

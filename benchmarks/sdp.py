@@ -39,6 +39,20 @@ GOALS = (
 )
 
 
+QUICK_GOALS = (Goal("worst_objective_difference", "<=", 1e-6),)
+
+
+def quick() -> dict[str, float | None]:
+    """The objective beside CVXPY's at 7 and 9 links; no times."""
+    differences = []
+    for n_links in (7, 9):
+        peer = _cvxpy(n_links, "CLARABEL", 1)
+        if peer is not None:
+            ours = run_contender("sdp_steelyard.py", n_links, 1, threads=1)
+            differences.append(_difference(ours["objective"], peer["objective"]))
+    return {"worst_objective_difference": max(differences) if differences else None}
+
+
 def measure() -> dict[str, float | None]:
     """Milliseconds per size, ratios, and the worst relative difference of objectives."""
     figures: dict[str, float | None] = {}

@@ -19,6 +19,25 @@ def pytest_report_header() -> list[str]:
     return [f"oracles: {', '.join(there)}; absent: {', '.join(missing) or 'none'}"]
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line how many tests found no recorded logs, so that nobody takes them for run."""
+    from robot_files import NO_DATA
+
+    missing = [
+        report.longrepr[2].partition(NO_DATA)[2].strip(" '").partition("'")[0]
+        for report in terminalreporter.stats.get("skipped", ())
+        if isinstance(report.longrepr, tuple) and NO_DATA in report.longrepr[2]
+    ]
+    if missing:
+        names = ", ".join(sorted(set(missing)))
+        terminalreporter.write_line(
+            f"{len(missing)} tests of recorded logs were SKIPPED: {names} are not there "
+            "(STEELYARD_DATASETS names their folder); their twins on simulated logs: "
+            "tests/identification/test_simulated_twins.py",
+            yellow=True,
+        )
+
+
 @pytest.fixture(autouse=True)
 def _no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables are compared as text: a terminal's colours and width do not matter."""

@@ -5,7 +5,8 @@
 Compilation, the reading of the file and the base map, which depends on the model alone, are
 done before the clock starts. ``memory N_SAMPLES`` prints ``{"peak_mb": ..., "start_mb":
 ...}`` of a process that compresses that many samples, generated one chunk at a time;
-``start_mb`` is the peak after the first chunks.
+``start_mb`` is the peak after the first chunks. ``rows N_SAMPLES`` prints ``{"residual": ...,
+"residual_of_rows": ...}``: from the factors, and from all rows by NumPy's least squares.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
+import numpy as np
 import wam
 
 from steelyard import Robot
 from steelyard.model.base_map import base_map
+from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model
 from steelyard.model.terms import default_terms
 from steelyard.regression.compress import compress, compress_stream
@@ -82,6 +85,21 @@ def measure_memory(n_samples: int) -> dict[str, object]:
     return {"peak_mb": peak_memory_mb(), "start_mb": start_mb}
 
 
+def measure_rows(n_samples: int) -> dict[str, object]:
+    """Norm of the least-squares residual from the factors, and from all rows of the regressor."""
+    model = arm_model()
+    basis = base_map(model)
+    motion, measurements = as_motion(model, wam.recording(n_samples))
+    regression = compress(model, motion, measurements, base=basis, threads=1)
+    W = torque_regressor(model, motion.q, motion.v, motion.a)[..., list(basis.independent)]
+    W, tau = W.reshape(-1, basis.rank), measurements.tau.reshape(-1)
+    away = tau - W @ np.linalg.lstsq(W, tau, rcond=None)[0]
+    return {
+        "residual": abs(float(regression.system()[-1, -1])),
+        "residual_of_rows": float(np.linalg.norm(away)),
+    }
+
+
 def peak_memory_mb() -> float:
     """Largest resident memory this process has had so far, in MB.
 
@@ -100,8 +118,8 @@ def peak_memory_mb() -> float:
 
 
 def main(mode: str, *arguments: str) -> None:
-    """Run one of the two measurements and print its JSON."""
-    measure = {"time": measure_time, "memory": measure_memory}[mode]
+    """Run one of the measurements and print its JSON."""
+    measure = {"time": measure_time, "memory": measure_memory, "rows": measure_rows}[mode]
     json.dump(measure(*map(int, arguments)), sys.stdout)
 
 

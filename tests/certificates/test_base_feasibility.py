@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from paper_robots import BETA_T1, BETA_T2
+from scipy.linalg import sqrtm
 from seeds import every
 
 from steelyard import Robot
@@ -17,6 +18,7 @@ from steelyard.knowledge.constraints import Constraints
 from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
 from steelyard.model.typical_sizes import parameter_scale
+from steelyard.robot.inertia import pseudo_inertia
 from steelyard.testing.random_robots import random_robot
 
 CORRECTED_T2 = np.array(
@@ -96,6 +98,49 @@ def test_table_1_with_full_consistency(three_links):
         check_proof(base, given, beta, found.proof)
         corrected = correct_base(base, beta, given, parameter_scale(model))
         assert corrected.distance == pytest.approx(distance, rel=0.03)
+
+
+@every("seed", range(3))
+def test_a_correction_is_the_closest_in_the_metric_of_the_covariance(three_links, seed):
+    """(beta - given)ᵀ C⁻¹ (beta - given), with a pull to given values in typical sizes, is the
+    smallest of all robots', as CVXPY finds it; the covariance is far from diagonal, so that no
+    other root of it gives the same.
+    """
+    cvxpy = pytest.importorskip("cvxpy")
+    model, base = three_links
+    scale = parameter_scale(model)
+    rng = np.random.default_rng(seed)
+    sizes = np.max(np.abs(base.K * scale), axis=1)
+    spread = sizes[:, None] * np.tril(rng.normal(size=(base.rank, base.rank)))
+    covariance = spread @ spread.T + 1e-2 * np.diag(sizes**2)
+    masses = {body.name: (0.1, 20.0) for body in model.mechanism.bodies}
+    given = blocks(model, Constraints(second_moment=None, mass=masses))
+    pull, towards = 1e-2, model.theta({}) + 0.5 * scale
+    corrected = correct_base(
+        base, BETA_T2, given, scale, covariance=covariance, towards=towards, pull=pull
+    )
+
+    theta = cvxpy.Variable(len(scale))
+    units = [pseudo_inertia(unit) for unit in np.eye(10)]
+    bodies = [
+        sum(scale[first + j] * theta[first + j] * units[j] for j in range(10)) >> 0
+        for first in model.first_column_of_body
+    ]
+    for first in model.first_column_of_body:
+        mass = scale[first] * theta[first]
+        bodies += [mass >= 0.1, mass <= 20.0]
+    away = (base.K * scale) @ theta - BETA_T2
+    square = cvxpy.sum_squares(np.linalg.inv(sqrtm(covariance).real) @ away)
+    drawn = cvxpy.sum_squares(theta - towards / scale)
+    problem = cvxpy.Problem(cvxpy.Minimize(square + pull * drawn), bodies)
+    problem.solve(solver=cvxpy.CLARABEL)
+    moved = corrected.beta - BETA_T2
+    assert corrected.distance**2 == pytest.approx(moved @ np.linalg.solve(covariance, moved))
+    assert corrected.distance**2 == pytest.approx(square.value, rel=1e-4)
+    determined = np.linalg.pinv(base.K * scale) @ (base.K * scale)
+    open_part = (np.eye(len(scale)) - determined) @ (corrected.theta / scale - theta.value)
+    assert np.max(np.abs(open_part)) < 1e-3
+    assert np.allclose(corrected.beta, (base.K * scale) @ theta.value, atol=1e-4, rtol=0)
 
 
 @every("seed", range(20))

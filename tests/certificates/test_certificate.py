@@ -22,6 +22,7 @@ from steelyard.errors import EstimationError
 from steelyard.estimators.result_file import result_document
 from steelyard.export.tables import standard_csv
 from steelyard.identification.identify import Identification, identify
+from steelyard.knowledge.constraints import Constraints
 from steelyard.logs.writer_csv import write_csv
 from steelyard.robot.robot import Robot
 
@@ -33,19 +34,24 @@ def found() -> Identification:
     return identify(robot, [arm_log(robot, 1)], method="feasible", **quick)
 
 
-def test_a_fit_that_a_prior_draws_is_proven_feasible():
-    """The certificate claims feasibility only, not closeness to the best fit."""
+def test_a_fit_that_a_prior_draws_has_a_gap_of_its_own_objective():
+    """The certificate claims closeness to the optimum of fit and prior, not to the best fit."""
     robot = Robot.from_urdf_text(URDF)
     drawn = identify(robot, [arm_log(robot, 1)], **FEW)
     certificate, findings = prove(drawn.model, drawn.regression, drawn.fit)
     assert certificate is not None
     assert findings == ()
-    assert (certificate.verdict.valid, certificate.verdict.kind, certificate.gap) == (
-        True,
-        "feasible",
-        None,
-    )
+    assert (certificate.verdict.valid, certificate.verdict.kind) == (True, "drawn")
+    assert 0.0 <= certificate.gap < 1e-6
+    assert certificate.value is None
+    assert "of fit and prior together" in certificate.words
     assert "best fit" not in certificate.words
+    # certified are the digits of the result, not others that would be feasible as well
+    document = json.loads(
+        json.dumps(result_document(drawn.model, drawn.estimate)), parse_float=Fraction
+    )
+    values = [Fraction(one["value"]) for one in document["standard"]["parameters"]]
+    assert [Fraction(text) for text in certificate.document["numbers"]["theta"]] == values
 
 
 def test_the_certificate_is_about_the_digits_of_the_result(found, tmp_path):
@@ -102,6 +108,23 @@ def test_conditions_are_counted_by_kind(found):
     assert f"all {len(blocks)} conditions" in certificate.words
 
 
+def test_conditions_with_equality_are_counted_by_kind():
+    """Equations always hold with equality; of the others, those that the verdict lists."""
+    robot = Robot.from_urdf_text(URDF)
+    drawn = identify(
+        robot, [arm_log(robot, 1)], constraints=Constraints(fixed={"elbow.fo": 0.0}), **FEW
+    )
+    certificate, _ = prove(drawn.model, drawn.regression, drawn.fit)
+    assert certificate is not None
+    counts = {cone.kind: cone for cone in certificate.cones}
+    assert (counts["zero"].n_conditions, counts["zero"].n_with_equality) == (1, 1)
+    kinds = [block.kind for block in drawn.fit.blocks]
+    tight = [kinds[k] for k in certificate.verdict.details["positions_with_equality"]]
+    for kind in ("psd", "nonnegative"):
+        assert counts[kind].n_conditions == kinds.count(kind)
+        assert counts[kind].n_with_equality == tight.count(kind) < kinds.count(kind)
+
+
 def test_without_a_bound_there_is_a_feasible_certificate_and_a_warning(found, monkeypatch):
     """If no gap can be proven, feasibility still is, with a warning about the gap."""
     monkeypatch.setattr(certificates, "fit_certificate", lambda *_: None)
@@ -114,6 +137,8 @@ def test_without_a_bound_there_is_a_feasible_certificate_and_a_warning(found, mo
     )
     assert [(f.level, f.code) for f in findings] == [("warning", "no-gap-proven")]
     assert "not proven" in certificate.words
+    certified = [float(text) for text in certificate.document["numbers"]["theta"]]
+    assert certified == found.estimate.standard.theta.tolist()
 
 
 def test_a_reason_is_given_where_nothing_can_be_proven(found, monkeypatch):

@@ -9,6 +9,8 @@ from paper_robots import wam
 from project import BESIDE
 
 from steelyard.certificates.base_feasibility import base_feasibility, correct_base
+from steelyard.certificates.verify import verify
+from steelyard.certificates.writing import certificate_of
 from steelyard.conic.settle import failing
 from steelyard.estimators.feasible import fit_feasible
 from steelyard.excitation.motions.fourier import FourierTrajectory
@@ -131,6 +133,73 @@ def test_published_least_squares_is_proven_infeasible(world):
     assert base_feasibility(base, published["ols"], given, scale).verdict == "infeasible"
     corrected = correct_base(base, published["boxes"], given, scale)
     assert corrected.distance < 2e-3
+
+
+@pytest.fixture(scope="module")
+def solutions(world):
+    """The paper's four: least squares, its closest feasible correction, the feasible estimate, and
+    that with boxes; with the standard parameters of the last three.
+    """
+    model, base, _, _, published, regression = world
+    closest = correct_base(
+        base, published["ols"], blocks(model, known(boxes=False)), parameter_scale(model)
+    )
+    plain = fit_feasible(model, regression, known(boxes=False), weighting="ols", pull=1e-6)
+    boxed = fit_feasible(model, regression, known(boxes=True), weighting="ols", pull=1e-6)
+    return closest, plain, boxed
+
+
+def test_every_solution_is_decided(world, solutions):
+    """Section 5.2.4: with boxes the feasible estimate and the correction fail, the boxed estimate
+    passes, computed and as printed; on its own conditions each is feasible, with its standard
+    parameters as witness. All of it is proven, and the certificates are valid.
+    """
+    model, base, _, _, published, _ = world
+    closest, plain, boxed = solutions
+    scale = parameter_scale(model)
+    printed = published["boxes"]
+    for beta, theta, boxes, verdict in (
+        (closest.beta, closest.theta, False, "feasible"),
+        (plain.beta, plain.theta, False, "feasible"),
+        (boxed.beta, boxed.theta, True, "feasible"),
+        (printed, None, True, "feasible"),
+        (closest.beta, closest.theta, True, "infeasible"),
+        (plain.beta, plain.theta, True, "infeasible"),
+        (published["ols"], None, False, "infeasible"),
+    ):
+        given = blocks(model, known(boxes=boxes))
+        answer = base_feasibility(base, beta, given, scale, near=theta)
+        assert answer.verdict == verdict
+        document = certificate_of(model, base, beta, given, answer)
+        assert verify(document).valid
+
+
+def test_why_a_search_cannot_decide_on_the_boundary(world, solutions):
+    """From base parameters alone the estimate is undecided: its links weigh tonnes, since the set
+    of feasible base parameters is not closed, and no margin is left.
+    """
+    model, base, *_ = world
+    _, plain, _ = solutions
+    given = blocks(model, known(boxes=False))
+    answer = base_feasibility(base, plain.beta, given, parameter_scale(model))
+    assert answer.verdict == "undecided"
+    assert answer.margin < 0.0
+    masses = plain.theta[list(model.first_column_of_body)]
+    assert masses.max() > 1e3
+
+
+def test_the_first_row_of_table_8_follows(world, solutions):
+    """Residuals of least squares are orthogonal to W, so that every error follows from that of
+    least squares and the distance in torque: 6.68, 6.64 and 6.65 % are printed.
+    """
+    W, published = world[3], world[4]
+    least = 0.0660  # of |omega|, printed; so |W beta|² = (1 - least²) |omega|²
+    errors = [
+        np.sqrt(least**2 + distance(W, one.beta, published["ols"]) ** 2 * (1.0 - least**2))
+        for one in solutions
+    ]
+    assert np.allclose(errors, [0.0668, 0.0664, 0.0665], atol=0.0004)
+    assert least < errors[1] < errors[2] < errors[0] < least + 0.001
 
 
 def test_torque_of_the_estimate_needs_no_regressor(world):

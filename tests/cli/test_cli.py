@@ -27,6 +27,7 @@ from project import SOURCES
 from robot_files import example_urdfs
 from small_arm import URDF, write_arm, write_run
 
+from steelyard._files.result_seal import sealed
 from steelyard.cli import demo, main
 from steelyard.cli.output import one_line
 from steelyard.cli.parser import build_parser
@@ -366,9 +367,13 @@ def test_identify_takes_its_options(capsys, files):
         *("--friction-width", "elbow=0.02", "--friction-width", "shoulder=0"),
         *("--threads", "1", "--gravity", "0", "-9.81", "0"),
     ]
+    code, _, said = run(capsys, "identify", files["robot"], files["train"], *argv, "--json")
+    assert code == 2
+    assert "gravity is turned by" in said
+    argv += ["--accept", "gravity-direction"]
     code, out, _ = run(capsys, "identify", files["robot"], files["train"], *argv, "--json")
-    assert code == 0
     document = json.loads(out)
+    assert (code, document["verdict"]["level"]) == (1, "do not use")
     recorded = document["record"]["runs"][0]
     expected = Processing(
         cutoff_hz=12.0,
@@ -441,7 +446,7 @@ def test_validate_says_no(capsys, tmp_path, files):
     for parameter in document["estimate"]["parameters"]:
         parameter["predicts_with"] *= -3.0
     worse = tmp_path / "worse.json"
-    worse.write_text(json.dumps(document), encoding="utf-8")
+    worse.write_text(json.dumps(sealed(document)), encoding="utf-8")
     code, out, _ = run(capsys, "validate", files["robot"], worse, files["test"])
     assert code == 1
     assert "does not beat the baseline (file's inertials, no friction)" in out
@@ -539,9 +544,11 @@ def test_a_test_is_the_same_in_both_commands(capsys, tmp_path, files):
     result = result_file(capsys, tmp_path / "result.json", *argv)
     within = json.loads(result.read_text())["validation"]
     argv = ("validate", files["robot"], result, files["test"], "--json")
-    assert json.loads(run(capsys, *argv)[1]) == within
     folder = ("validate", files["robot"], tmp_path, files["test"], "--json")
-    assert json.loads(run(capsys, *folder)[1]) == within
+    for command in (argv, folder):
+        document = json.loads(run(capsys, *command)[1])
+        assert document.pop("verdict")["level"] == "usable"
+        assert document == within
 
 
 def test_a_result_states_the_joints_that_its_overlay_locked(capsys, tmp_path, files):
@@ -558,7 +565,7 @@ def test_a_result_states_the_joints_that_its_overlay_locked(capsys, tmp_path, fi
     assert "elbow at 0.5" in out
     document = json.loads(result.read_text(encoding="utf-8"))
     del document["robot"]["locked"], document["robot"]["turned"]  # as before these were recorded
-    result.write_text(json.dumps(document), encoding="utf-8")
+    result.write_text(json.dumps(sealed(document)), encoding="utf-8")
     message = refusal(capsys, "validate", files["robot"], result, files["test"])
     assert "is for joints shoulder, but" in message
     assert "give the same robot file and --overlay" in message

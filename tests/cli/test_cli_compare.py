@@ -7,6 +7,7 @@ import json
 import pytest
 from small_arm import URDF, arm_log
 
+from steelyard._files.result_seal import sealed
 from steelyard.cli import main
 from steelyard.estimators.result_file import write_result
 from steelyard.identification.identify import identify
@@ -84,7 +85,7 @@ def test_bad_input(capsys, folders, tmp_path):
     text = (folders / "a" / "result.json").read_text()
     for name in ("shoulder", "elbow", "upper", "fore"):
         text = text.replace(name, f"x{name}")
-    (tmp_path / "other.json").write_text(text)
+    (tmp_path / "other.json").write_text(json.dumps(sealed(json.loads(text))))
     (tmp_path / "list.json").write_text("[]")
     for other, words in (
         (folders / "empty", "has no result.json; give a folder that identify -o wrote"),

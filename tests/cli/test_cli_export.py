@@ -12,6 +12,7 @@ import pytest
 from exact_links import exact_violators
 from small_arm import LINK, URDF, arm_log, write_arm
 
+from steelyard._files.result_seal import sealed
 from steelyard.cli import main
 from steelyard.export.formats import FORMATS
 from steelyard.logs.writer_csv import write_csv
@@ -76,7 +77,7 @@ def edit_result(folder: Path, change) -> None:
     path = folder / "out" / "result.json"
     document = json.loads(path.read_text())
     change(document)
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(sealed(document)))
 
 
 # --- what identify -o writes ------------------------------------------------------------------

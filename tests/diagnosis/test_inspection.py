@@ -9,59 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from project import DOCS
+from sampled_arm import NAMES, RATE_HZ, STEP, TAU, TIME, Q, V, arm, changed, signals
 
 from steelyard.diagnosis import inspection
 from steelyard.diagnosis.inspection.inspection import inspect_log
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
-from steelyard.robot.parts import Joint, Limits, Link
+from steelyard.robot.parts import Limits
 from steelyard.robot.robot import Robot
-from steelyard.robot.rotations import frozen_array
 from steelyard.signals.prepare import prepare
-
-RATE_HZ, SECONDS, STEP = 500.0, 8.0, 2e-5
-NAMES = ("base", "shoulder", "elbow", "wrist")
-TIME = np.arange(int(SECONDS * RATE_HZ)) / RATE_HZ
-
-
-def arm(limits: Limits | None = None) -> Robot:
-    """A chain of four turning joints."""
-    axes = np.eye(3)[[2, 1, 1, 0]]
-    links = [Link("ground"), *(Link(f"{name} link", solid()) for name in NAMES)]
-    joints = [
-        Joint(
-            name,
-            "revolute",
-            links[k].name,
-            links[k + 1].name,
-            axis=frozen_array(axes[k], (3,)),
-            limits=Limits(-2.6, 2.6, 3.0, 100.0) if limits is None else limits,
-        )
-        for k, name in enumerate(NAMES)
-    ]
-    return Robot("arm", tuple(links), tuple(joints))
-
-
-def solid() -> np.ndarray:
-    """Inertial parameters of some body."""
-    return frozen_array((2.0, 0.1, 0.0, 0.1, 0.05, 0.0, 0.05, 0.0, 0.0, 0.05), (10,))
-
-
-def signals(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions as of an encoder, velocities and noisy torques (n_samples, 4) of a multisine."""
-    rng = np.random.default_rng(seed)
-    phase, size = rng.uniform(0, 2 * np.pi, (3, 4)), rng.uniform(0.2, 0.4, (3, 4))
-    w = 2 * np.pi * np.array([0.2, 0.5, 0.9])[:, None, None]
-    angle = w * TIME[:, None] + phase[:, None, :]
-    q = np.sum(size[:, None, :] * np.sin(angle), axis=0)
-    v = np.sum(size[:, None, :] * w * np.cos(angle), axis=0)
-    a = np.sum(-size[:, None, :] * w**2 * np.sin(angle), axis=0)
-    tau = np.array([3.0, 8.0, 4.0, 1.0]) * (np.sin(q) + 0.3 * np.sign(v) + 0.1 * a)
-    tau += 0.02 * rng.normal(size=tau.shape)
-    return np.round(q / STEP) * STEP, v + 2e-3 * rng.normal(size=v.shape), tau
-
-
-Q, V, TAU = signals()
 
 
 def found(
@@ -81,13 +37,6 @@ def only(findings: tuple[Finding, ...], code: str) -> Finding:
     return findings[0]
 
 
-def changed(table: np.ndarray, joint: str, rows: object, values: object) -> np.ndarray:
-    """A copy with other values in some rows of a joint."""
-    out = table.copy()
-    out[rows, NAMES.index(joint)] = values
-    return out
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_nothing_is_found_in_a_clean_log(seed: int) -> None:
     """With and without velocities, and where the robot rests at both ends."""
@@ -101,7 +50,9 @@ def test_nothing_is_found_in_a_clean_log(seed: int) -> None:
     moved = np.column_stack([np.interp(at, TIME, column) for column in tau.T])
     noise = 0.02 * np.random.default_rng(seed).normal(size=moved.shape)
     time = np.arange(len(at)) / RATE_HZ
-    assert found(np.round(stopped / STEP) * STEP, moved + noise, time) == ()
+    note = only(found(np.round(stopped / STEP) * STEP, moved + noise, time), "standing-still")
+    assert note.level == "info"
+    assert 2.0 < note.size < 3.6
 
 
 @pytest.mark.parametrize(("size", "n"), [(253.0, 4), (0.5, 40), (1e300, 400), (-0.05, 7)])
@@ -152,10 +103,12 @@ def test_an_encoder_that_jumps_for_a_few_samples_has_outliers() -> None:
 
 
 def test_wrapped_positions_are_neither_slips_nor_outliers() -> None:
-    """Positions within half a turn to either side, as many controllers write them."""
+    """Positions within half a turn to either side, as many controllers write them: a note."""
     q = (3.0 * Q + 2.0 + np.pi) % (2 * np.pi) - np.pi
     assert np.max(np.abs(np.diff(q, axis=0))) > 6.0
-    assert found(q, robot=arm(Limits(-9.0, 9.0, 9.0, 100.0))) == ()
+    note = only(found(q, robot=arm(Limits(-9.0, 9.0, 9.0, 100.0))), "wraps")
+    assert (note.level, note.joints) == ("info", NAMES)
+    assert note.size == np.count_nonzero(np.abs(np.diff(q, axis=0)) > 6.0)
 
 
 @pytest.mark.parametrize("share", [0.4, 0.7])
@@ -301,3 +254,60 @@ def test_every_code_is_described() -> None:
     codes = {one.args[1].value for one in calls if isinstance(one.args[1], ast.Constant)}
     assert len(codes) >= 14
     assert [code for code in sorted(codes) if f"| `{code}` |" not in text] == []
+
+
+def test_a_wrong_sampling_rate_shows_beside_velocities() -> None:
+    """All joints agree on the factor; one joint alone has a velocity in another unit."""
+    for factor in (2.0, 0.5):
+        finding = only(found(time=factor * TIME, v=V, robot=arm(Limits())), "time-rate")
+        assert (finding.level, finding.size) == ("severe", pytest.approx(factor, rel=0.01))
+    assert found(v=changed(V, "elbow", slice(None), 2.0 * V[:, 2])) == ()
+
+
+def test_joints_in_another_order_are_not_too_fast() -> None:
+    """Their speeds fit the limits of other joints; those of a wrong rate fit none."""
+    limits = {name: 1.1 * float(np.max(np.abs(V[:, k]))) for k, name in enumerate(NAMES)}
+    q = Q * np.array([1.0, 1.0, 0.4, 0.4])
+    limits["elbow"], limits["wrist"] = 0.4 * limits["elbow"], 0.4 * limits["wrist"]
+    robot = arm()
+    robot = replace(
+        robot,
+        joints=tuple(
+            replace(joint, limits=Limits(-9.0, 9.0, limits[joint.name], 100.0))
+            for joint in robot.joints
+        ),
+    )
+    assert found(q, robot=robot) == found(q[:, ::-1], robot=robot) == ()
+    assert only(found(q, time=0.5 * TIME, robot=robot), "time-rate").level == "warning"
+
+
+def test_degrees_of_one_joint_are_severe() -> None:
+    """With limits in the file and without."""
+    q = changed(Q, "elbow", slice(None), np.degrees(Q[:, 2]))
+    for limits in (Limits(), None):
+        finding = next(one for one in found(q, robot=arm(limits)) if one.level == "severe")
+        assert (finding.code, finding.joints) == ("position-unit", ("elbow",))
+
+
+def test_dead_torques_are_one_finding() -> None:
+    """Severe if no torque is left."""
+    some = only(found(tau=TAU * np.array([0.0, 1.0, 0.0, 1.0])), "dead-channel")
+    assert (some.level, some.joints) == ("warning", ("base", "elbow"))
+    assert only(found(tau=0.0 * TAU), "dead-channel").level == "severe"
+
+
+def test_few_repeated_rows_are_a_note() -> None:
+    """As a recorder makes them that misses a message now and then."""
+    rows = np.arange(len(TIME))
+    rows[np.arange(200, 3800, 90)] -= 1
+    note = only(found(Q[rows], TAU[rows]), "held-samples")
+    assert note.level == "info"
+    note = only(found(Q[rows]), "held-samples")
+    assert (note.level, note.size) == ("info", pytest.approx(1.0, abs=0.3))
+
+
+def test_no_outlier_at_the_first_sample() -> None:
+    """Friction that is subtracted with the wrong sign there has one neighbour only."""
+    tau = TAU.copy()
+    tau[0] += 1.2 * np.ptp(TAU, axis=0)
+    assert found(tau=tau) == ()

@@ -35,6 +35,14 @@ CLEAN = {
     "tx40": lambda: (tx40_log(), tx40_robot()),
     "kinova": lambda: (kinova_log("Trajectory1"), kinova_robot()),
 }
+KINOVA_FILES = (
+    "opti_traj_testing1",
+    "opti_traj_testing2",
+    "RunTrajectory1",
+    "Trajectory1",
+    "RecordTrajectory_quadratic",
+    *(f"joint_{k}_trapez" for k in range(1, 8)),
+)
 
 
 def alarms(log: Log, robot: Robot) -> list[Finding]:
@@ -61,9 +69,50 @@ def test_jitter_and_repeated_rows_of_the_panda_are_named() -> None:
 
 
 @pytest.mark.dataset
+def test_the_rest_of_the_tx40_is_named() -> None:
+    """Its last second and a half, as a note."""
+    (note,) = inspect_log(tx40_log(), tx40_robot()).findings
+    assert (note.code, note.level) == ("standing-still", "info")
+    assert note.span_s == pytest.approx((7.46, 9.0), abs=0.05)
+
+
+@pytest.mark.dataset
 def test_lost_rows_of_the_kinova_are_named() -> None:
     """Single samples of currents, and rows that its counted stamps hide; of one log, not of all."""
     assert alarms(kinova_log("opti_traj_testing1"), kinova_robot()) == []
     lost = alarms(kinova_log("RecordTrajectory_quadratic"), kinova_robot())
     assert {one.code for one in lost} == {"outliers", "dropped-rows"}
     assert all(one.level == "warning" for one in lost)
+
+
+@pytest.mark.dataset
+@pytest.mark.parametrize("file", KINOVA_FILES)
+def test_nothing_in_the_kinova_logs_is_severe(file: str) -> None:
+    """Short and dirty as they are; rows that repeat are named in all that move on meanwhile."""
+    found = inspect_log(kinova_log(file), kinova_robot()).findings
+    assert [one for one in found if one.level == "severe"] == []
+    named = "held-samples" in {one.code for one in found}
+    assert named or file in ("opti_traj_testing1", "Trajectory1")
+
+
+@pytest.mark.dataset
+def test_dead_channels_of_the_kinova_are_named() -> None:
+    """The first torque sensor of one log, and all of another."""
+    one = next(
+        one
+        for one in inspect_log(kinova_log("RunTrajectory1", "TorqueSm"), kinova_robot()).findings
+        if one.code == "dead-channel"
+    )
+    assert (one.level, one.joints) == ("warning", ("joint_1",))
+    whole = kinova_log("Trajectory1", "TorqueSm")
+    (every,) = (one for one in alarms(whole, kinova_robot()) if one.code == "dead-channel")
+    assert (every.level, len(every.joints)) == ("severe", 7)
+
+
+@pytest.mark.dataset
+def test_nan_of_the_kinova_is_named() -> None:
+    """Two samples of its computed positions."""
+    log = kinova_log("opti_traj_testing1", position="PositionCmptd")
+    found = {one.code: one for one in inspect_log(log, kinova_robot()).findings}
+    assert found["missing-samples"].joints == ("joint_2", "joint_3")
+    assert found["missing-samples"].level == "info"

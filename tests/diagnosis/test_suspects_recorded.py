@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from recorded import kuka_log, kuka_robot, tx40_log, tx40_robot, ur10_log, ur10_robot
 
-from steelyard.diagnosis.suspects.search import suspect_findings
+from steelyard.diagnosis.suspects.search import physics_of
 from steelyard.model.model import Model
 
 RECORDED = {
@@ -21,4 +21,4 @@ RECORDED = {
 def test_good_recordings_have_no_suspects(name: str) -> None:
     """Unmodelled friction and placeholder links are no fault of the log."""
     log, robot = RECORDED[name]()
-    assert suspect_findings(Model(robot), log) == ()
+    assert physics_of(Model(robot), log).findings == ()

@@ -284,6 +284,57 @@ def test_essential_changes_spread_over_all_columns_touch_no_other_base_parameter
     assert near < far
 
 
+@every("seed", range(3))
+def test_error_bars_of_an_essential_solution_are_those_of_its_own_residuals(seed):
+    """With held parameters at the prior's values, not at zero: s² (WᵀW)⁻¹ on the whole regressor,
+    s² of what neither the prior nor the essential parameters explain.
+    """
+    rng = np.random.default_rng(seed)
+    world = chain_experiment(seed)
+    measured = world.measured(5.0 * rng.normal(size=world.tau.shape))
+    regression = compress(world.model, world.motion, measured)
+    prior = world.theta + 0.1 * rng.normal(size=len(world.theta))
+    estimate, path = estimate_cad_essential(world.model, regression, prior)
+    W, tau = stacked(world, regression, measured.tau)
+    W = W[:, list(regression.base.independent)]
+    moving, held = list(path.essential), list(estimate.held)
+    assert held
+    target = tau - W[:, held] @ (regression.base.K @ prior)[held]
+    beta, residual, _, _ = np.linalg.lstsq(W[:, moving], target, rcond=None)
+    variance = residual[0] / (len(tau) - len(moving))
+    expected = variance * np.linalg.inv(W[:, moving].T @ W[:, moving])
+    assert np.allclose(estimate.beta[moving], beta, rtol=1e-6, atol=1e-8)
+    classical = next(spread for spread in estimate.spreads if spread.kind == "classical")
+    found = np.asarray(classical.covariance)[np.ix_(moving, moving)]
+    assert np.allclose(found, expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
+
+
+def test_negative_drive_terms_of_a_first_fit_become_zero():
+    """Friction that is zero and noise: about half of the fitted values are negative, and no prior
+    states a negative friction or drive inertia; an offset may be negative.
+    """
+    negative = 0
+    for seed in range(4):
+        world = chain_experiment(seed)
+        terms = [column.kind != "rigid_body" for column in world.model.columns]
+        theta = np.where(terms, 0.0, world.theta)
+        motion = world.motion
+        tau = torque(world.model, theta, motion.q, motion.v, motion.a)
+        noise = 5.0 * np.random.default_rng(seed).normal(size=tau.shape)
+        measured = Measurements(world.model.channels, tau + noise)
+        regression = compress(world.model, motion, measured)
+        prior = np.where(terms, 0.5, theta)
+        known = drive_terms_from_fit(world.model, regression, prior)
+        found = dict(zip(regression.base.names, wls(regression).beta, strict=True))
+        for column, value in zip(world.model.columns, known, strict=True):
+            if column.kind in ("viscous", "coulomb") and column.name in found:
+                negative += found[column.name] < 0.0
+                assert value == max(found[column.name], 0.0)
+            elif column.kind == "offset":
+                assert value == 0.5
+    assert negative >= 4
+
+
 def test_an_essential_solution_gives_up_some_fit_and_stays_closer():
     """The essential solution fits no better than the base one, and stays closer to the prior."""
     world, regression = random_regression(4, noise=20.0)

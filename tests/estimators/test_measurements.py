@@ -114,7 +114,7 @@ def test_the_advice_is_one_sentence_with_the_numbers() -> None:
     assert given.best.body == "upper"
     (tip,) = [one for one in given.measurements if one.body == "fore"]
     assert tip.words == "weigh 'fore' with 'hand', 'finger' (--mass)"
-    assert given.words.startswith("weigh 'upper' (--mass): its range of 0 to 2")
+    assert given.words.startswith("weigh 'upper' (--mass): its range of 0 to 1")  # kg: 122
     assert (
         f"shrink from {given.summed_width:.3g} to {given.best.summed_width:.3g} kg" in given.words
     )

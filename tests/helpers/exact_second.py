@@ -215,6 +215,7 @@ def bounds_hold(document: dict) -> bool:
 def seals(document: dict) -> dict[str, str]:
     """The hashes that the content should have."""
     digits = {k: document.get(k) for k in ("kind", "parameters", "base_parameters", "numbers")}
+    digits |= {k: document[k] for k in ("terms",) if k in document}
     out = {}
     for name, content in (("constraints", document["constraints"]), ("digits", digits)):
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))

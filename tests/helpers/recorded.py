@@ -134,13 +134,16 @@ def kinova_robot() -> Robot:
     return Robot.from_urdf(dataset(KINOVA) / "gen3.urdf")
 
 
-def kinova_log(file: str) -> Log:
-    """Positions and torques from motor currents, 1 kHz."""
+def kinova_log(file: str, torque: str = "TorqueCur", position: str = "Position") -> Log:
+    """Positions and torques, 1 kHz; by default those from motor currents.
+
+    torque, position : columns of the file, without their numbers.
+    """
     table = csv_table(dataset(KINOVA) / f"{file}.csv.gz")
     signals = {
         (joint, signal): table[f"{column}{k + 1}"]
         for k, joint in enumerate(kinova_robot().joint_names)
-        for signal, column in (("position", "Position"), ("torque", "TorqueCur"))
+        for signal, column in (("position", position), ("torque", torque))
     }
     return Log(table["Time"] * 1e-3, signals, name=file)
 

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from project import BESIDE
 
+NO_DATA = "no data set"
+"""How the reason of a skipped test starts that needs recorded logs which are not there."""
+
 
 def example_urdfs() -> list[Path]:
     """Every URDF of example-robot-data, or a skip where it is not installed."""
@@ -39,5 +42,5 @@ def has_dataset(name: str) -> bool:
 def dataset(name: str) -> Path:
     """Folder of a recorded data set, or a skip where it is not at hand."""
     if not has_dataset(name):
-        pytest.skip(f"no data set '{name}': set STEELYARD_DATASETS to the folder that holds it")
+        pytest.skip(f"{NO_DATA} '{name}': set STEELYARD_DATASETS to the folder that holds it")
     return dataset_folder(name)

@@ -13,6 +13,7 @@ from small_arm import URDF, arm_log, true_theta
 
 from steelyard.errors import (
     EstimationError,
+    InputRefusedError,
     LogError,
     ModelError,
     RobotError,
@@ -423,12 +424,13 @@ def test_there_is_one_dead_band(arm, logs):
 
 def test_prepare_leaves_out_what_identify_leaves_out(arm, logs):
     """The automatic dead band means the same in both, for a model with a coupling too."""
+    accepted = ["gravity-direction"]  # the robot stood upright, unlike the overlay says
     overlay = parse_overlay(OVERLAY)
     for model, found in (
         (Model(arm), identify(arm, logs[0], method="ols", **QUICK)),
         (
             model_of(arm, overlay=overlay),
-            identify(arm, logs[0], overlay=overlay, method="ols", **QUICK),
+            identify(arm, logs[0], overlay=overlay, method="ols", accept=accepted, **QUICK),
         ),
     ):
         alone = prepare(logs[0], model, GIVEN)
@@ -560,12 +562,14 @@ def test_a_slow_filter_does_not_smear_friction():
 
 
 def test_a_torque_of_zeros_is_refused_by_name():
-    """A torque that is zero throughout is treated as not measured."""
+    """A torque that is zero throughout is treated as not measured, also if that is accepted."""
     robot, log = pendulum_log(2)
     zero = Log(log.time, {**log.signals, ("j", "torque"): np.zeros(len(log.time))})
+    with pytest.raises(InputRefusedError, match="torque of 'j' is zero in all"):
+        identify(robot, [zero], **QUICK)
     for method in ("wls", "ols", "feasible"):
         with pytest.raises(EstimationError, match="torque of 'j' is zero in all"):
-            identify(robot, [zero], method=method, **QUICK)
+            identify(robot, [zero], method=method, accept=["dead-channel"], **QUICK)
 
 
 def test_a_spike_beyond_arithmetic_is_left_out():

@@ -26,6 +26,7 @@ from steelyard.knowledge.constraints import (
     Mirrored,
     SymmetryPlane,
 )
+from steelyard.knowledge.physical_blocks import sousa_matrix
 from steelyard.model.model import Model
 from steelyard.model.typical_sizes import default_bound, parameter_scale
 from steelyard.robot.inertia import from_pseudo_inertia, pseudo_inertia, transform
@@ -71,6 +72,19 @@ def test_a_body_of_points_is_physical_and_one_with_a_negative_point_is_not(model
         worse = from_pseudo_inertia(J - 1.01 * np.linalg.eigvalsh(J)[0] * np.outer(u, u))
         assert not hold(model, Constraints("full"), worse, "is physical")
         assert margins(model, Constraints("none"), worse, "is physical") == []
+
+
+def test_the_matrix_of_the_papers_condition_is_kinetic_energy():
+    """[w -v]ᵀ M [w -v] of the 6×6 matrix is the sum of m |v + w × r|² over a cloud of points."""
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        masses, points = rng.random(6), rng.normal(size=(6, 3))
+        w, v = rng.normal(size=(2, 3))
+        matrix = sousa_matrix(parameters(masses, points))
+        twist = np.concatenate([w, -v])
+        energy = masses @ np.sum((v + np.cross(w, points)) ** 2, axis=1)
+        assert twist @ matrix @ twist == pytest.approx(energy)
+        assert np.array_equal(matrix, matrix.T)
 
 
 def test_the_papers_condition_lets_the_triangle_inequality_fail(model):
@@ -305,6 +319,24 @@ def test_ranges_sums_and_values(model):
     theta[:] = 0.0
     assert at("the second moment of 'l1' is at most 3", l1__m=2, l1__Ixx=4) == pytest.approx(-1)
     assert at("the second moment of 'l2' is at most 10000") == pytest.approx(1e4)
+
+
+def test_the_margin_is_kept_from_the_upper_end_of_a_sum(model):
+    """Strict inequalities of Sousa and Cortesão (2014): sums stay a margin below their limit, and
+    their lower limit, or an equation, has none.
+    """
+    sums = (MassSum(("l1", "l2"), (3.0, 4.0)), MassSum(("l1",), (2.0, 2.0)))
+    given = blocks(model, Constraints(margin=0.125, total_mass=(None, 5.0), mass_sums=sums))
+    theta = np.zeros(len(model.columns))
+    theta[[model.column_names.index(f"{name}.m") for name in ("l1", "l2")]] = 2.0, 1.5
+    found = {block.words: block.margin(theta) for block in given}
+    together = "the mass of l1, l2 together is at "
+    assert {words: slack for words, slack in found.items() if words.startswith("the mass of")} == {
+        f"{together}least 3": 0.5,
+        f"{together}most 3.875": 0.375,
+        "the mass of l1 together is 2": 0.0,
+    }
+    assert found["the total mass is at most 4.875"] == 1.375
 
 
 def test_equal_ends_are_an_equation_and_massless_bodies_have_no_place(model):
@@ -552,11 +584,11 @@ def test_the_entries_of_a_block_are_those_of_its_matrix(model):
 
 
 def test_the_default_bound_is_generous_and_scales_with_the_robot():
-    """Ninety mean masses; ten tonnes where the file states no mass."""
+    """25 times all masses together; ten tonnes where the file states no mass."""
     rng = np.random.default_rng(0)
     model = Model(random_robot(rng, 3, chain=True))
     masses = model.prior_theta()[list(model.first_column_of_body)]
-    assert default_bound(model)[0] == pytest.approx(90.0 * masses.mean())
+    assert default_bound(model)[0] == pytest.approx(25.0 * masses.sum())
     bare = Robot.from_dh([{}, {"a": 0.4}], convention="modified")
     assert default_bound(Model(bare))[0] == 1e4
     theta = model.prior_theta()

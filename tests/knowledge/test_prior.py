@@ -17,7 +17,6 @@ from steelyard.estimators.estimator import DEFAULT_METHOD
 from steelyard.estimators.registry import estimator_named
 from steelyard.identification._arguments import prior_for_method
 from steelyard.knowledge.prior import (
-    REPAIR_FLOOR,
     body_spacing,
     checked_prior,
     floor_moments,
@@ -128,6 +127,19 @@ def test_wrong_names_are_refused_with_the_right_one(model):
     with pytest.raises(PriorError, match=r"the drawing: .*fore\.Ixz") as refusal:
         prior_from_values(model, {**table(model), "fore.Ixzz": 1.0}, source="the drawing")
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", ["nobody.cx", "fore.colour", "cx"])
+def test_only_derived_values_of_bodies_are_skipped_in_a_file(model, tmp_path, name):
+    """Centres of mass that identify writes beside the parameters are; a name that only looks like
+    one is refused.
+    """
+    path = tmp_path / "prior.json"
+    path.write_text(json.dumps({**table(model), "fore.cx": 0.3, "fore.Ixx_com": 0.1}), "utf-8")
+    assert np.array_equal(prior_from_file(model, path).theta, model.prior_theta())
+    path.write_text(json.dumps({**table(model), name: 0.3}), "utf-8")
+    with pytest.raises(PriorError, match=name):
+        prior_from_file(model, path)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e200])
@@ -280,7 +292,7 @@ def test_the_repair_raises_to_a_share_of_the_sum():
     fixed = second_moment(floor_moments(FLAT_PLATE, 0.3))
     before = second_moment(FLAT_PLATE)
     assert np.allclose(np.diag(before), [0.02, 0.01, 0.0], atol=1e-12)
-    assert np.allclose(fixed, np.diag([0.02, 0.01, REPAIR_FLOOR * 0.03]), atol=1e-12)
+    assert np.allclose(fixed, np.diag([0.02, 0.01, 0.0003]), atol=1e-12)
 
 
 @every("seed", range(5))
@@ -419,13 +431,37 @@ def test_geometry_needs_one_positive_number(tmp_path, given):
 
 def test_geometry_needs_geometry(model, tmp_path):
     """A URDF without solids, a robot without a file, a solid of negative size."""
-    with pytest.raises(PriorError, match="no body has boxes"):
+    with pytest.raises(PriorError, match=r"no body has boxes.*'upper' \(.*'fore' \("):
         prior_from_geometry(model, density=1.0)
     nowhere = Model(random_robot(np.random.default_rng(0), 2))
     with pytest.raises(PriorError, match="URDF file"):
         prior_from_geometry(nowhere, density=1.0)
     with pytest.raises((PriorError, RobotError), match="radius"):
         prior_from_geometry(solids(tmp_path, '<sphere radius="-1"/>'), density=1.0)
+
+
+@every("seed", range(5))
+def test_a_mass_alone_gives_solid_ellipsoids(seed):
+    """From a joint to the next, a third as wide as long: m a²/5 along each half axis, the centre
+    in the middle, masses in proportion to lengths.
+    """
+    model = Model(random_robot(np.random.default_rng(seed), 5, chain=True, fixed=0.0))
+    prior = prior_from_mass(model, 18.0)
+    tips = np.asarray(model.mechanism.rest_position)[1:]
+    lengths, masses = [], []
+    for first, tip in zip(model.first_column_of_body, tips, strict=False):
+        mass, com, _ = to_com(prior.theta[first : first + 10])
+        sigma = second_moment(prior.theta[first : first + 10])
+        half = np.sqrt(5.0 * np.linalg.eigvalsh(sigma)[-1] / mass)
+        assert np.allclose(np.linalg.eigvalsh(sigma)[:2], mass * (half / 3.0) ** 2 / 5.0)
+        assert np.allclose(com, 0.5 * tip)
+        if np.linalg.norm(tip) > 0.3:
+            along = tip / np.linalg.norm(tip)
+            assert 2.0 * half == pytest.approx(np.linalg.norm(tip), rel=1e-6)
+            assert along @ sigma @ along == pytest.approx(mass * half**2 / 5.0)
+        lengths.append(2.0 * half)
+        masses.append(mass)
+    assert np.allclose(np.array(masses) / masses[0], np.array(lengths) / lengths[0])
 
 
 @every("seed", range(5))

@@ -51,7 +51,11 @@ def least_squares(rows):
     return solution, float(left @ left)
 
 
-@pytest.mark.parametrize("mixing", [None, MIXING], ids=["channels", "mixed"])
+# one joint as it is, another one not at all
+ONE = RowMixing(("a", "b"), np.array([[1.0, 0, 0], [0, 0, 3.0]]))
+
+
+@pytest.mark.parametrize("mixing", [None, MIXING, ONE], ids=["channels", "mixed", "one left out"])
 def test_factors_give_the_dense_least_squares(mixing):
     """Each factor has the least-squares solution of all its samples, without missing torques."""
     world = chain_experiment(0, n_samples=2500)

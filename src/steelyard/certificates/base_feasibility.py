@@ -62,15 +62,29 @@ class Correction:
 
 
 def base_feasibility(
-    base: BaseMap, beta: Array, blocks: Sequence[Block], scale: Array
+    base: BaseMap,
+    beta: Array,
+    blocks: Sequence[Block],
+    scale: Array,
+    *,
+    near: Array | None = None,
 ) -> BaseFeasibility:
-    """Whether any standard parameters with these base parameters meet all conditions."""
+    """Whether any standard parameters with these base parameters meet all conditions.
+
+    near : (n_columns,) standard parameters that might be a witness, such as those from which beta
+        was computed. On the boundary, where constrained estimates lie, a search finds none: its
+        margin is zero up to the solver's accuracy, but the parameters themselves are exact.
+    """
     beta = np.asarray(beta, dtype=float)
     if beta.shape != (base.rank,):
         raise EstimationError(
             f"there are {base.rank} base parameters, but {beta.size} values were given"
         )
     theta, margin = widest_margin(base.K, beta, blocks, scale)
+    if near is not None:
+        witness = exact_witness(base, beta, np.asarray(near, dtype=float), blocks)
+        if witness is not None:
+            return BaseFeasibility("feasible", max(margin, 0.0), witness=witness)
     if margin > 0.0:
         witness = exact_witness(base, beta, theta, blocks)
         if witness is not None:
@@ -108,10 +122,19 @@ def exact_witness(
 ) -> tuple[Fraction, ...] | None:
     """theta changed to satisfy K theta = beta exactly; None if a block then fails.
 
-    The dependent parameters are rounded; the base columns follow from
-    delta_b = beta - K_d delta_d (eq 49), in rationals.
+    The dependent parameters are rounded to twelve digits, or kept if these are too few (masses of
+    tonnes, which feasible parameters may need, leave little of small ones); the base columns
+    follow from delta_b = beta - K_d delta_d (eq 49), in rationals.
     """
-    values = [Fraction(float(f"{x:.12g}")) for x in theta]
+    for digits in (12, 17):
+        values = [Fraction(float(f"{x:.{digits}g}")) for x in theta]
+        if _completed(base, beta, values, blocks):
+            return tuple(values)
+    return None
+
+
+def _completed(base: BaseMap, beta: Array, values: list[Fraction], blocks: Sequence[Block]) -> bool:
+    """Put base columns into ``values`` such that K theta = beta; whether all blocks then hold."""
     independent = set(base.independent)
     for row, own in enumerate(base.independent):
         total = Fraction(float(beta[row]))
@@ -122,8 +145,8 @@ def exact_witness(
     for block in blocks:
         x = [values[i] for i in block.columns]
         if not exact.in_cone(block.kind, exact.affine(block.A.tolist(), block.b.tolist(), x)):
-            return None
-    return tuple(values)
+            return False
+    return True
 
 
 def correct_base(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.certificates.verify import Verification, verify
-from steelyard.certificates.writing import feasible_certificate, fit_certificate
+from steelyard.certificates.writing import drawn_certificate, feasible_certificate, fit_certificate
 from steelyard.errors import SteelyardError
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.findings import Finding
@@ -54,12 +54,18 @@ class Certificate:
 
     @property
     def value(self) -> float | None:
-        """Half the sum of squared residuals in units of the noise, or None without a bound."""
+        """Half the sum of squared residuals in units of the noise; None without a bound, and for
+        an estimate that is drawn to a prior.
+        """
         return self._stated("value")
 
     @property
     def gap(self) -> float | None:
-        """Feasible parameters have a value at most this much smaller; None without a bound."""
+        """Feasible parameters have an objective at most this much smaller; None without a bound.
+
+        The objective is the value, or for an estimate that is drawn to a prior the value plus half
+        the weighted distance from it.
+        """
         return self._stated("gap")
 
     @property
@@ -95,6 +101,11 @@ class Certificate:
         """What is proven, in one line."""
         n = self.verdict.details["conditions"]
         meets = f"the parameters meet all {n} conditions exactly"
+        if self.verdict.kind == "drawn":
+            return (
+                f"{meets}, and their objective, of fit and prior together, is at most "
+                f"{self.gap:.2g} above the optimum"
+            )
         if self.gap is None:
             return meets if self.drawn else f"{meets}; how close to the best fit is not proven"
         share = "" if self.relative_gap is None else f" ({100 * self.relative_gap:.1g} %)"
@@ -125,12 +136,13 @@ def prove(
     if fit is None:
         return None, ()
     document, reason = None, "no exact bound was found"
+    certify = fit_certificate if fit.pull is None else drawn_certificate
     try:
-        document = fit_certificate(model, regression, fit)
+        document = certify(model, regression, fit)
     except (SteelyardError, np.linalg.LinAlgError) as failure:
         reason = str(failure)
     if document is not None:
-        return Certificate(document, verify(document)), ()
+        return Certificate(document, verify(document), drawn=fit.pull is not None), ()
     try:
         document = feasible_certificate(model, fit.blocks, fit.theta)
     except SteelyardError as failure:

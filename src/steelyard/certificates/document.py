@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
@@ -19,11 +19,12 @@ from typing import Any
 from steelyard._files.access import read_capped
 from steelyard._files.json_text import parse_json
 from steelyard._files.limits import MAX_JSON_BYTES as MAX_BYTES
+from steelyard.certificates.drawn import N_PARAMETERS, DrawnBody
 from steelyard.conic.exact_text import CertificateError, digits_of, number, shown_value
 from steelyard.errors import shown_path
 
 SCHEMA = "steelyard.certificate/1"
-CERTIFICATE_KINDS = ("feasible", "infeasible", "optimal")
+CERTIFICATE_KINDS = ("feasible", "infeasible", "optimal", "drawn")
 CONES = ("zero", "nonnegative", "second_order", "psd")
 
 MAX_NUMBERS = 2_000_000  # in one certificate
@@ -66,6 +67,7 @@ class ParsedCertificate:
     R: tuple[Vector, ...]
     duals: tuple[Vector, ...]
     stated: Mapping[str, Fraction]
+    bodies: tuple[DrawnBody, ...] = ()
 
 
 def read_certificate(path: str | Path) -> dict[str, Any]:
@@ -155,6 +157,15 @@ class _Reader:
                 )
         return StatedCondition(name, kind, tuple(columns), A, b)
 
+    def body(self, entry: Any, n: int) -> DrawnBody:
+        if not isinstance(entry, Mapping) or set(entry) != {"first", "weight", "prior"}:
+            raise CertificateError("a body must have first, weight and prior")
+        if not _is_index(entry["first"], n - N_PARAMETERS + 1):
+            raise CertificateError(f"a body's first column must leave room for ten below {n}")
+        prior = self.vector(entry["prior"], "the prior of a body", N_PARAMETERS)
+        weight = self.number(entry["weight"], "the weight of a body")
+        return DrawnBody(entry["first"], weight, tuple(prior))
+
     def sparse(self, entries: Any, n_rows: int, n: int) -> tuple[tuple[int, int, Fraction], ...]:
         if not isinstance(entries, list):
             raise CertificateError("K must be a list of [row, column, value]")
@@ -240,13 +251,24 @@ def parse(document: Mapping[str, Any]) -> ParsedCertificate:
         for key in ("value", "rest", "lower_bound", "gap")
         if key in numbers
     }
-    return ParsedCertificate(kind, parameters, blocks, K, vectors, R, duals, stated)
+    bodies: tuple[DrawnBody, ...] = ()
+    if kind == "drawn":
+        bodies = tuple(read.body(entry, n) for entry in _list_or_none(numbers["bodies"]))
+        vectors["pulls"] = read.vector(numbers["pulls"], "pulls", n)
+    return ParsedCertificate(kind, parameters, blocks, K, vectors, R, duals, stated, bodies)
+
+
+def parsed_conditions(entries: Sequence[Any], n: int) -> tuple[StatedCondition, ...]:
+    """Conditions on ``n`` parameters, as a certificate states them."""
+    read = _Reader()
+    return tuple(read.condition(entry, k, n) for k, entry in enumerate(entries))
 
 
 _NEEDED = {
     "feasible": ("theta",),
     "infeasible": ("K", "beta", "y", "duals", "value"),
     "optimal": ("K", "R", "z", "rest", "theta", "u", "duals", "value", "lower_bound", "gap"),
+    "drawn": ("K", "R", "z", "theta", "u", "duals", "bodies", "pulls", "gap"),
 }
 
 
@@ -290,6 +312,8 @@ def hashes_of(document: Mapping[str, Any]) -> dict[str, str]:
     digits = {
         key: document.get(key) for key in ("kind", "parameters", "base_parameters", "numbers")
     }
+    if "terms" in document:
+        digits["terms"] = document["terms"]
     return {
         "constraints": canonical_hash(document.get("constraints")),
         "digits": canonical_hash(digits),

@@ -92,9 +92,7 @@ def prove_gap(
     """
     if failing(blocks, theta):
         return None
-    x = tuple(Fraction(shortest_decimal(value)) for value in theta)
-    if not _meets(blocks, x):
-        x = tuple(Fraction(float(value)) for value in theta)
+    x = exact_parameters(blocks, theta)
     value = Fraction(float(rest)) / 2 + _half_squares(_residual(R, z, exact_product(base.K, x)))
     starts: list[tuple[Array, Sequence[Array]]] = []
     if duals is not None:
@@ -121,6 +119,12 @@ def prove_gap(
         if best is None or bound > best.lower_bound:
             best = Optimality(x, u_exact, z_exact, Fraction(float(rest)), value, bound)
     return best
+
+
+def exact_parameters(blocks: Sequence[Block], theta: Array) -> tuple[Fraction, ...]:
+    """theta as its shortest decimals, or as binary numbers if only these meet every block."""
+    x = tuple(Fraction(shortest_decimal(value)) for value in theta)
+    return x if _meets(blocks, x) else tuple(Fraction(float(value)) for value in theta)
 
 
 def _meets(blocks: Sequence[Block], x: Sequence[Fraction]) -> bool:

@@ -6,7 +6,8 @@ mathematics). Three kinds of claim can be proven:
 
 ``feasible``    parameters theta meet every condition (and, if stated, K theta = beta);
 ``infeasible``  no theta with K theta = beta meets them all;
-``optimal``     theta meets them all, and no such theta fits the data better by more than a gap.
+``optimal``     theta meets them all, and no such theta fits the data better by more than a gap;
+``drawn``       the same for an objective of fit and prior together.
 
 Untrusted files give a verdict or a one-line error: sizes, digits and the amount of arithmetic are
 limited.
@@ -21,6 +22,7 @@ from math import lcm
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from steelyard.certificates.bound import Bound, several
 from steelyard.certificates.document import (
     ParsedCertificate,
     Vector,
@@ -29,11 +31,15 @@ from steelyard.certificates.document import (
     parse,
     read_certificate,
 )
+from steelyard.certificates.drawn import distance_bound
 from steelyard.conic import exact
 from steelyard.conic.exact_text import CertificateError, quoted, shown_value
 
 if TYPE_CHECKING:
     from steelyard.certificates.files import FileVerdict
+    from steelyard.certificates.robot_binding import ClaimedRobot
+    from steelyard.knowledge.overlay.overlay import Overlay
+    from steelyard.robot.robot import Robot
 
 MAX_WORK = 2 * 10**9  # operations on 64-bit words: about ten seconds for long numbers
 
@@ -58,12 +64,23 @@ def verify(
     model: str | None = None,
     constraints: str | None = None,
     folder: str | Path | None = None,
+    result: str | Path | Mapping[str, Any] | None = None,
+    robot: str | Path | Robot | ClaimedRobot | None = None,
+    overlay: str | Path | Overlay | None = None,
 ) -> Verification:
     """Verify a certificate, given as a path or as the object in the file.
 
     model, constraints : expected hashes; None accepts any.
     folder : where the files that the certificate names are; by default that of ``source`` if it is
         a path. A file that is not there is not checked, which is no problem.
+    result : the result that the certificate should be about, as a path or as the object in its
+        file: its digits are compared with those of the certificate.
+    robot, overlay : the robot that it should be about: K and the conditions are computed anew and
+        compared. Options of the command line are part of a
+        :class:`steelyard.certificates.robot_binding.ClaimedRobot`.
+
+    Without ``result`` or ``robot`` only the proof itself is verified, for the numbers in the file;
+    ``details["cautions"]`` says what was not compared.
     """
     if not isinstance(source, Mapping) and folder is None:
         folder = Path(source).parent
@@ -78,18 +95,87 @@ def verify(
     problems += [file.problem for file in files if file.problem is not None]
     work = Work()
     found = _CHECKS[certificate.kind](certificate, work)
-    problems += found.problems
+    problems += found.problems + empty_claims(certificate)
+    compared = _compared(document, certificate, result, robot, overlay, folder)
+    problems += compared.problems
     details = {
         "parameters": len(certificate.parameters),
         "conditions": len(certificate.blocks),
         **found.details,
         **({"files": [file.as_json() for file in files]} if files else {}),
+        "confirmed": list(compared.confirmed),
+        "cautions": list(compared.cautions),
         "problems": problems,
     }
     words = found.words if not problems else f"invalid: {'; '.join(problems[:5])}"
     if len(problems) > 5:
         words += f"; and {len(problems) - 5} more"
     return Verification(not problems, certificate.kind, words, details)
+
+
+def empty_claims(certificate: ParsedCertificate) -> list[str]:
+    """Problems: what makes a claim true without saying anything about a robot."""
+    problems = []
+    if not certificate.blocks:
+        problems.append("it states no condition, so that it says nothing about a robot")
+    idle = [one.name for one in certificate.blocks if not any(any(row) for row in one.A)]
+    if idle:
+        problems.append(f"conditions that no parameter changes: {several(idle)}")
+    if certificate.K is not None:
+        rows = {row for row, _, value in certificate.K if value}
+        n_base = max(len(certificate.vectors.get(key, ())) for key in ("beta", "z"))
+        empty = n_base - len(rows)
+        if empty or not n_base:
+            problems.append(f"K is empty in {empty} of its {n_base} rows")
+    if certificate.kind in ("optimal", "drawn") and not any(any(row) for row in certificate.R):
+        problems.append("R is zero: there are no data that the parameters could fit")
+    return problems
+
+
+def _compared(
+    document: Mapping[str, Any],
+    certificate: ParsedCertificate,
+    result: str | Path | Mapping[str, Any] | None,
+    robot: str | Path | Robot | ClaimedRobot | None,
+    overlay: str | Path | Overlay | None,
+    folder: str | Path | None,
+) -> Bound:
+    """What a result and a robot say about the certificate."""
+    if result is None and robot is None:
+        found = Bound()
+    else:
+        from steelyard.certificates.comparison import compared
+
+        place = None if folder is None else Path(folder)
+        found = compared(document, certificate, result, robot, overlay, place)
+    return found + Bound(cautions=unchecked(certificate, result is not None, robot is not None))
+
+
+def unchecked(
+    certificate: ParsedCertificate, with_result: bool, with_robot: bool
+) -> tuple[str, ...]:
+    """What was not compared, in words."""
+    said = []
+    if not with_result and not with_robot:
+        said.append(
+            "the proof is about the numbers in this file: whether they are those of your result "
+            "and your robot was not checked; give the result and the robot file, with its overlay"
+        )
+    elif not with_result:
+        said.append("the digits were not compared with those of a result; give the result, too")
+    elif not with_robot:
+        said.append(
+            "K and the conditions were not computed anew from a robot; give the robot file, too, "
+            "with its overlay"
+        )
+    if certificate.kind == "optimal":
+        said.append("the data, R and z, are those in the file: they were not compared with a log")
+    if certificate.kind == "drawn":
+        said.append(
+            "the data, R and z, and the weights of the prior are those in the file: they were not "
+            "compared with a log"
+        )
+    return tuple(said)
 
 
 class Work:
@@ -201,22 +287,37 @@ def _image(certificate: ParsedCertificate, work: Work) -> Vector:
 
 def _balance(certificate: ParsedCertificate, y: Vector, work: Work) -> tuple[list[str], Fraction]:
     """Problems with Kᵀ y = sum A_kᵀ z_k and z_k in the cones; and sum z_k · b_k."""
-    left = [Fraction(0)] * len(certificate.parameters)
+    problems, sums, paired = _dual_sums(certificate, work)
+    left = _pulled_back(certificate, y, work)
+    names = zip(certificate.parameters, left, sums, strict=True)
+    problems += [
+        f"the duals do not balance at {shown_value(name)}" for name, x, s in names if x != s
+    ]
+    return problems, paired
+
+
+def _pulled_back(certificate: ParsedCertificate, y: Vector, work: Work) -> Vector:
+    """Kᵀ y."""
+    out = [Fraction(0)] * len(certificate.parameters)
     for row, column, value in certificate.K or ():
-        left[column] = work.total(left[column], [(value, y[row])])
+        out[column] = work.total(out[column], [(value, y[row])])
+    return out
+
+
+def _dual_sums(certificate: ParsedCertificate, work: Work) -> tuple[list[str], Vector, Fraction]:
+    """Problems with z_k in the cones; sum A_kᵀ z_k; and sum z_k · b_k."""
     problems = []
     paired = Fraction(0)
+    left = [Fraction(0)] * len(certificate.parameters)
     for block, dual in zip(certificate.blocks, certificate.duals, strict=True):
         if block.kind != "zero" and not work.membership(block.kind, dual)[0]:
             problems.append(f"the dual of the condition {quoted(block.name)} is outside its cone")
         weighted = [weight * x for weight, x in zip(block.weights, dual, strict=True)]
         for place, column in enumerate(block.columns):
-            pairs = ((-row[place], x) for row, x in zip(block.A, weighted, strict=True))
+            pairs = ((row[place], x) for row, x in zip(block.A, weighted, strict=True))
             left[column] = work.total(left[column], pairs)
         paired = work.total(paired, zip(weighted, block.b, strict=True))
-    names = zip(certificate.parameters, left, strict=True)
-    problems += [f"the duals do not balance at {shown_value(name)}" for name, x in names if x != 0]
-    return problems, paired
+    return problems, left, paired
 
 
 def _infeasible(certificate: ParsedCertificate, work: Work) -> _Found:
@@ -262,6 +363,48 @@ def _optimal(certificate: ParsedCertificate, work: Work) -> _Found:
     return _Found(words, found.problems + problems, found.details | details)
 
 
+def _drawn(certificate: ParsedCertificate, work: Work) -> _Found:
+    """The distance from a lower bound of fit and prior together."""
+    found = _conditions(certificate, work)
+    problems, gap = _drawn_gap(certificate, work)
+    stated = certificate.stated["gap"]
+    if not certificate.bodies:
+        problems.append("it has no body with a prior")
+    if gap is None:
+        problems.append("the duals prove no bound of the objective")
+    elif gap > stated:
+        problems.append(f"the duals prove a gap of {about(gap)}, above the stated one")
+    words = (
+        f"{found.words}, and their objective, of fit and prior together, is at most "
+        f"{about(stated)} above the optimum"
+    )
+    return _Found(words, found.problems + problems, found.details | {"gap": about(stated)})
+
+
+def proven_gap(certificate: ParsedCertificate) -> Fraction | None:
+    """The gap that the numbers of a drawn certificate prove; None if they prove none."""
+    problems, gap = _drawn_gap(certificate, Work())
+    return None if problems else gap
+
+
+def _drawn_gap(certificate: ParsedCertificate, work: Work) -> tuple[list[str], Fraction | None]:
+    """Problems with the duals, and the gap; see `steelyard.certificates.drawn`."""
+    R, z, u = certificate.R, certificate.vectors["z"], certificate.vectors["u"]
+    theta, half = certificate.vectors["theta"], Fraction(1, 2)
+    beta = _image(certificate, work)
+    gap, back = Fraction(0), [Fraction(0)] * len(u)
+    for i, row in enumerate(R):
+        r = work.total(z[i] - u[i], ((-x, b) for x, b in zip(row, beta[i:], strict=True)))
+        gap = work.total(gap, [(half * r, r)])
+        for j, x in enumerate(row, start=i):
+            back[j] = work.total(back[j], [(x, u[i])])
+    problems, sums, paired = _dual_sums(certificate, work)
+    gap = work.total(gap + paired, zip(sums, theta, strict=True))
+    e = [a + b for a, b in zip(sums, _pulled_back(certificate, back, work), strict=True)]
+    part = distance_bound(certificate.bodies, certificate.vectors["pulls"], theta, e, work.spend)
+    return problems, None if part is None else gap + part
+
+
 def about(x: Fraction) -> str:
     """A rational number as a text of six digits."""
     try:
@@ -277,4 +420,5 @@ _CHECKS: dict[str, Callable[[ParsedCertificate, Work], _Found]] = {
     "feasible": _feasible,
     "infeasible": _infeasible,
     "optimal": _optimal,
+    "drawn": _drawn,
 }

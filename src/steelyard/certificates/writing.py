@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 
 from steelyard._files.access import write_text
 from steelyard.certificates.base_feasibility import BaseFeasibility, exact_witness
-from steelyard.certificates.document import SCHEMA, hashes_of
+from steelyard.certificates.block_texts import block_document, sparse_texts, term_texts
+from steelyard.certificates.document import SCHEMA, hashes_of, parse
+from steelyard.certificates.drawn_proof import prove_drawn
 from steelyard.certificates.infeasibility import Infeasibility
 from steelyard.certificates.optimality import Optimality, prove_gap
-from steelyard.certificates.verify import verify
+from steelyard.certificates.verify import proven_gap, verify
 from steelyard.conic.blocks import Block
 from steelyard.conic.exact_text import (
     Number,
@@ -135,6 +137,45 @@ def fit_certificate(
     return optimal_certificate(model, regression.base, R, z, fit.blocks, proof)
 
 
+def drawn_certificate(
+    model: Model, regression: Regression, fit: ConstrainedFit
+) -> dict[str, Any] | None:
+    """Proves how far a fit that is drawn to a prior is from its optimum, fit and prior together.
+
+    None where that objective has no bound of this form, see `steelyard.certificates.drawn_proof`.
+    """
+    factor = regression.system(fit.weights) / fit.sigma
+    R, z = factor[:-1, :-1], factor[:-1, -1]
+    proof = prove_drawn(model, regression, fit, R, z)
+    if proof is None:
+        return None
+    numbers: dict[str, Any] = {
+        "K": sparse_texts(regression.base.K),
+        "R": [texts(row[i:]) for i, row in enumerate(np.asarray(R))],
+        "z": texts(z),
+        "theta": [_short(x) for x in proof.theta],
+        "u": texts(proof.u),
+        "duals": [texts(dual) for dual in proof.duals],
+        "bodies": [
+            {"first": int(one.first), "weight": _short(one.weight), "prior": texts(one.prior)}
+            for one in proof.bodies
+        ],
+        "pulls": texts(proof.pulls),
+    }
+    return _with_proven_gap(model, regression.base, fit.blocks, numbers)
+
+
+def _with_proven_gap(
+    model: Model, base: BaseMap, blocks: Sequence[Block], numbers: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The certificate with the gap that its numbers prove, rounded up."""
+    stated = _with_hashes("drawn", model, base, blocks, {**numbers, "gap": "0"})
+    gap = proven_gap(parse(stated))
+    if gap is None:
+        raise EstimationError("the duals prove no bound of the objective")
+    return _checked(_with_hashes("drawn", model, base, blocks, {**numbers, "gap": rounded_up(gap)}))
+
+
 def certificate_of(
     model: Model, base: BaseMap, beta: Array, blocks: Sequence[Block], answer: BaseFeasibility
 ) -> dict[str, Any] | None:
@@ -204,6 +245,7 @@ def _with_hashes(
         "kind": kind,
         "robot": model.robot.name,
         "parameters": list(model.column_names),
+        "terms": [term_texts(term) for term in model.terms],
         "base_parameters": None if "K" not in numbers or base is None else list(base.names),
         "constraints": [block_document(block) for block in blocks],
         "numbers": dict(numbers),
@@ -222,22 +264,3 @@ def _checked(document: dict[str, Any]) -> dict[str, Any]:
     if not verdict.valid:
         raise EstimationError(f"the proof does not hold: {verdict.words}")
     return document
-
-
-def block_document(block: Block) -> dict[str, Any]:
-    """A condition as plain data with exact coefficients."""
-    return {
-        "name": block.words,
-        "kind": block.kind,
-        "columns": [int(c) for c in block.columns],
-        "A": [texts(row) for row in block.A],
-        "b": texts(block.b),
-    }
-
-
-def sparse_texts(K: Array) -> list[list[Any]]:
-    """The nonzero entries: [row, column, value]."""
-    rows, columns = np.nonzero(K)
-    return [
-        [int(i), int(j), number_text(float(K[i, j]))] for i, j in zip(rows, columns, strict=True)
-    ]

@@ -92,10 +92,12 @@ def run(arguments: argparse.Namespace) -> int:
         return seen(arguments)
     with progress() as shown:
         shown.step("finding the base parameters")
-        model, base, beta, blocks, notes = _problem(arguments)
+        model, base, beta, blocks, near, notes = _problem(arguments)
         shown.step("testing them" if arguments.action == "test" else "correcting them")
-        action = test if arguments.action == "test" else correct
-        code, lines, document = action(arguments, model, base, beta, blocks)
+        if arguments.action == "test":
+            code, lines, document = test(arguments, model, base, beta, blocks, near)
+        else:
+            code, lines, document = correct(arguments, model, base, beta, blocks)
     output = Output(arguments.json)
     for line in (*lines, *(f"note: {note}" for note in notes)):
         output.line(line)
@@ -160,8 +162,8 @@ def _terms(model: Model) -> str:
 
 def _problem(
     arguments: argparse.Namespace,
-) -> tuple[Model, BaseMap, Array, tuple[Block, ...], tuple[str, ...]]:
-    """The model, its base parameters and their values, and the conditions."""
+) -> tuple[Model, BaseMap, Array, tuple[Block, ...], Array | None, tuple[str, ...]]:
+    """The model, its base parameters and their values, the conditions, and a possible witness."""
     from dataclasses import replace
 
     from steelyard.estimators.result_file import read_result
@@ -175,8 +177,10 @@ def _problem(
 
     from_result = is_result(arguments.file)
     robot, overlay = robot_from(arguments, for_result=from_result)
+    near: Array | None = None
     if from_result:
-        model = read_result(arguments.file).model_for(robot)
+        result = read_result(arguments.file)
+        model, near = result.model_for(robot), result.theta
     else:
         model = Model(robot, terms_to_identify(robot, overlay))
     base = base_map(model)
@@ -185,7 +189,7 @@ def _problem(
     if arguments.consistency is not None:
         constraints = replace(constraints, consistency=arguments.consistency)
     notes = (*(finding.words for finding in change_findings(model.robot)), *notes)
-    return model, base, beta, blocks(model, constraints), notes
+    return model, base, beta, blocks(model, constraints), near, notes
 
 
 WORDS = {
@@ -201,13 +205,14 @@ def test(
     base: BaseMap,
     beta: Array,
     blocks: tuple[Block, ...],
+    near: Array | None,
 ) -> tuple[int, list[str], dict[str, Any]]:
     """Test, and write a certificate if asked; exit code 0 only if feasible."""
     from steelyard.certificates.base_feasibility import base_feasibility
     from steelyard.certificates.writing import certificate_of
     from steelyard.model.typical_sizes import parameter_scale
 
-    answer = base_feasibility(base, beta, blocks, parameter_scale(model))
+    answer = base_feasibility(base, beta, blocks, parameter_scale(model), near=near)
     lines = [
         f"{arguments.file}: {WORDS[answer.verdict]}",
         f"largest margin by which all {len(blocks)} conditions can hold: {answer.margin:.4g} of "

@@ -30,16 +30,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compare; exit code 0 whatever the results are."""
     from steelyard.cli.comparison_tables import show_comparison
+    from steelyard.estimators.result_entries import stored_verdict
     from steelyard.estimators.result_file import read_result
     from steelyard.validation.result_comparison import compare_results
 
     paths = [result_path(given) for given in (arguments.a, arguments.b)]
-    found = compare_results(*(read_result(path) for path in paths))
+    results = [read_result(path) for path in paths]
+    found = compare_results(*results)
+    verdicts = [stored_verdict(result) for result in results]
     output = Output(arguments.json)
-    output.line(f"A: {paths[0]}")
-    output.line(f"B: {paths[1]}")
+    for letter, path, verdict in zip("AB", paths, verdicts, strict=True):
+        told = "" if verdict is None else f", whose verdict was: {verdict.sentence}"
+        output.line(f"{letter}: {path}{told}")
     show_comparison(output, found)
-    output.document({"a": str(paths[0]), "b": str(paths[1]), **_document(found)})
+    output.document(
+        {
+            "a": str(paths[0]),
+            "b": str(paths[1]),
+            "verdicts": [None if one is None else one.sentence for one in verdicts],
+            **_document(found),
+        }
+    )
     return 0
 
 

@@ -58,6 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="accept a robot file that has changed since, if its joints and geometry are the same",
     )
     parser.add_argument(
+        "--write-anyway",
+        action="store_true",
+        help="write the file even if the verdict of the result is not to use it",
+    )
+    parser.add_argument(
         "--verbose", action="store_true", help="list every number of the robot file that changes"
     )
 
@@ -66,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Render, then write; exit code 0."""
     from steelyard._files.access import refuse_overwriting, write_files
     from steelyard.errors import ResultError
+    from steelyard.estimators.result_entries import stored_verdict
     from steelyard.estimators.result_file import read_result
     from steelyard.export.formats import ExportRequest
     from steelyard.export.robot_file import robot_of_result
@@ -76,6 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise ResultError(f"--drake is given, but only --to urdf uses it, not {chosen.name}")
     result_file = result_path(arguments.result)
     result = read_result(result_file)
+    verdict = stored_verdict(result)
+    if not (verdict is None or verdict.usable or arguments.write_anyway):
+        raise ResultError(f"{verdict.sentence}; --write-anyway writes the file in spite of that")
     overlay = None if arguments.overlay is None else read_overlay(arguments.overlay)
     robot = robot_of_result(
         result,

@@ -11,7 +11,12 @@ from steelyard._files.access import refuse_overwriting
 from steelyard.cli.constraints import add_constraint_arguments, constraints_from
 from steelyard.cli.logs import add_column_arguments, columns_from, read_logs
 from steelyard.cli.output import Output, output_folder, progress
-from steelyard.cli.prior import add_prior_arguments, gamma_from, prior_from
+from steelyard.cli.prior import (
+    add_prior_arguments,
+    gamma_from,
+    parameter_columns,
+    prior_from,
+)
 from steelyard.cli.processing import (
     add_friction_width_argument,
     add_processing_arguments,
@@ -114,6 +119,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "be within 0.1 %% of the simultaneous optimum; "
         f"{', '.join(one.name for one in all_estimators() if 'sweeps' in one.options)})",
     )
+    parser.add_argument(
+        "--write-anyway",
+        action="store_true",
+        help="write the robot file (with -o) even if the verdict is not to use the result",
+    )
     add_constraint_arguments(parser)
     parser.add_argument(
         "--validate-on",
@@ -131,14 +141,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="confidence level of the intervals (default: 0.95)",
     )
     parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all)")
-    add_column_arguments(parser)
+    able = " and ".join(one.name for one in all_estimators() if "columns" in one.options)
+    add_column_arguments(
+        parser,
+        f"; for --method {able}, independent lets only the base columns differ from the prior, and "
+        "all (default) every parameter",
+    )
     add_friction_width_argument(add_processing_arguments(parser, sensing=True))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Identify, validate if asked, print, and write files if asked.
 
-    Exit code 1 if the robot file's inertials predict the held-out logs better.
+    Exit code 1 if the verdict is not to use the result.
     """
     with progress() as shown:
         shown.step("starting")
@@ -161,6 +176,7 @@ def run(arguments: argparse.Namespace) -> int:
     level = checked_level(arguments.level)
     processing = processing_from(arguments, Processing())
     width = friction_width_from(arguments.friction_width)
+    changing = parameter_columns(arguments)
     columns = columns_from(arguments)
     files: dict[str, Path] = {}
     with progress() as shown:
@@ -192,6 +208,7 @@ def run(arguments: argparse.Namespace) -> int:
             ranges=not arguments.no_ranges,
             budget_s=arguments.budget_s,
             sweeps=arguments.sweeps,
+            columns=changing,
             level=level,
             keep_first_run=folder is not None and not arguments.validate_on,
             progress=lambda what, done, total: shown.step(f"{what}: {done} of {total}"),
@@ -204,8 +221,9 @@ def run(arguments: argparse.Namespace) -> int:
         found = with_findings(found, left_out_findings(default, terms))
         if folder is not None:
             shown.step("writing the report")
-            found = with_robot_file_finding(found, robot_files(found))
-            files = write_outputs(found, folder)
+            anyway = arguments.write_anyway
+            found = with_robot_file_finding(found, robot_files(found, write_anyway=anyway))
+            files = write_outputs(found, folder, write_anyway=anyway)
     output = Output(arguments.json)
     results.show_identification(output, found, files, notes)
     for path in files.values():
@@ -213,7 +231,7 @@ def run(arguments: argparse.Namespace) -> int:
     for left in [] if folder is None else leftovers(folder, files.values()):
         output.line(f"note: {left} is from an earlier estimate, and does not belong to this one")
     output.document(document_of(found))
-    return 0 if found.validation is None or found.validation.overall.beats_prior else 1
+    return 0 if found.verdict.usable else 1
 
 
 def checked_prior(arguments: argparse.Namespace) -> Callable[[Model], Prior] | None:

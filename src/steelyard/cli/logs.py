@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from steelyard.logs.renaming import ColumnNames
 
 
-def add_column_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the columns of the logs hold, where their names do not tell."""
+def add_column_arguments(parser: argparse.ArgumentParser, more: str = "") -> None:
+    """What the columns of the logs hold, where their names do not tell.
+
+    more : what the help says of ``--columns`` besides.
+    """
     group = parser.add_argument_group(
         "columns of logs",
         "Recognised are names such as elbow.position[deg], q1, tau_0, joint1_pos and "
@@ -34,7 +37,7 @@ def add_column_arguments(parser: argparse.ArgumentParser) -> None:
         "--columns",
         metavar="NAME,NAME,...",
         help="names of all columns of CSV files that have no header line, such as "
-        "time,elbow.position,elbow.torque; an empty name ignores a column",
+        "time,elbow.position,elbow.torque; an empty name ignores a column" + more,
     )
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from steelyard.errors import PriorError, shown
+from steelyard.estimators.estimator import COLUMN_CHOICES, Columns
 
 if TYPE_CHECKING:
     from steelyard.estimators.prior_weight import GammaRule
@@ -37,6 +38,19 @@ def add_prior_arguments(parser: argparse.ArgumentParser) -> None:
         help="weight of the prior: a number, or leave-blocks-out (default) or l-curve to "
         "choose it from the data",
     )
+
+
+def parameter_columns(arguments: argparse.Namespace) -> Columns:
+    """Which parameters may differ from the prior, if that is what ``--columns`` says.
+
+    It is taken off the arguments: any other text names the columns of logs, and a log of one
+    column, called "all" or "independent", does not exist.
+    """
+    if arguments.columns not in COLUMN_CHOICES:
+        return "all"
+    chosen: Columns = arguments.columns
+    arguments.columns = None
+    return chosen
 
 
 def prior_from(arguments: argparse.Namespace) -> Callable[[Model], Prior]:

@@ -10,7 +10,7 @@ from steelyard.cli.sensing import add_sensing_arguments, sensing_from
 from steelyard.errors import SignalError, shown
 
 if TYPE_CHECKING:
-    from steelyard.signals.processing import DeadBand, Processing
+    from steelyard.signals.processing import DeadBand, Processing, TorqueDelay
 
 PRESETS = ("sousa2014",)
 
@@ -36,6 +36,14 @@ def add_processing_arguments(
         choices=("auto", "same", "none"),
         help="filter torques, and Coulomb friction in the model, like positions, or neither; auto: "
         "identify takes what predicts left-out parts of the first log best (default: auto)",
+    )
+    add(
+        "--torque-delay",
+        action="append",
+        metavar="S|NAME=S|auto|none",
+        help="torques were recorded S seconds later than positions, and are read that much "
+        "earlier; negative if they are early; NAME=S for one joint, may be repeated; auto: "
+        "identify corrects a delay that the first log shows beyond doubt (default: auto)",
     )
     add("--derivative", choices=("central3", "central5", "savgol"),
         help="how positions are differentiated")  # fmt: skip
@@ -110,6 +118,8 @@ def processing_from(arguments: argparse.Namespace, default: Processing) -> Proce
             given[field.name] = value
     if "dead_band" in given:
         given["dead_band"] = dead_band_from(given["dead_band"])
+    if "torque_delay" in given:
+        given["torque_delay"] = torque_delay_from(given["torque_delay"])
     if given.get("cutoff_hz") == "none":
         given["cutoff_hz"] = None
     if "trim_s" in given:
@@ -155,30 +165,43 @@ def dead_band_from(given: list[str]) -> DeadBand:
         return "tenth"
     if given == ["rest"]:
         return "rest"
-    return None if given == ["none"] else _speeds("--dead-band", given, "tenth, rest, auto or none")
+    return (
+        None
+        if given == ["none"]
+        else _numbers("--dead-band", given, "speed", "tenth, rest, auto or none")
+    )
+
+
+def torque_delay_from(given: list[str]) -> TorqueDelay:
+    """One delay for all, delays by joint, "auto", or None."""
+    if given == ["auto"]:
+        return "auto"
+    return None if given == ["none"] else _numbers("--torque-delay", given, "delay", "auto or none")
 
 
 def friction_width_from(given: list[str] | None) -> float | dict[str, float] | Literal["auto"]:
     """One speed for all, speeds by name, or "auto"."""
     if given is None or given == ["auto"]:
         return "auto"
-    return _speeds("--friction-width", given, "or auto")
+    return _numbers("--friction-width", given, "speed", "or auto")
 
 
-def _speeds(option: str, given: list[str], words: str) -> float | dict[str, float]:
-    """One speed for all, or speeds by name."""
-    speeds: dict[str, float] = {}
+def _numbers(option: str, given: list[str], noun: str, words: str) -> float | dict[str, float]:
+    """One number for all, or numbers by name. noun : what the numbers are."""
+    numbers: dict[str, float] = {}
     for text in given:
         name, _, number = text.rpartition("=")
         try:
-            speed = float(number)
+            value = float(number)
         except ValueError:
             raise SignalError(
-                f"{option} is {shown(text)}; it must be a speed, NAME=SPEED, {words}"
+                f"{option} is {shown(text)}; it must be a {noun}, NAME={noun.upper()}, {words}"
             ) from None
-        if name in speeds and name:
+        if name in numbers and name:
             raise SignalError(f"{option} is given twice for {shown(name)}; give it once")
-        speeds[name] = speed
-    if "" in speeds and len(given) > 1:
-        raise SignalError(f"{option} for all joints is given more than once; use NAME=SPEED")
-    return speeds.get("", speeds)
+        numbers[name] = value
+    if "" in numbers and len(given) > 1:
+        raise SignalError(
+            f"{option} for all joints is given more than once; use NAME={noun.upper()}"
+        )
+    return numbers.get("", numbers)

@@ -147,6 +147,7 @@ def refuse_beyond_limits(trajectory: Trajectory, limits: MotionLimits, name: str
 
 def show_rehearsal(output: Output, found: Rehearsal) -> None:
     """Print what was recovered of links and joints, coverage, held-out error and the verdict."""
+    from steelyard.cli.results import show_verdict
     from steelyard.report.numbers import percent
 
     by_owner: dict[str, list[Recovery]] = {}
@@ -194,6 +195,7 @@ def show_rehearsal(output: Output, found: Rehearsal) -> None:
     assert found.found.validation is not None
     overall = found.found.validation.overall
     output.line(f"Held-out motion: the estimate {overall.verdict}.")
+    show_verdict(output, found.found.verdict)
     open_ones = [one.name for one in found.missed if not one.determined]
     wrong = [one.name for one in found.missed if one.determined]
     if open_ones:

@@ -17,11 +17,18 @@ from steelyard.report.standard_notes import OPEN_MASSES
 
 if TYPE_CHECKING:
     from steelyard.certificates.certificate import Certificate
+    from steelyard.diagnosis.verdict.verdict import Verdict
     from steelyard.findings import Finding
     from steelyard.identification.identify import Identification
     from steelyard.validation.held_out import HeldOut
 
 
+VERDICT_STYLES = {
+    "usable": "bold green",
+    "usable with care": "bold yellow",
+    "do not use": "bold red",
+}
+"""How a verdict of each level is printed."""
 TABLE_WIDTH = 120
 """Terminal width from which the table shows combinations; if narrower, they follow the table."""
 
@@ -29,7 +36,7 @@ TABLE_WIDTH = 120
 def show_identification(
     output: Output, found: Identification, files: Mapping[str, Path], notes: Iterable[str] = ()
 ) -> None:
-    """Print the whole identification with its findings.
+    """Print the whole identification with its findings, and last the verdict.
 
     files : that were written, by kind. notes : about the overlay.
     """
@@ -43,14 +50,28 @@ def show_identification(
     for note in notes:
         output.line(f"note: {note}")
     if found.certificate is not None:
-        show_certificate(output, found.certificate, files.get("certificate"))
+        robot = found.model.robot.source
+        show_certificate(output, found.certificate, files.get("certificate"), robot)
+    show_verdict(output, found.verdict)
 
 
-def show_certificate(output: Output, certificate: Certificate, path: Path | None) -> None:
-    """What is proven, and how to verify it."""
+def show_verdict(output: Output, verdict: Verdict) -> None:
+    """Whether the result can be used, in one sentence, and what that assumes."""
+    output.line(f"Verdict: {verdict.sentence}.", VERDICT_STYLES[verdict.level])
+    output.line(f"Assumed: {verdict.assumed}.")
+
+
+def show_certificate(
+    output: Output, certificate: Certificate, path: Path | None, robot: str | None = None
+) -> None:
+    """What is proven, and how to verify it. robot : the path of its file."""
     output.line(f"Proven: {certificate.words}.")
     if path is not None:
-        output.line(f"To verify the certificate: steelyard verify {path}")
+        file = "" if robot is None else f" --robot {robot}"
+        output.line(
+            f"To verify the certificate: steelyard verify {path} --result {path.parent}{file}, "
+            "with --overlay and options on constraints as given here"
+        )
 
 
 def show_estimate(output: Output, found: Identification) -> None:

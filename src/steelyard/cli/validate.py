@@ -24,20 +24,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare; exit code 1 if the robot file's inertials predict better."""
+    """Compare; exit code 1 if the verdict on these logs is not to use the result."""
     from steelyard.cli import results
+    from steelyard.diagnosis.checked_log import validation_findings
+    from steelyard.diagnosis.verdict.judge import judge_held_out
     from steelyard.estimators.result_file import read_result
     from steelyard.validation.saved_results import validate_result
 
     robot, _ = robot_from(arguments, for_result=True)
     result = read_result(result_path(arguments.result))
     processing = processing_from(arguments, result.processing_as_used)
+    same_cutoff = processing.cutoff_hz == result.processing_as_used.cutoff_hz
+    automatic = same_cutoff and result.cutoff_is_automatic
     columns = columns_from(arguments)
     with progress() as shown:
         logs = read_logs(arguments.logs, shown, columns)
-        held_out = validate_result(robot, result, logs, processing=processing)
+        held_out = validate_result(
+            robot,
+            result,
+            logs,
+            processing=processing,
+            check=lambda log, model: validation_findings(
+                log, model, processing, cutoff_is_automatic=automatic
+            ),
+        )
     output = Output(arguments.json)
     results.show_validation(output, held_out)
     results.show_findings(output, held_out.findings)
-    output.document(held_out.to_dict())
-    return 0 if held_out.overall.beats_prior else 1
+    verdict = judge_held_out(held_out)
+    results.show_verdict(output, verdict)
+    output.document({"verdict": verdict.as_json(), **held_out.to_dict()})
+    return 0 if verdict.usable else 1

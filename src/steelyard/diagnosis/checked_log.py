@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.diagnosis.inspection.inspection import inspect_log
 from steelyard.diagnosis.refusals import refuse_severe, telling
-from steelyard.diagnosis.suspects.search import suspect_findings
+from steelyard.diagnosis.suspects.search import physics_of
 from steelyard.errors import SteelyardError
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
@@ -16,6 +17,9 @@ from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
+
+UNTRUSTED = ("position-unit", "beyond-limits", "time-unit", "time-order")
+"""Findings of the signals after which physics can tell nothing more: motion itself is wrong."""
 
 
 @dataclass(frozen=True)
@@ -46,26 +50,69 @@ def check_log(log: Log, robot: Robot, processing: Processing | None = None) -> C
     findings = [*inspect_log(log, robot).findings]
     try:
         findings += prepare(log, robot, processing).findings
-        if all(finding.level != "severe" for finding in findings):
-            findings += suspect_findings(Model(robot), log, processing)
+        untrusted = any(one.alarming and one.code in UNTRUSTED for one in findings)
+        if not untrusted and all(finding.level != "severe" for finding in findings):
+            findings += physics_of(Model(robot), log, processing).findings
     except SteelyardError as error:
         findings.append(Finding("severe", "not-usable", str(error)))
     return CheckedLog(log.name, len(log), log.duration_s, once(findings))
 
 
+@dataclass(frozen=True)
+class AcceptedLog:
+    """What was found in a log that an estimate is made from, and how it is to be processed."""
+
+    findings: tuple[Finding, ...]
+    processing: Processing
+
+
 def accepted_log(
     log: Log, model: Model, processing: Processing | None = None, accept: Collection[str] = ()
-) -> tuple[Finding, ...]:
+) -> AcceptedLog:
     """What is wrong with a log that an estimate is to be made from.
 
-    Refuses it for severe findings, apart from those whose codes are accepted.
+    Refuses it for severe findings, apart from those whose codes are accepted. The processing takes
+    out a delay of the torques that is beyond doubt; see `suspects.search.physics_of`.
     """
+    given = processing or Processing()
     findings = inspect_log(log, model.robot).findings
     refuse_severe(findings, accept)
+    if any(one.alarming and one.code in UNTRUSTED for one in findings):
+        return AcceptedLog(findings, given)
     with telling(findings):
-        physics = suspect_findings(model, log, processing)
-        refuse_severe(physics, accept)
-    return (*findings, *physics)
+        physics = physics_of(model, log, given)
+        refuse_severe(physics.findings, accept)
+    return AcceptedLog((*findings, *physics.findings), physics.processing)
+
+
+def validation_findings(
+    log: Log,
+    model: Model,
+    processing: Processing | None = None,
+    *,
+    cutoff_is_automatic: bool = False,
+) -> tuple[Finding, ...]:
+    """What is wrong with a log that an estimate is tested on; nothing is refused.
+
+    cutoff_is_automatic : whether the cutoff was chosen on another log: this one is checked with
+        its own then, as if it were checked alone.
+    """
+    signals = inspect_log(log, model.robot).findings
+    given = processing or Processing()
+    if given.torque_delay == "auto":
+        # a delay is corrected if the training log has it; of this log alone, it is only named
+        given = replace(given, torque_delay=None)
+    if cutoff_is_automatic:
+        given = replace(given, cutoff_hz="auto")
+    physics: tuple[Finding, ...] = ()
+    # what cannot be prepared is refused, with the reason, where it is prepared
+    if not any(one.alarming and one.code in UNTRUSTED for one in signals):
+        with suppress(SteelyardError):
+            physics = physics_of(model, log, given).findings
+    return (
+        *(replace(one, words=f"validation {one.words}") for one in signals),
+        *(replace(one, words=f"validation log '{log.name}': {one.words}") for one in physics),
+    )
 
 
 def once(findings: list[Finding]) -> tuple[Finding, ...]:

@@ -41,6 +41,7 @@ from steelyard.regression.equation import TORQUE, Equation
 from steelyard.signals.cutoff import HIGHEST
 from steelyard.signals.filters import settling_time_s
 from steelyard.signals.numbered_joints import name_numbered_joints
+from steelyard.signals.opened_log import OpenedLog, open_log
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord
@@ -135,7 +136,8 @@ def choose_signals(
     friction keeps its sign.
     """
     log, _ = name_numbered_joints(log, model.robot)
-    record, v, measured = _proposed(model, log, processing)
+    opened = open_log(log, model.robot, processing)
+    record, v, measured = _proposed(model, log, processing, opened)
     owners = [term.owner for term in model.jumping_terms]
     speeds = dict(zip(owners, rms_speeds(term_speeds(model, v)).tolist(), strict=True))
     with_band = any(record.dead_band.speeds.values())
@@ -157,7 +159,7 @@ def choose_signals(
     if lowest == highest and len(filters) == 1 and not open_widths and not open_band:
         return SignalChoice(processing, usual, fixed)
     given = None if open_widths else fixed
-    ways = Ways(model, log, processing, lowest, speeds, given, threads, equation, measured)
+    ways = Ways(model, log, processing, lowest, speeds, given, threads, equation, measured, opened)
     try:
         search = _Search(ways, processing, usual, progress)
         return search.run(lowest, highest, filters)
@@ -166,12 +168,12 @@ def choose_signals(
 
 
 def _proposed(
-    model: Model, log: Log, processing: Processing
+    model: Model, log: Log, processing: Processing, opened: OpenedLog
 ) -> tuple[RunRecord, Array, tuple[str, ...]]:
     """How the log is prepared by its spectrum alone, its joint speeds, and the channels with
     torques.
     """
-    prepared = prepare(log, model, replace(processing, torque_filter="none"))
+    prepared = prepare(log, model, replace(processing, torque_filter="none"), opened=opened)
     given = prepared.measurements
     names = tuple(
         name

@@ -29,6 +29,7 @@ from steelyard.regression.extra_columns import ExtraColumns
 from steelyard.regression.regression import Regression
 from steelyard.signals.dead_band import without_slow_torques
 from steelyard.signals.filters import settling_time_s
+from steelyard.signals.opened_log import OpenedLog, open_log
 from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.processing import Processing, Source
 
@@ -64,7 +65,8 @@ class Ways:
     lowest_hz : the lowest cutoff of any way. speeds : rms speed (rad/s or m/s) of each Coulomb
     term, by owner. fixed : widths (rad/s or m/s) by owner where they are given; shares then have
     no effect. equation : what is fitted and predicted. measured : names of the channels with
-    torques; None for all. compared : the channels on which ways are compared.
+    torques; None for all. opened : the log, where it was opened before.
+    compared : the channels on which ways are compared.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Ways:
         threads: int = 1,
         equation: Equation = TORQUE,
         measured: Collection[str] | None = None,
+        opened: OpenedLog | None = None,
     ) -> None:
         self.model, self.log, self.speeds, self.fixed = model, log, speeds, fixed
         self.threads, self.equation = threads, equation
@@ -102,6 +105,7 @@ class Ways:
         self.edges: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.found: dict[Way, Parts] = {}
         self.prepared = lru_cache(maxsize=KEPT)(self._prepared)
+        self.opened = {} if opened is None else {processing.velocity: opened}
         self.with_share = cache(self._with_share)
 
     def _with_share(self, share: float) -> Model:
@@ -150,7 +154,11 @@ class Ways:
             velocity=way.velocity,
         )
         first, *others = (self.with_share(share) for share in shares)
-        return prepare(self.log, first, processing, other_widths=others)
+        if way.velocity not in self.opened:
+            self.opened[way.velocity] = open_log(self.log, self.model.robot, processing)
+        return prepare(
+            self.log, first, processing, other_widths=others, opened=self.opened[way.velocity]
+        )
 
     def _parts(self, way: Way) -> Parts:
         regression = self._compressed(way)

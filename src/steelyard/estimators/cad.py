@@ -46,6 +46,7 @@ from steelyard.estimators.essential import (
 )
 from steelyard.estimators.estimate import Estimate, Standard
 from steelyard.estimators.estimate_record import EssentialPath
+from steelyard.estimators.estimator import Columns, check_columns
 from steelyard.estimators.least_squares import (
     channel_fits,
     joint_noise,
@@ -59,9 +60,6 @@ from steelyard.model.model import Model
 from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
-Columns = Literal["all", "independent"]
-COLUMN_CHOICES = ("all", "independent")
-
 RANK_TOLERANCE = 1e-9
 """Singular values below this share of the largest: directions that the data do not determine."""
 
@@ -113,7 +111,7 @@ def closest_to_prior(
     "independent" this is eq 32 itself, in which diag(chi_e) cancels, since the columns are
     independent.
     """
-    _check_columns(columns)
+    check_columns(columns)
     known = prior_values(prior, len(regression.base.columns))
     given = 1.0 / joint_noise(regression) if weights is None else np.asarray(weights, dtype=float)
     factor, K = regression.system(given), regression.base.K
@@ -230,13 +228,6 @@ def prior_values(prior: ArrayLike, n_columns: int) -> Array:
             f"shape {known.shape}" + ("" if np.isfinite(known).all() else " with NaN or infinity")
         )
     return known
-
-
-def _check_columns(columns: str) -> None:
-    if columns not in COLUMN_CHOICES:
-        raise EstimationError(
-            f"there is no column choice '{columns}'; there are {', '.join(COLUMN_CHOICES)}"
-        )
 
 
 def _prior(model: Model, regression: Regression, prior: ArrayLike, drive_terms: str) -> Array:

@@ -144,6 +144,7 @@ class ConstrainedFit:
         active = []
         for block in self.blocks:
             size = np.max(np.abs(block.A * scale[list(block.columns)]))
+            size = max(size, np.max(np.abs(block.b)))  # a limit may be far above typical values
             if block.kind == "zero" or block.statement is None:
                 continue
             if block.margin(self.theta) < ACTIVE * size:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from steelyard.errors import EstimationError
+
 if TYPE_CHECKING:
     from steelyard.estimators.constrained import ConstrainedFit
     from steelyard.estimators.estimate import Estimate
@@ -17,9 +19,27 @@ if TYPE_CHECKING:
 
 DEFAULT_METHOD = "entropic"
 PriorUse = Literal["none", "values", "bodies"]
+Columns = Literal["all", "independent"]
+COLUMN_CHOICES = ("all", "independent")
+"""Which standard parameters may differ from values of a prior: all, or the base columns alone."""
 Option = Literal[
-    "gamma", "n_resamples", "ranges", "constraints", "compare_terms", "budget_s", "sweeps"
+    "gamma",
+    "n_resamples",
+    "ranges",
+    "constraints",
+    "compare_terms",
+    "budget_s",
+    "sweeps",
+    "columns",
 ]
+
+
+def check_columns(columns: str) -> None:
+    """Refuse a choice of columns that there is not."""
+    if columns not in COLUMN_CHOICES:
+        raise EstimationError(
+            f"there is no column choice '{columns}'; there are {', '.join(COLUMN_CHOICES)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -33,6 +53,7 @@ class EstimationOptions:
     budget_s : time (s) after which the iterations of the fit end; None for no limit. Intervals
         take time of their own.
     sweeps : of a sequential fit towards the simultaneous optimum; None for as many as needed.
+    columns : which standard parameters differ from the prior; see `steelyard.estimators.cad`.
     """
 
     method: str = DEFAULT_METHOD
@@ -41,6 +62,7 @@ class EstimationOptions:
     ranges: bool = True
     budget_s: float | None = None
     sweeps: int | None = None
+    columns: Columns = "all"
 
 
 @dataclass(frozen=True, eq=False)

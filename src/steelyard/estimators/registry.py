@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 from steelyard.errors import EstimationError
 from steelyard.estimators import methods
 from steelyard.estimators.estimator import (
+    COLUMN_CHOICES,
     DEFAULT_METHOD,
     EstimationOptions,
     EstimationTask,
     Estimator,
+    check_columns,
 )
 
 if TYPE_CHECKING:
@@ -78,6 +80,7 @@ def estimate_by(
     refuse_needless_prior(estimator, prior)
     refuse_needless_budget(estimator, options.budget_s)
     refuse_needless_sweeps(estimator, options.sweeps)
+    refuse_needless_columns(estimator, options.columns)
     task = EstimationTask(model, regression, options, prior, constraints, threads, progress)
     return estimator.run(task)
 
@@ -114,3 +117,15 @@ def refuse_needless_sweeps(estimator: Estimator, sweeps: int | None) -> None:
         )
     if not 0 <= sweeps <= 10_000:
         raise EstimationError(f"sweeps is {sweeps}; it must be 0 to 10000")
+
+
+def refuse_needless_columns(estimator: Estimator, columns: str) -> None:
+    """Refuse a choice of columns for an estimator that is not drawn to values of all columns."""
+    check_columns(columns)
+    if columns == COLUMN_CHOICES[0] or "columns" in estimator.options:
+        return
+    able = ", ".join(one.name for one in all_estimators() if "columns" in one.options)
+    raise EstimationError(
+        f"the columns '{columns}' are given, but the method '{estimator.name}' does not choose "
+        f"between columns; methods that do: {able}"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
@@ -123,6 +124,46 @@ def stored_findings(result: Result) -> tuple[Finding, ...]:
         for where in (stored_object(result), stored_object(result, "validation"))
         for entry in stored_list(where, "findings")
     )
+
+
+@dataclass(frozen=True)
+class StoredVerdict:
+    """Whether a result can be used, as it states itself: level and sentence."""
+
+    level: str
+    sentence: str
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can be used, if only with care."""
+        return self.level != "do not use"
+
+
+def stored_verdict(result: Result) -> StoredVerdict | None:
+    """The verdict of a result; None for a result of an older version, which does not state it."""
+    entry = stored_object(result, "verdict")
+    if entry is None:
+        return None
+    return StoredVerdict(_text(entry, "level"), _text(entry, "sentence"))
+
+
+def stored_file_with_terms(result: Result) -> Array | None:
+    """Base parameters (n_base,) of the robot file's links with terms fitted to the same logs; None
+    where the result does not state them.
+    """
+    record = stored_object(result, "record")
+    values = None if record is None else record.entries.get("file_with_terms")
+    if record is None or values is None:
+        return None
+    good = isinstance(values, list) and all(
+        isinstance(one, int | float) and not isinstance(one, bool) for one in values
+    )
+    if not good or len(values) != len(result.names):
+        raise record.error(
+            f"{record.where}: 'file_with_terms' must have {len(result.names)} numbers, one for "
+            "each base parameter"
+        )
+    return np.array(values, dtype=float)
 
 
 def _text(entry: JsonObject, key: str) -> str:

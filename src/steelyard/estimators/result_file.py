@@ -20,12 +20,13 @@ from steelyard._files.frozen_mapping import frozen_mapping
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, finite
 from steelyard._files.json_text import parse_json
 from steelyard._files.limits import LARGEST_NUMBER
+from steelyard._files.result_seal import refuse_changed, sealed
 from steelyard.errors import RegressionError, ResultError, one_line, shown, shown_path
 from steelyard.estimators.estimate import Estimate
 from steelyard.model.attached_links import RULES, AttachedRule
 from steelyard.model.model import RIGID_BODY, Model
 from steelyard.model.term_kinds import TERM_NAMES
-from steelyard.model.terms import Term
+from steelyard.model.terms import Term, term_document, term_from
 from steelyard.regression.equation import TORQUE, Equation
 from steelyard.robot.parts import TurnedJoint
 from steelyard.robot.right_angles import turn_joints
@@ -207,19 +208,25 @@ def result_document(
     validation: Mapping[str, Any] | None = None,
     certificate: Mapping[str, Any] | None = None,
     signals: Mapping[str, Any] | None = None,
+    verdict: Mapping[str, Any] | None = None,
+    file_with_terms: Array | None = None,
 ) -> dict[str, Any]:
     """The result as plain data, ready for JSON.
 
     certificate : what its certificate proves, as plain data.
     validation : errors on held-out logs, as plain data.
     signals : how filters and friction widths were chosen, as plain data.
+    verdict : whether it can be used, as plain data.
+    file_with_terms : base parameters (n_base,) of the robot file's links with terms that were
+        fitted to the same logs, to compare with.
     """
     from steelyard._version import __version__
 
     robot = model.robot
-    document = {
+    document: dict[str, Any] = {
         "schema": RESULT_SCHEMA,
         "steelyard": __version__,
+        "verdict": verdict,
         "robot": {
             "name": robot.name,
             "source": robot.source,
@@ -233,11 +240,7 @@ def result_document(
         "model": {
             "hash": model.hash,
             "columns": [asdict(column) | {"name": column.name} for column in model.columns],
-            "terms": [
-                {"kind": term.kind, "owner": term.owner, "direction": dict(term.direction)}
-                | ({"width": term.width} if term.width else {})
-                for term in model.terms
-            ],
+            "terms": [term_document(term) for term in model.terms],
         },
         "estimate": {
             "method": estimate.method,
@@ -266,7 +269,9 @@ def result_document(
         "record": record_document(estimate, signals),
         "validation": validation,
     }
-    return finite(document)  # type: ignore[no-any-return]
+    if file_with_terms is not None:
+        document["record"]["file_with_terms"] = file_with_terms.tolist()
+    return sealed(finite(document))
 
 
 def correlation_rows(covariance: Array) -> list[list[float]]:
@@ -318,8 +323,8 @@ def write_result(path: str | Path, document: Mapping[str, Any]) -> None:
 
 
 def result_text(document: Mapping[str, Any]) -> str:
-    """The text of a result file."""
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    """The text of a result file, with the hash of its digits."""
+    return json.dumps(sealed(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_result(path: str | Path) -> Result:
@@ -331,22 +336,26 @@ def read_result(path: str | Path) -> Result:
         found = document.get("schema") if isinstance(document, dict) else None
         stated = f"its schema is {shown(found)}" if isinstance(found, str) else "it has no schema"
         raise ResultError(f"{where}: is not a result file; {stated}, not '{RESULT_SCHEMA}'")
+    result = result_of(document, str(path))
+    refuse_changed(document, where, ResultError)
+    return result
+
+
+def result_of(document: Mapping[str, Any], path: str) -> Result:
+    """The result in the object of a file, whether or not it is as it was written.
+
+    path : the file, for messages.
+    """
+    where = shown_path(path)
     try:
-        return _parse(document, str(path))
+        return _parse(document, path)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as failure:
         reason = f"{type(failure).__name__}: {one_line(failure)}"
         raise ResultError(f"{where}: is damaged; {reason}") from None
 
 
-def _parse(document: dict[str, Any], path: str) -> Result:
+def _parse(document: Mapping[str, Any], path: str) -> Result:
     model, estimate = document["model"], document["estimate"]
-    terms = []
-    for entry in model["terms"]:
-        if entry["kind"] not in TERM_NAMES:
-            raise ValueError(f"there is no term '{entry['kind']}'")
-        direction = tuple((str(j), float(w)) for j, w in entry["direction"].items())
-        width = float(entry.get("width", 0.0))
-        terms.append(Term(entry["kind"], str(entry["owner"]), direction, width))
     beta = np.array([float(p["predicts_with"]) for p in estimate["parameters"]])
     if not (np.abs(beta) <= LARGEST_NUMBER).all():
         raise ValueError(f"a parameter is not a number of at most {LARGEST_NUMBER:g}")
@@ -355,7 +364,7 @@ def _parse(document: dict[str, Any], path: str) -> Result:
         method=str(estimate["method"]),
         model_hash=str(model["hash"]),
         joints=tuple(str(name) for name in robot["joints"]),
-        terms=tuple(terms),
+        terms=tuple(term_from(entry) for entry in model["terms"]),
         names=tuple(str(p["name"]) for p in estimate["parameters"]),
         beta=beta,
         runs=runs_from_json(document["record"], f"'{path}': its record", ResultError),

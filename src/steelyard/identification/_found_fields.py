@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 from steelyard.certificates.certificate import Certificate
 from steelyard.diagnosis.signal_choice import SignalChoice
+from steelyard.diagnosis.verdict.verdict import Verdict
 from steelyard.estimators.estimate import Estimate
 from steelyard.findings import Finding
 from steelyard.model.model import Model
@@ -46,6 +47,9 @@ class FoundFields(Protocol):
 
     @property
     def level(self) -> float: ...
+
+    @property
+    def verdict(self) -> Verdict: ...
 
     @property
     def findings(self) -> tuple[Finding, ...]: ...

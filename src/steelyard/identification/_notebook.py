@@ -26,6 +26,8 @@ NO_STANDARD = "This method gives base parameters only; see summary()."
 def html_tables(found: FoundFields) -> str:
     """Links with mass, interval and its kind, joints with their terms, and warnings; escaped."""
     facts = (
+        ("verdict", found.verdict.sentence),
+        ("assumed", found.verdict.assumed),
         ("data", data_words(found)),
         ("error", error_words(found)),
         ("error of the robot file", baseline_words(found)),

@@ -18,8 +18,9 @@ MOST_LINES = 2
 
 
 def overview(found: FoundFields) -> str:
-    """Robot, method, data, error, mass, warnings and what to call next: at most 25 lines."""
+    """Robot, verdict, data, error, mass, warnings and what to call next: about 25 lines."""
     lines = shortened(headline(found), "", "  ")
+    lines += _entry("verdict", found.verdict.sentence, None)
     for label, words in _entries(found):
         lines += _entry(label, words)
     warnings = [finding.sentence for finding in found.findings if finding.alarming]
@@ -77,8 +78,8 @@ def mass_words(found: FoundFields) -> str | None:
     return total_mass_words(found.model, found.estimate, found.level)
 
 
-def shortened(words: str, first: str, other: str, most: int = MOST_LINES) -> list[str]:
-    """Words on at most ``most`` lines, cut where they do not fit."""
+def shortened(words: str, first: str, other: str, most: int | None = MOST_LINES) -> list[str]:
+    """Words on at most ``most`` lines, cut where they do not fit; None for all of them."""
     one_line = " ".join(words.split())
     return textwrap.wrap(
         one_line,
@@ -102,9 +103,9 @@ def _entries(found: FoundFields) -> list[tuple[str, str]]:
     return [(label, words) for label, words in entries if words is not None]
 
 
-def _entry(label: str, words: str) -> list[str]:
+def _entry(label: str, words: str, most: int | None = MOST_LINES) -> list[str]:
     start = f"  {label}".ljust(LABEL_WIDTH + 2)
-    return shortened(words, start, " " * len(start))
+    return shortened(words, start, " " * len(start), most)
 
 
 def _next_calls(found: FoundFields) -> str:

@@ -27,6 +27,8 @@ from steelyard.validation.scores import BASELINE
 def summary(found: FoundFields) -> str:
     """Every mass, centre of mass and joint term with its interval and the interval's kind."""
     facts = (
+        ("Verdict: ", found.verdict.sentence),
+        ("Assumed: ", found.verdict.assumed),
         ("Data: ", data_words(found)),
         ("Error: ", error_words(found)),
         ("Error of the robot file: ", baseline_words(found)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.certificates.certificate import Certificate
 from steelyard.diagnosis.signal_choice import SignalChoice
+from steelyard.diagnosis.verdict.judge import CheckedInput, judge
+from steelyard.diagnosis.verdict.verdict import Verdict
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.estimate import Estimate
 from steelyard.export.formats import AttachedChoice
@@ -50,6 +53,7 @@ class Identification:
     signals : the filters and friction widths that were chosen, and how.
     first_run : the first run that was used, for the report; None if it was not kept.
     level : of the intervals in the files that :func:`steelyard.write_outputs` writes.
+    checked : what is known of the logs that were used, for the verdict.
     """
 
     model: Model
@@ -61,6 +65,7 @@ class Identification:
     signals: SignalChoice | None = None
     first_run: Prepared | None = None
     level: float = 0.95
+    checked: CheckedInput | None = None
 
     def __repr__(self) -> str:
         return overview(self)
@@ -74,6 +79,11 @@ class Identification:
         """Warnings and notes about logs, estimate, validation and certificate."""
         return self.estimate.findings
 
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the result can be used: usable, usable with care, or do not use, and why."""
+        return judge(self.model, self.estimate, self.regression, self.validation, self.checked)
+
     def summary(self) -> str:
         """Links and joints with their intervals, errors of each joint and findings, as text."""
         return summary(self)
@@ -84,14 +94,24 @@ class Identification:
         *,
         reference: Reference | None = None,
         attached: AttachedChoice | None = None,
+        write_anyway: bool = False,
     ) -> dict[str, Path]:
         """Write the robot file, report, result, tables and certificate; returns paths by kind.
 
+        write_anyway : whether to write the robot file even if the verdict is not to use it.
         See :func:`steelyard.write_outputs`.
         """
-        return write_outputs(self, folder, reference=reference, attached=attached)
+        return write_outputs(
+            self, folder, reference=reference, attached=attached, write_anyway=write_anyway
+        )
 
-    def to_urdf(self, path: str | Path, *, attached: AttachedChoice | None = None) -> Path:
+    def to_urdf(
+        self,
+        path: str | Path,
+        *,
+        attached: AttachedChoice | None = None,
+        write_anyway: bool = False,
+    ) -> Path:
         """Write the robot as URDF: its own file with identified inertials, damping and friction.
 
         All other bytes are as they were. A robot from another format becomes a new file without
@@ -102,14 +122,22 @@ class Identification:
             empties the others, "refuse" raises an error; by default as for the estimate. See
             :mod:`steelyard.model.attached_links`.
 
-        Raises an error, and writes nothing, for a link that would not be physical, for a robot
-        file that has changed, and for the path of that file.
-        """
-        return write_robot_file(self, path, "urdf", attached=attached)
+        write_anyway : whether also if the verdict is not to use the result.
 
-    def to_mjcf(self, path: str | Path, *, attached: AttachedChoice | None = None) -> Path:
+        Raises an error, and writes nothing, for a result that is not to be used, for a link that
+        would not be physical, for a robot file that has changed, and for the path of that file.
+        """
+        return write_robot_file(self, path, "urdf", attached=attached, write_anyway=write_anyway)
+
+    def to_mjcf(
+        self,
+        path: str | Path,
+        *,
+        attached: AttachedChoice | None = None,
+        write_anyway: bool = False,
+    ) -> Path:
         """Write the robot as MJCF, with armature, damping and friction loss, as :meth:`to_urdf`."""
-        return write_robot_file(self, path, "mjcf", attached=attached)
+        return write_robot_file(self, path, "mjcf", attached=attached, write_anyway=write_anyway)
 
     def prepare(self, log: LogLike) -> Prepared:
         """A log (or path, or data frame) with its signals processed as those of the estimate."""

@@ -14,13 +14,15 @@ from functools import partial
 from typing import Literal
 
 from steelyard.certificates.certificate import prove
-from steelyard.diagnosis.checked_log import accepted_log
+from steelyard.diagnosis.checked_log import accepted_log, validation_findings
 from steelyard.diagnosis.fit_quality import poor_fit_findings, worse_than_file_findings
 from steelyard.diagnosis.refusals import telling
 from steelyard.diagnosis.sample_warnings import sample_warnings
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
+from steelyard.diagnosis.verdict.judge import CheckedInput
+from steelyard.diagnosis.verdict.references import file_with_terms
 from steelyard.errors import EstimationError, LogError
-from steelyard.estimators.estimator import DEFAULT_METHOD, EstimationOptions
+from steelyard.estimators.estimator import DEFAULT_METHOD, Columns, EstimationOptions
 from steelyard.estimators.least_squares import NOT_MEASURED
 from steelyard.estimators.merged_bodies import with_merged_bodies
 from steelyard.estimators.optimum_distance import CODES
@@ -30,6 +32,7 @@ from steelyard.estimators.registry import (
     estimate_by,
     estimator_named,
     refuse_needless_budget,
+    refuse_needless_columns,
     refuse_needless_sweeps,
 )
 from steelyard.findings import Finding
@@ -99,6 +102,7 @@ def identify(
     ranges: bool = True,
     budget_s: float | None = None,
     sweeps: int | None = None,
+    columns: Columns = "all",
     certify: bool = True,
     level: float = 0.95,
     keep_first_run: bool = True,
@@ -150,6 +154,8 @@ def identify(
         parameters are physical then too, and a finding says whether they are the optimum.
     sweeps : of the sequential methods towards the simultaneous optimum, 0 for none; by default as
         many as prove the fit to be within 0.1 % of it. A finding says how far it is.
+    columns : of the methods "cad" and "cad-essential": whether all standard parameters may differ
+        from the prior, or the "independent" base columns alone.
     certify : whether to prove that a constrained estimate meets its constraints.
     level : of the intervals in the files that :func:`steelyard.write_outputs` writes.
     keep_first_run : whether the first run stays in memory, for the report to show if no log is
@@ -168,6 +174,9 @@ def identify(
     `steelyard.diagnosis.suspects`; an error that is raised later carries what was found, as
     ``findings``.
 
+    ``verdict`` of what is returned says whether it can be used: on the logs of ``validate_on``,
+    which are checked as well, or without any on left-out parts of ``logs``.
+
     Every finding of level "warning" or "severe" is issued as a :class:`steelyard.SteelyardWarning`.
     """
     robot = as_robot(robot)
@@ -177,9 +186,10 @@ def identify(
     check_logs(validate_on)
     estimator = estimator_named(method)
     fitted = Equation(equation, interval_s)
-    options = EstimationOptions(method, gamma, n_resamples, ranges, budget_s, sweeps)
+    options = EstimationOptions(method, gamma, n_resamples, ranges, budget_s, sweeps, columns)
     refuse_needless_budget(estimator, budget_s)
     refuse_needless_sweeps(estimator, sweeps)
+    refuse_needless_columns(estimator, columns)
     threads = available_threads() if threads is None else threads
     if threads < 1:
         raise EstimationError(f"threads is {threads}; at least one is needed")
@@ -213,7 +223,8 @@ def identify(
             raise LogError("there is no log to identify from; give at least one")
         tell("check of the log")
         checked = accepted_log(taken[0], model, processing, accept)
-        until_the_end.enter_context(telling(checked))
+        processing = checked.processing
+        until_the_end.enter_context(telling(checked.findings))
         tell("base parameters")
         base_map(model)
         tell("signals")
@@ -240,7 +251,7 @@ def identify(
             keep_first=keep_first_run,
             cutoff_is_automatic=signals.cutoff_is_automatic,
             equation=fitted,
-            found_in_first=checked,
+            found_in_first=checked.findings,
             accept=accept,
         )
         until_the_end.enter_context(telling(data.findings))
@@ -274,6 +285,7 @@ def identify(
             signals=signals,
             first_run=data.first,
             level=level,
+            checked=CheckedInput(data.findings, data.noise if fitted.of_joints else None),
         )
         held_out = with_first_taken(validate_on)
         if held_out is not None:
@@ -322,14 +334,20 @@ def with_validation(found: Identification, logs: LogsLike) -> Identification:
 
 def _validated(found: Identification, logs: LogsLike) -> Identification:
     estimate = found.estimate
+    processing = estimate.runs[0].processing_as_used
+    automatic = found.signals is not None and found.signals.cutoff_is_automatic
     held_out = validate_logs(
         found.model,
         estimate.base,
         estimate.beta,
         logs,
-        estimate.runs[0].processing_as_used,
+        processing,
         estimate.log_hashes,
-        cutoff_is_automatic=found.signals is not None and found.signals.cutoff_is_automatic,
+        cutoff_is_automatic=automatic,
+        file_with_terms=file_with_terms(found.model, found.regression),
+        check=lambda log: validation_findings(
+            log, found.model, processing, cutoff_is_automatic=automatic
+        ),
     )
     findings = (*held_out.findings, *worse_than_file_findings(held_out))
     return with_findings(replace(found, validation=held_out), findings)
@@ -357,7 +375,9 @@ def _certified(
     certificate, findings = prove(found.model, found.regression, found.fit)
     if progress is not None:
         progress("certificate", 1, 1)
-    found = _with_tighter_gap(found, None if certificate is None else certificate.gap)
+    # the gap of an estimate with a prior is that of another objective
+    of_fit = certificate is not None and not certificate.drawn
+    found = _with_tighter_gap(found, certificate.gap if certificate and of_fit else None)
     return with_findings(replace(found, certificate=certificate), findings)
 
 

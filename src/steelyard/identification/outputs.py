@@ -11,6 +11,7 @@ import numpy as np
 from steelyard._files.access import made_folder, text_bytes, write_files
 from steelyard.certificates.files import with_files
 from steelyard.certificates.writing import certificate_text
+from steelyard.diagnosis.verdict.references import file_with_terms
 from steelyard.errors import ResultError
 from steelyard.estimators.least_squares import channel_fits
 from steelyard.estimators.result_file import result_document, result_text
@@ -33,6 +34,8 @@ FILES = {
     "certificate": "certificate.json",
 }
 """Name of each file that :func:`write_outputs` may write."""
+EARLIER = ".earlier"
+"""Ending that robot files of an earlier run get where a run writes none."""
 NOT_ALWAYS = ("standard_parameters", "certificate")
 """Files that only some methods give."""
 
@@ -44,6 +47,7 @@ def write_outputs(
     reference: Reference | None = None,
     robot_file: str | Path | None = None,
     attached: AttachedChoice | None = None,
+    write_anyway: bool = False,
 ) -> dict[str, Path]:
     """Write result, tables, report, certificate and robot file, those that exist.
 
@@ -52,11 +56,13 @@ def write_outputs(
 
     found : a :class:`steelyard.Identification`, which has this as its method ``save``.
     folder : created if missing. reference : values that the report compares with.
-    robot_file, attached : see :func:`steelyard.identification.robot_file.robot_files`. If the
-        robot file cannot be written, a finding says why, and the others are written.
+    robot_file, attached, write_anyway : see
+        :func:`steelyard.identification.robot_file.robot_files`. If the robot file is not written,
+        a finding says why, and the others are written. If the verdict is not to use it, one of an
+        earlier run, which could be taken for it, gets the ending ".earlier".
     """
     # render everything first: if that fails, nothing is written
-    own = robot_files(found, robot_file=robot_file, attached=attached)
+    own = robot_files(found, robot_file=robot_file, attached=attached, write_anyway=write_anyway)
     found = with_robot_file_finding(found, own)
     page = render_report(report_of(found, reference=reference))
     document = document_of(found)
@@ -76,6 +82,7 @@ def write_outputs(
     for kind, named in own.content.items():
         contents[kind] = named
     folder = made_folder(folder, ResultError)
+    put_aside(folder, own.withheld)
     write_files({folder / name: data for name, data in contents.values()}, ResultError)
     return {kind: folder / name for kind, (name, _) in contents.items()}
 
@@ -85,6 +92,13 @@ def with_robot_file_finding(found: Found, own: RobotFiles) -> Found:
     said = {finding.code for finding in found.findings}
     new = [one for one in own.findings if one.code not in said]
     return with_findings(found, new) if new else found
+
+
+def put_aside(folder: Path, names: Collection[str]) -> None:
+    """Give files of an earlier identification an ending by which nobody takes them for new."""
+    for path in (folder / name for name in names):
+        if path.is_file():
+            path.replace(path.with_name(path.name + EARLIER))
 
 
 def leftovers(folder: str | Path, written: Collection[Path]) -> list[Path]:
@@ -103,6 +117,8 @@ def document_of(found: FoundFields) -> dict[str, Any]:
         validation=None if found.validation is None else found.validation.to_dict(),
         certificate=None if found.certificate is None else found.certificate.summary(),
         signals=None if found.signals is None else found.signals.as_json(),
+        verdict=found.verdict.as_json(),
+        file_with_terms=file_with_terms(found.model, found.regression),
     )
 
 
@@ -121,6 +137,7 @@ def report_of(found: FoundFields, *, reference: Reference | None = None) -> Repo
             reference=reference,
             certificate=found.certificate,
             signals=found.signals,
+            verdict=found.verdict,
         )
     overall = found.validation.overall
     return Report(
@@ -136,6 +153,7 @@ def report_of(found: FoundFields, *, reference: Reference | None = None) -> Repo
         reference=reference,
         certificate=found.certificate,
         signals=found.signals,
+        verdict=found.verdict,
     )
 
 

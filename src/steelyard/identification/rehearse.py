@@ -149,6 +149,7 @@ class Rehearsal:
         assert self.found.validation is not None
         return {
             "met": self.met,
+            "verdict": self.found.verdict.as_json(),
             "tolerance": self.tolerance,
             "needed": list(self.needed),
             "missed": [one.name for one in self.missed],

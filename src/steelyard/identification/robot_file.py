@@ -37,8 +37,8 @@ NOT_WRITTEN = "robot-file-not-written"
 """Code of the finding that says why there is no robot file."""
 KEPT = "kept-in-robot-file"
 """Code of the finding that says what the robot file keeps, since it was not estimated."""
-USELESS = 1.0
-"""Relative error above which no robot file is written: that of predicting zero."""
+WRITE_ANYWAY = "--write-anyway (write_anyway=True in Python)"
+"""The option that writes the file of a result that is not to be used."""
 IDENTIFIED = ".identified"
 """What follows the stem of the robot file in the names of the files that are made of it."""
 LONGEST_NAME = 50
@@ -55,11 +55,13 @@ class RobotFiles:
     certified : what a certificate states about the robot file.
     findings : why there is no robot file, although the method gives physical parameters, or what
         a user of the file should know.
+    withheld : names of the files that are not made since the verdict is not to use the result.
     """
 
     content: Mapping[FileKind, tuple[str, bytes]] = field(default_factory=dict)
     certified: CertifiedFile | None = None
     findings: tuple[Finding, ...] = ()
+    withheld: tuple[str, ...] = ()
 
 
 def robot_files(
@@ -67,28 +69,31 @@ def robot_files(
     *,
     robot_file: str | Path | None = None,
     attached: AttachedChoice | None = None,
+    write_anyway: bool = False,
 ) -> RobotFiles:
     """The robot's own file with the identified parameters, and the terms of its joints.
 
     robot_file : the file, if it is not where the robot was read from.
     attached : rule for bodies of several links, see :mod:`steelyard.model.attached_links`; by
         default that of the estimate.
+    write_anyway : whether also if the verdict is not to use the result.
 
-    Empty if the method does not give physical standard parameters. If a link would not be
-    physical, or the file is not there or has changed, the finding says so.
+    Empty if the method does not give physical standard parameters. If the result is not to be
+    used, a link would not be physical, or the file is not there or has changed, the finding says
+    so.
     """
     standard = found.estimate.standard
     if standard is None or not standard.feasible:
         return RobotFiles()
     path = found.model.robot.source if robot_file is None else robot_file
-    error = found.estimate.relative_error
-    if error > USELESS:
+    if not (found.verdict.usable or write_anyway):
         words = (
-            "the robot file with the identified parameters is not written: they explain the "
-            f"{found.estimate.equation.kind.quantity} worse than no model at all (relative error "
-            f"{error:.3g}, 1 is that of predicting zero); .to_urdf() in Python writes it anyway"
+            "the robot file with the identified parameters is not written, since the verdict is "
+            f"not to use them; {WRITE_ANYWAY} writes it in spite of that"
         )
-        return RobotFiles(findings=(Finding("warning", NOT_WRITTEN, words),))
+        names = file_names(_new_name(found.model.robot.name) if path is None else path)
+        finding = Finding("warning", NOT_WRITTEN, words)
+        return RobotFiles(findings=(finding,), withheld=tuple(names.values()))
     try:
         if path is None:
             return _new_file(_spread(found, attached))
@@ -111,6 +116,7 @@ def write_robot_file(
     to: Literal["urdf", "mjcf"],
     *,
     attached: AttachedChoice | None = None,
+    write_anyway: bool = False,
 ) -> Path:
     """The robot with the identified parameters as a URDF or MJCF file; returns its path.
 
@@ -118,14 +124,19 @@ def write_robot_file(
     robot becomes a new file, without shapes.
 
     Raises an error, and writes nothing, for a method without physical standard parameters, for a
-    link that would not be physical, for a robot file that has changed or is not there any more,
-    and for its own path.
+    result that is not to be used unless ``write_anyway``, for a link that would not be physical,
+    for a robot file that has changed or is not there any more, and for its own path.
     """
     standard = found.estimate.standard
     if standard is None or not standard.feasible:
         raise EstimationError(
             f"the method '{found.estimate.method}' gives no physical mass, centre of mass and "
             "inertia of each link, which a robot file needs; identify with the default method"
+        )
+    if not (found.verdict.usable or write_anyway):
+        raise EstimationError(
+            f"no robot file is written: {found.verdict.sentence}; write_anyway=True writes it in "
+            "spite of that"
         )
     identified = _spread(found, attached)
     source = found.model.robot.source
@@ -167,7 +178,7 @@ def _new_text(identified: IdentifiedRobot, to: Literal["urdf", "mjcf"]) -> bytes
 
 def _new_file(identified: IdentifiedRobot) -> RobotFiles:
     """A new URDF of a robot that was not read from a file, such as a Denavit-Hartenberg table."""
-    names = file_names(f"{_plain_name(identified.robot.name)}.urdf")
+    names = file_names(_new_name(identified.robot.name))
     data = _new_text(identified, "urdf")
     words = (
         f"the robot was not read from a file: {names['identified_robot']} is a new URDF of its "
@@ -177,10 +188,10 @@ def _new_file(identified: IdentifiedRobot) -> RobotFiles:
     return replace(made, findings=(Finding("info", "new-robot-file", words), *made.findings))
 
 
-def _plain_name(name: str) -> str:
-    """A robot's name as the name of a file: letters, digits, - and _, not hidden and not long."""
+def _new_name(name: str) -> str:
+    """The name of a new file of this robot: letters, digits, - and _, not hidden and not long."""
     plain = re.sub(r"[^\w.-]+", "_", name).strip("._")
-    return plain[:LONGEST_NAME].rstrip("._") or "robot"
+    return f"{plain[:LONGEST_NAME].rstrip('._') or 'robot'}.urdf"
 
 
 def _same_file(found: FoundFields, path: Path) -> RobotFile:

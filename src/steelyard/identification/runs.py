@@ -24,6 +24,7 @@ from steelyard.regression.regression import Regression, merge
 from steelyard.regression.row_mixing import RowMixing
 from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.processing import Processing
+from steelyard.signals.torque_noise import ChannelNoise, channel_noise, over_all
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +34,13 @@ class CompressedLogs:
     regression : the factors of all of them; its ``runs`` say how each log was processed.
     findings : warnings and notes about the logs.
     first : the first run, prepared; None if it was not kept.
+    noise : (n_channels,) of the torques of all runs, N m or N; see `torque_noise`.
     """
 
     regression: Regression
     findings: tuple[Finding, ...]
     first: Prepared | None = None
+    noise: NDArray[np.float64] | None = None
 
 
 def compressed(
@@ -68,11 +71,12 @@ def compressed(
     parts: list[Regression] = []
     findings: list[Finding] = []
     seen: dict[str, str] = {}
+    noise: list[ChannelNoise] = []
     first = None
     for log in with_unique_names(logs):
         refuse_duplicates(log, seen)
         if parts or found_in_first is None:
-            findings.extend(accepted_log(log, model, processing, accept))
+            findings.extend(accepted_log(log, model, processing, accept).findings)
         else:
             findings.extend(found_in_first)
         prepared = prepare(log, model, processing, cutoff_of_another_log=cutoff_is_automatic)
@@ -81,6 +85,7 @@ def compressed(
             if processing.acceleration == "none":
                 first = prepare(log, model, prepared.record.processing_as_used)
         findings.extend(prepared.findings)
+        noise.append(channel_noise(prepared))
         if pooled:
             parts.append(_pooled_run(wide, base, prepared, threads, parts))
         else:
@@ -88,7 +93,7 @@ def compressed(
         del log, prepared  # before the next log is read
     if not parts:
         raise LogError("there is no log to identify from; give at least one")
-    return CompressedLogs(merge(parts), tuple(dict.fromkeys(findings)), first)
+    return CompressedLogs(merge(parts), tuple(dict.fromkeys(findings)), first, over_all(noise))
 
 
 def _pooled_run(

@@ -13,6 +13,7 @@ from steelyard._files.access import read_capped
 from steelyard._files.csv_cells import text_of
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, json_value
 from steelyard._files.limits import LARGEST_NUMBER, MAX_TABLE_LINE, MAX_TABLE_ROWS
+from steelyard._files.result_seal import refuse_changed
 from steelyard.errors import SteelyardError, quoted_list, shown, shown_path
 
 Error = type[SteelyardError]
@@ -28,6 +29,7 @@ def named_values(
     if document is None:
         return _from_csv(data, where, error)
     if isinstance(document, dict) and document.get("schema") == RESULT_SCHEMA:
+        refuse_changed(document, where, error)
         return _from_result(document, wanted, where, error)
     if not isinstance(document, Mapping):
         raise error(f"{where}: must be an object of names and values")

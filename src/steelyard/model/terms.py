@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from steelyard.errors import ModelError
 from steelyard.model.term_kinds import SIDES, TERM_NAMES, Side, TermKind, default_kinds, term_kind
@@ -71,6 +72,20 @@ class Term:
     def name(self) -> str:
         """Column name, such as ``elbow.fv``."""
         return f"{self.owner}.{self.symbol}"
+
+
+def term_document(term: Term) -> dict[str, Any]:
+    """A term as plain data, for result files and certificates."""
+    width = {"width": term.width} if term.width else {}
+    return {"kind": term.kind, "owner": term.owner, "direction": dict(term.direction), **width}
+
+
+def term_from(entry: Mapping[str, Any]) -> Term:
+    """The term that :func:`term_document` described; KeyError and the like for anything else."""
+    if entry["kind"] not in TERM_NAMES:
+        raise ValueError(f"there is no term '{entry['kind']}'")
+    direction = tuple((str(j), float(w)) for j, w in entry["direction"].items())
+    return Term(entry["kind"], str(entry["owner"]), direction, float(entry.get("width", 0.0)))
 
 
 def joint_term(kind: str, joint: str) -> Term:

@@ -15,6 +15,7 @@ from steelyard.report.numbers import percent, significant, with_half_width
 if TYPE_CHECKING:
     from steelyard.certificates.certificate import Certificate
     from steelyard.diagnosis.signal_choice import SignalChoice
+    from steelyard.diagnosis.verdict.verdict import Verdict
     from steelyard.validation.scores import Score
 
 Array = NDArray[np.float64]
@@ -68,6 +69,7 @@ class Report:
     errors_cover : how the torques of these data were filtered and selected, in words.
     signals : how filters and friction widths were chosen, if they were.
     certificate : of a constrained estimate.
+    verdict : whether the result can be used, if it was judged.
     """
 
     model: Model
@@ -82,6 +84,7 @@ class Report:
     signals: SignalChoice | None = None
     reference: Reference | None = None
     certificate: Certificate | None = None
+    verdict: Verdict | None = None
 
     @property
     def _errors_of_joints(self) -> bool:

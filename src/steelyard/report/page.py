@@ -52,6 +52,8 @@ SECTIONS = (
     "proof",
     "processing",
 )
+MOST_WARNINGS = 4
+"""Warnings that stand in the first lines; all are in their own section."""
 ALL_FIGURES_UP_TO = 32
 MOST_FIGURES = 16
 """Torques of so many joints are shown of a robot with more than `ALL_FIGURES_UP_TO` joints."""
@@ -90,6 +92,8 @@ def _context(report: Report) -> dict[str, Any]:
         "solver_words": SOLVER_WORDS[estimate.solver],
         "brief": {one.code: one.words for one in brief_change_findings(model.robot)},
         "level": report.level,
+        "warnings": [one for one in estimate.findings if one.alarming],
+        "most_warnings": MOST_WARNINGS,
         "n_columns": len(model.columns),
         "strengths": strengths(report),
         "signs": STRENGTH_SIGNS,

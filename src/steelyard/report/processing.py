@@ -30,7 +30,7 @@ def processing_rows(
                     f"{significant(run.duration_s)} s"),
         ("time base", "not recorded" if run.time is None else _time_base(run.time)),
         ("low-pass", _low_pass(run, signals)),
-        ("torque", f"{torque}{_how(signals, 'torque_filter')}"),
+        ("torque", f"{torque}{_how(signals, 'torque_filter')}{_delay(run)}"),
         ("friction", _friction(terms, signals)),
         ("derivative", run.processing.derivative),
         ("velocity", _shared(run.velocity_from)),
@@ -41,9 +41,23 @@ def processing_rows(
         ("missing torques", _missing(run)),
         ("bridged samples", _listed(run.samples_bridged)),
         ("outliers left out", _listed(run.outliers)),
+        ("stuck samples left out", _listed(run.stuck)),
+        ("slips taken back", _listed(run.slips_taken_back)),
+        ("interpolated between updates", ", ".join(run.interpolated_between_updates) or "nothing"),
         ("unwrapped jumps", _listed(run.unwrapped_jumps)),
         ("ignored", ", ".join([*run.ignored_columns, *run.ignored_joints]) or "nothing"),
     ]  # fmt: skip
+
+
+def _delay(run: RunRecord) -> str:
+    """By how much late torques were read earlier."""
+    delay = run.processing.torque_delay
+    if delay is None or delay == "auto" or delay == 0.0:
+        return ""
+    if not isinstance(delay, Mapping):
+        return f"; read {significant(1e3 * delay, 3)} ms earlier than recorded"
+    each = ", ".join(f"{name} {significant(1e3 * one, 3)} ms" for name, one in delay.items())
+    return f"; read earlier than recorded: {each}"
 
 
 def covered(runs: Sequence[RunRecord]) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.robot.robot import Robot
+from steelyard.signals.outliers import UNREACHED
 from steelyard.signals.processing import Processing
 
 Array = NDArray[np.float64]
@@ -24,6 +25,7 @@ KNOWN_FACTORS = {
     30.0 / math.pi: "the velocity seems to be in rpm",
     1000.0: "one of them seems to be in milli-units",
     math.pi / 180.0: "the position seems to be in degrees",
+    2.0 * math.pi: "the position seems to be in turns",
     -1.0: "one of them has the wrong sign",
 }
 FAR = 2.0
@@ -66,6 +68,9 @@ def velocity_factors(
                 f"log '{log.name}': the velocity of joint '{joint}' is {factor:.3g} times the "
                 f"derivative of its position{guess}; it is {use}; state the units in the names of "
                 f"the columns, such as {joint}.velocity[deg/s]",
+                joints=(joint,),
+                size=factor,
+                unit="times",
             )
         )
     return factors, tuple(findings)
@@ -97,7 +102,7 @@ def moving_locked_joints(log: Log, robot: Robot) -> tuple[Finding, ...]:
 
 def _slope(time: Array, q: Array, v: Array) -> float | None:
     """Slope of v (n_samples,) on dq/dt; None where the joint rests or too much is missing."""
-    known = np.isfinite(q) & np.isfinite(v)
+    known = (np.abs(q) <= UNREACHED) & (np.abs(v) <= UNREACHED)
     if known.sum() < max(8, 0.5 * len(time)):
         return None
     t, q, v = time[known] - time[known][0], q[known], v[known]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,14 @@ class Piece:
 
     rows : of the log. even : joint and quantity -> (n_samples,) on the grid, short gaps bridged.
     missing : joint and quantity -> (n_rows,) samples that were not measured.
+    left_out : joint and quantity -> (n_rows,) samples that are wrong, and were interpolated.
     """
 
     rows: slice
     base: TimeBase
     even: Mapping[Key, Array]
     missing: Mapping[Key, Mask]
+    left_out: Mapping[Key, Mask] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.base.grid)
@@ -40,12 +42,16 @@ class Piece:
 
 
 def pieces_of(
-    log: Log, used: Mapping[Key, Array], names: Mapping[Key, str], processing: Processing
+    log: Log,
+    used: Mapping[Key, Array],
+    names: Mapping[Key, str],
+    processing: Processing,
+    left_out: Mapping[Key, Mask] | None = None,
 ) -> tuple[Piece, ...]:
     """The pieces of a log, in the order of time.
 
     used : joint and quantity -> (n_samples,), with NaN where it was not measured.
-    names : how each is called in messages.
+    names : how each is called in messages. left_out : see `Piece`; the log is not cut there.
     """
     out = []
     for rows in piece_rows(log, used, names, processing.max_gap_s):
@@ -55,7 +61,8 @@ def pieces_of(
             key: onto_grid(base, values[rows], missing[key], processing, log.name)
             for key, values in used.items()
         }
-        out.append(Piece(rows, base, even, missing))
+        wrong = {key: mask[rows] for key, mask in (left_out or {}).items() if mask[rows].any()}
+        out.append(Piece(rows, base, even, missing, wrong))
     return tuple(out)
 
 

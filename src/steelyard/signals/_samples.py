@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 
 RATE_PER_CUTOFF = 10.0
 """Automatic decimation keeps this many samples per cutoff period."""
+SPREAD = 0.25
+"""A wrong torque is not used, nor are those within this share of the filter's settling time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +89,7 @@ def samples_of(
                 law = _law(model, speeds)
                 filtered = smooth(law.values, base, cutoff, processing, name)
                 friction.append(TermSignals(law.names, np.where(one_way, law.values, filtered)))
-    gone = sensed.missing(piece, joints)
+    gone = sensed.missing(piece, joints, _spread(base.rate_hz, cutoff, processing))
     tau[gone] = unfiltered[gone] = np.nan
     keep = slice(first, end, factor)
     return Samples(
@@ -102,6 +104,13 @@ def samples_of(
         moved.acceleration_from,
         (first / base.rate_hz, (len(piece) - end) / base.rate_hz),
     )
+
+
+def _spread(rate_hz: float, cutoff: float | None, processing: Processing) -> int:
+    """How many samples to either side of a wrong torque the filter mixes with it."""
+    if cutoff is None or not processing.filters_torque:
+        return 0
+    return math.ceil(SPREAD * settling_time_s(cutoff, processing.filter_order) * rate_hz)
 
 
 def _law(model: Model, speeds: Array) -> TermSignals:

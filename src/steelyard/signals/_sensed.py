@@ -16,7 +16,7 @@ from steelyard.robot.robot import Robot
 from steelyard.signals._base_recording import BaseRecording, base_recording, pose_on_base
 from steelyard.signals._frame_sources import Key, position_findings
 from steelyard.signals._own_stamps import base_joined_by_time
-from steelyard.signals._pieces import Piece
+from steelyard.signals._pieces import Piece, gaps
 from steelyard.signals._timebase import missing_on_grid
 from steelyard.signals.found_sensing import completed
 from steelyard.signals.processing import Processing
@@ -96,8 +96,11 @@ class Sensed:
             tau += one.torques(q, R, piece.even)
         return tau
 
-    def missing(self, piece: Piece, joints: tuple[str, ...]) -> Mask:
-        """Which of `torques` (n_samples, nv) lack something that was not measured."""
+    def missing(self, piece: Piece, joints: tuple[str, ...], spread: int = 0) -> Mask:
+        """Which of `torques` (n_samples, nv) lack something that was not measured.
+
+        spread : samples to either side of those left out that a filter mixes with them.
+        """
         gone = np.zeros((len(piece), self.n_base + len(joints)), dtype=bool)
         gone[piece.base.in_hole] = True
         if self.sensing.base_wrench == "unmeasured":
@@ -109,6 +112,10 @@ class Sensed:
                 gone[:, self.n_base + k] |= missing_on_grid(
                     piece.base, piece.missing[joint, "torque"]
                 )
+            if (joint, "torque") in piece.left_out:
+                wrong = missing_on_grid(piece.base, piece.left_out[joint, "torque"])
+                for first, end in gaps(wrong):
+                    gone[max(first - spread, 0) : end + spread, self.n_base + k] = True
         for one in self.wrenches:
             for key in one.needed:
                 rows = missing_on_grid(piece.base, piece.missing[key])

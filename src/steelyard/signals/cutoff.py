@@ -14,6 +14,7 @@ with G the gain of the filter (Wiener's argument, restricted to Butterworth filt
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -82,6 +83,10 @@ def automatic_cutoff(q: Array, rate_hz: float, order: int, name: str = "log") ->
     cutoffs = np.geomspace(min(lowest, 0.2 * rate_hz), HIGHEST * rate_hz, 300)
     frequency = np.asarray(np.fft.rfftfreq(n, 1.0 / rate_hz), dtype=float)
     bins = _fine_bins(frequency)
+    count = np.diff([*bins, n // 2 + 1])
+    centre = np.add.reduceat(frequency, bins) / count
+    passed = np.array([gain(centre, cutoff, order, rate_hz) for cutoff in cutoffs])
+    stopped2, passed2 = (1.0 - passed) ** 2, passed**2
     log_error: list[Array] = []
     noise: list[float] = []
     bandwidth = 0.0
@@ -92,13 +97,10 @@ def automatic_cutoff(q: Array, rate_hz: float, order: int, name: str = "log") ->
         noise.append(float(np.sqrt(level)) if energy > 0 else float("nan"))
         if energy <= 0:
             continue
-        centre, lost, let_in = _binned(frequency, bins, weight * motion, weight * level)
-        error = [
-            np.sum((1.0 - g) ** 2 * lost + g**2 * let_in)
-            for g in (gain(centre, cutoff, order, rate_hz) for cutoff in cutoffs)
-        ]
+        lost, let_in = (np.add.reduceat(weight * one, bins) for one in (motion, level))
+        error = stopped2 @ lost + passed2 @ let_in
         # a signal without any noise would give the logarithm of zero
-        log_error.append(0.5 * np.log(np.maximum(np.array(error) / energy, 1e-30)))
+        log_error.append(0.5 * np.log(np.maximum(error / energy, 1e-30)))
         speed = np.cumsum(frequency**2 * motion)
         bandwidth = max(bandwidth, frequency[np.searchsorted(speed, MOTION_SHARE * speed[-1])])
     if not log_error:
@@ -149,8 +151,7 @@ def split_spectrum(x: Array, frequency: Array) -> tuple[Array, float]:
     and a four-term Blackman-Harris window applied, whose side lobes (-92 dB) do not hide the
     noise floor, even if the motion does not end where it began.
     """
-    turn = np.linspace(-np.pi, np.pi, len(x))
-    window = sum(weight * np.cos(k * turn) for k, weight in enumerate(BLACKMAN_HARRIS))
+    window = _window(len(x))
     span = np.linspace(-1.0, 1.0, len(x))
     line = np.polynomial.polynomial.polyfit(span, x, 1)
     wave = x - line[0] - line[1] * span
@@ -175,6 +176,13 @@ def split_spectrum(x: Array, frequency: Array) -> tuple[Array, float]:
     return np.where(is_motion, power - noise, 0.0), noise
 
 
+@lru_cache(maxsize=4)
+def _window(n: int) -> Array:
+    """The four-term Blackman-Harris window (n,), which all signals of a log share."""
+    turn = np.linspace(-np.pi, np.pi, n)
+    return np.asarray(sum(weight * np.cos(k * turn) for k, weight in enumerate(BLACKMAN_HARRIS)))
+
+
 def _band_edges(n: int) -> list[int]:
     """Edges of bands 25 % wide (but at least four bins), from the fourth bin to the last."""
     edges = [4]
@@ -193,14 +201,3 @@ def _fine_bins(frequency: Array) -> NDArray[np.int64]:
         starts.append(starts[-1] + max(int(width), 1))
         width = 0.01 * starts[-1]
     return np.array(starts)
-
-
-def _binned(
-    frequency: Array, bins: NDArray[np.int64], lost: Array, let_in: Array
-) -> tuple[Array, Array, Array]:
-    count = np.diff([*bins, len(frequency)])
-    return (
-        np.add.reduceat(frequency, bins) / count,
-        np.add.reduceat(lost, bins),
-        np.add.reduceat(let_in, bins),
-    )

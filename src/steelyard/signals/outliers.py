@@ -29,8 +29,10 @@ NOISES = 20.0
 """A torque is an outlier beyond this many times the noise around the median of five."""
 TAIL, TAILS = 98.0, 8.0
 """It is also more than ``TAILS`` times the ``TAIL``-th percentile of that noise."""
-SHARE, SHARE_AT_REST = 0.25, 1.0
+SHARE, SHARE_AT_REST = 0.25, 2.0
 """It is also more than this share of the span of the torque; friction jumps where a joint turns."""
+AT_ENDS = 4.0
+"""The same of the first two and last two samples, which have neighbours on one side only."""
 SLOW = 0.2
 """A joint may turn back where its steps are below this share of their median."""
 
@@ -172,7 +174,10 @@ def _spikes(x: Array, position: Array | None) -> Mask:
     noise, tail = 1.4826 * float(np.median(away)), float(np.percentile(away, TAIL))
     # a coarse signal toggles between two values
     limit = max(NOISES * noise, TAILS * tail, TOGGLES * least_change(away))
-    share = SHARE if position is None else np.where(_near_rest(position), SHARE_AT_REST, SHARE)
+    share = np.full(len(x), SHARE)
+    if position is not None:
+        share[_near_rest(position)] = SHARE_AT_REST
+    share[:2] = share[-2:] = AT_ENDS
     limits = np.maximum(limit, share * span)
     return np.asarray((away > limits) & (limits > 0.0))
 

@@ -19,19 +19,16 @@ from steelyard.signals._crosschecks import (
     beyond_limits,
     constant_torques,
     moving_locked_joints,
-    velocity_factors,
 )
-from steelyard.signals._matching import match_joints, moving_joints, needed_signals, unwrap
-from steelyard.signals._pieces import Piece, pieces_of
+from steelyard.signals._pieces import Piece
 from steelyard.signals._samples import decimation, joined, long_enough, samples_of
-from steelyard.signals._sensed import Sensed, sensed, torques_of
-from steelyard.signals.base_doubts import base_findings, refuse_other_axes
+from steelyard.signals._sensed import Sensed, torques_of
+from steelyard.signals.base_doubts import base_findings
 from steelyard.signals.cutoff import HIGHEST, CutoffChoice, at_recorded_rate, automatic_cutoff
 from steelyard.signals.dead_band import error_band, without_slow_torques
-from steelyard.signals.drives import joint_side
 from steelyard.signals.motion import Measurements, Motion
-from steelyard.signals.numbered_joints import name_numbered_joints
-from steelyard.signals.outliers import left_out, outlier_findings
+from steelyard.signals.opened_log import OpenedLog, open_log
+from steelyard.signals.outliers import outlier_findings
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord, TimeBaseRecord
 from steelyard.signals.wrench_readings import reading_findings
@@ -83,6 +80,7 @@ def prepare(
     *,
     cutoff_of_another_log: bool = False,
     other_widths: Sequence[Model] = (),
+    opened: OpenedLog | None = None,
 ) -> Prepared:
     """Clean, filter and differentiate a log.
 
@@ -92,51 +90,31 @@ def prepare(
         is then lowered to what the sample rate of this log allows, and a finding says so. A
         cutoff that the user gave is refused there.
     other_widths : models that differ in the widths of friction only; theirs is filtered too.
+    opened : by :func:`steelyard.signals.opened_log.open_log`, where a log is prepared several times
+        with other cutoffs, filters, dead bands and trims.
 
     In this order: name joints that the log only numbers; motors to joints, where the robot has a
-    transmission; match joints and units; leave out outliers; unwrap; cut at holes. Then for each
+    transmission; match joints and units; leave out outliers, take back slips, interpolate held
+    signals; unwrap; leave out what is stuck; read late torques earlier; cut at holes. Then for each
     piece: bridge short gaps and bring the stamps to a uniform grid; low-pass; differentiate; trim;
     decimate. Last, drop torque in the dead band.
     """
     processing = processing or Processing()
     robot = _robot_of(model)
-    content_hash = log.content_hash
-    log, by_number = name_numbered_joints(log, robot)
-    log, computed = joint_side(log, robot)
-    if robot.floating_base and processing.acceleration == "none":
-        raise SignalError(
-            f"robot '{robot.name}' has a floating base; energy and power are computed for robots "
-            "on a fixed base only: use the torque equation"
-        )
     asked = processing.sensing
-    found, log, processing, sensing_notes = sensed(log, robot, processing)
-    refuse_other_axes(found, log)
-    joints, extra = match_joints(log, robot, found.torques_needed)
+    if opened is None:
+        opened = open_log(log, robot, processing)
+    log, found, mend, pieces = opened.log, opened.found, opened.mend, opened.pieces
+    joints, positions = opened.joints, opened.positions
+    processing = replace(processing, sensing=opened.sensing)
     if not isinstance(model, Model):
         model = Model(robot)
-    needed = needed_signals(log, robot, processing, found.torques_needed)
-    turning = {joint.name for joint in robot.free_joints if joint.kind != "prismatic"}
-    needed, outliers = left_out(log.time, needed, turning)
-    jumps = {}
-    for (joint, quantity), values in needed.items():
-        if processing.unwrap and quantity == "position" and joint in turning:
-            needed[joint, quantity], count = unwrap(values)
-            if count:
-                jumps[joint] = count
-    factors, doubts = velocity_factors(log, joints, needed, processing)
-    names = {
-        (joint, quantity): f"{joint}.{quantity}{_in_words(computed.get(f'{joint}.{quantity}'))}"
-        for joint, quantity in needed
-    }
-    pieces = pieces_of(log, needed | found.needed, names | found.names, processing)
-    positions = {
-        joint: np.concatenate([piece.even[joint, "position"] for piece in pieces])
-        for joint in joints
-    }
-    moving = moving_joints(log, robot, positions, processing)
     longest = max(pieces, key=len)
     cutoff, choice = _choose_cutoff(
-        _moving_signals(longest, joints, moving, found), longest.base.rate_hz, processing, log
+        _moving_signals(longest, joints, opened.moving, found),
+        longest.base.rate_hz,
+        processing,
+        log,
     )
     lowered: tuple[Finding, ...] = ()
     if cutoff_of_another_log:
@@ -159,26 +137,32 @@ def prepare(
         log=log.name,
         processing=processing,
         source=log.source,
-        content_sha256=content_hash,
+        content_sha256=opened.content_hash,
         samples_in=len(log),
         duration_s=log.duration_s,
         ignored_columns=log.ignored,
-        ignored_joints=extra,
-        computed_from_motors=computed,
+        ignored_joints=opened.ignored,
+        computed_from_motors=opened.computed,
         motors=None if robot.transmission is None else robot.transmission.motors,
         time=_time_record(pieces, used, longest),
         rows_cut_at_ends=(pieces[0].rows.start, len(log) - pieces[-1].rows.stop),
         samples_bridged=_bridged(pieces),
         outliers={
             f"{joint}.{quantity}": int(np.count_nonzero(mask))
-            for (joint, quantity), mask in outliers.items()
+            for (joint, quantity), mask in opened.outliers.items()
         },
-        unwrapped_jumps=jumps,
+        stuck={
+            f"{joint}.{quantity}": int(np.count_nonzero(mask))
+            for (joint, quantity), mask in mend.stuck.items()
+        },
+        slips_taken_back={joint: len(slips.rows) for joint, slips in mend.slips.items()},
+        interpolated_between_updates=tuple(f"{joint}.{quantity}" for joint, quantity in mend.held),
+        unwrapped_jumps=opened.jumps,
         cutoff_hz=cutoff,
         cutoff_choice=choice,
         velocity_from=_with_base(samples.velocity_from, found),
         acceleration_from=_with_base(samples.acceleration_from, found),
-        velocity_factors=factors,
+        velocity_factors=opened.velocity_factors,
         trimmed_s=(parts[0].trimmed_s[0], parts[-1].trimmed_s[1]),
         decimation=factor,
         rate_out_hz=longest.base.rate_hz / factor,
@@ -192,14 +176,14 @@ def prepare(
         sensing_asked=asked,
     )
     limits = beyond_limits(robot, positions)
-    wild = outlier_findings(log.name, log.time, outliers)
+    wild = outlier_findings(log.name, log.time, opened.outliers)
     stuck = constant_torques(torques_of(found, pieces))
     findings = (
-        *by_number,
-        *sensing_notes,
+        *opened.names,
+        *opened.sensing_notes,
         *lowered,
         *wild,
-        *doubts,
+        *opened.doubts,
         *limits,
         *stuck,
         *base_findings(found, longest, cutoff, processing, log.name),
@@ -306,8 +290,3 @@ def _hole_findings(log: Log, pieces: Sequence[Piece], used: Sequence[Piece]) -> 
             f"{listed(holes)}{too_short}; max_gap_s sets up to which length gaps are interpolated",
         ),
     )
-
-
-def _in_words(source: str | None) -> str:
-    """How a computed signal was computed, to be shown after its name."""
-    return "" if source is None else f" (= {source})"

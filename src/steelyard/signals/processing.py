@@ -12,6 +12,7 @@ from steelyard.signals.sensing import Sensing
 Derivative = Literal["central3", "central5", "savgol"]
 Source = Literal["differentiate", "measured"]
 DeadBand = float | Mapping[str, float] | Literal["auto", "tenth", "rest"] | None
+TorqueDelay = float | Mapping[str, float] | Literal["auto"] | None
 
 CHOICES = {
     "interpolation": ("linear", "cubic"),
@@ -22,6 +23,7 @@ CHOICES = {
     "still_joints": ("refuse", "keep"),
 }
 MAX_ORDER = 12
+LONGEST_DELAY_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,10 @@ class Processing:
     torque_filter : ``"same"`` filters the torques like the positions, and Coulomb friction in
         the model alike; ``"none"`` does not. With ``"auto"`` :func:`steelyard.identify` chooses
         what predicts left-out parts of the logs best; :func:`prepare` itself does not filter.
+    torque_delay : seconds by which recorded torques are later than positions, for all joints or by
+        joint; they are read that much earlier, before any filter. None or 0 leaves them. With
+        ``"auto"`` :func:`steelyard.identify` corrects a delay that the first log shows beyond
+        doubt, and says so; :func:`prepare` itself does not.
     derivative : ``"central5"``, ``"central3"``, or ``"savgol"``, a polynomial of degree
         ``savgol_order`` fitted to ``savgol_window`` samples.
     velocity, acceleration : ``"differentiate"`` the positions, or take the ``"measured"``
@@ -72,6 +78,7 @@ class Processing:
     cutoff_hz: float | Literal["auto"] | None = "auto"
     filter_order: int = 4
     torque_filter: Literal["auto", "same", "none"] = "auto"
+    torque_delay: TorqueDelay = "auto"
     derivative: Derivative = "central5"
     savgol_window: int = 11
     savgol_order: int = 4
@@ -106,6 +113,7 @@ class Processing:
             _check_count("decimate", self.decimate, 1, 1_000_000)
         self._check_trim()
         self._check_dead_band()
+        self._check_delay()
         if not (self.sensing is None or isinstance(self.sensing, Sensing)):
             raise SignalError(f"sensing is {self.sensing!r:.60}; it must be a Sensing or None")
 
@@ -128,6 +136,14 @@ class Processing:
         elif self.dead_band not in (None, "auto", "tenth", "rest"):
             _check_number("dead_band", self.dead_band)
 
+    def _check_delay(self) -> None:
+        if isinstance(self.torque_delay, Mapping):
+            for joint, value in self.torque_delay.items():
+                _check_delay_s(f"torque_delay of joint '{joint}'", value)
+            object.__setattr__(self, "torque_delay", dict(self.torque_delay))
+        elif self.torque_delay not in (None, "auto"):
+            _check_delay_s("torque_delay", self.torque_delay)
+
     @property
     def filters_torque(self) -> bool:
         """Whether torques are filtered like the positions."""
@@ -138,13 +154,14 @@ class Processing:
         """The processing of Sousa and Cortesão (IJRR 2014) for their WAM arm at 1 kHz.
 
         Butterworth of order 3 at 2.5 Hz, zero phase, on positions only; torque unfiltered;
-        five-point central differences; 3 s and 1 s cut at the ends; every sample kept, and no
-        dead band.
+        five-point central differences; 3 s and 1 s cut at the ends; every sample kept, no delay
+        corrected, and no dead band.
         """
         return Processing(
             cutoff_hz=2.5,
             filter_order=3,
             torque_filter="none",
+            torque_delay=None,
             derivative="central5",
             trim_s=(3.0, 1.0),
             decimate=1,
@@ -179,6 +196,15 @@ def _check_number(name: str, value: object, positive: bool = False) -> None:
     # compared before it is converted: a whole number may be too large for a float
     if not (good and (1e-9 if positive else 0) <= value <= 1e9):  # type: ignore[operator]
         raise SignalError(f"{name} is {value!r:.60}; it must be a number {need}")
+
+
+def _check_delay_s(name: str, value: object) -> None:
+    good = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not (good and abs(value) <= LONGEST_DELAY_S):  # type: ignore[arg-type]
+        raise SignalError(
+            f"{name} is {value!r:.60}; it must be seconds, from {-LONGEST_DELAY_S:g} to "
+            f"{LONGEST_DELAY_S:g}, positive for torques that are late"
+        )
 
 
 def _check_count(name: str, value: object, least: int, most: int) -> None:

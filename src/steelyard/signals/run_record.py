@@ -91,6 +91,9 @@ class RunRecord:
     rows_cut_at_ends : rows of the log, at start and end. trimmed_s : s, at start and end.
     samples_bridged : missing samples that were interpolated, by "joint.quantity".
     outliers : samples far from their neighbours that were left out, by "joint.quantity".
+    stuck : samples that stood still or were cut off and were left out, by "joint.quantity".
+    slips_taken_back : jumps of an encoder, by joint.
+    interpolated_between_updates : "joint.quantity" of signals that were held between updates.
     unwrapped_jumps : jumps by 2 pi, by joint.
     cutoff_hz : of the low-pass filter, None without one. cutoff_choice : if it was automatic.
     velocity_from, acceleration_from : how those of each joint were obtained, as text.
@@ -117,6 +120,9 @@ class RunRecord:
     rows_cut_at_ends: tuple[int, ...] = (0, 0)
     samples_bridged: Mapping[str, int] = field(default_factory=dict)
     outliers: Mapping[str, int] = field(default_factory=dict)
+    stuck: Mapping[str, int] = field(default_factory=dict)
+    slips_taken_back: Mapping[str, int] = field(default_factory=dict)
+    interpolated_between_updates: tuple[str, ...] = ()
     unwrapped_jumps: Mapping[str, int] = field(default_factory=dict)
     cutoff_hz: float | None = None
     cutoff_choice: CutoffChoice | None = None
@@ -194,6 +200,9 @@ class RunRecord:
             "rows_cut_at_ends": self.rows_cut_at_ends,
             "samples_bridged": self.samples_bridged,
             "outliers": self.outliers,
+            "stuck": self.stuck,
+            "slips_taken_back": self.slips_taken_back,
+            "interpolated_between_updates": self.interpolated_between_updates,
             "unwrapped_jumps": self.unwrapped_jumps,
             "cutoff_hz": self.cutoff_hz,
             "cutoff_choice": None if self.cutoff_choice is None else asdict(self.cutoff_choice),
@@ -240,6 +249,9 @@ class RunRecord:
             rows_cut_at_ends=given.counts("rows_cut_at_ends"),
             samples_bridged=given.counts_by_name("samples_bridged"),
             outliers=given.counts_by_name("outliers"),
+            stuck=given.counts_by_name("stuck"),
+            slips_taken_back=given.counts_by_name("slips_taken_back"),
+            interpolated_between_updates=given.texts("interpolated_between_updates"),
             unwrapped_jumps=given.counts_by_name("unwrapped_jumps"),
             cutoff_hz=None if math.isnan(cutoff) else cutoff,
             cutoff_choice=_cutoff_choice(given.child("cutoff_choice")),

@@ -109,8 +109,10 @@ def whole_turns(step: Array, rows: Rows) -> Array:
     """How many turns (2 pi) a step of an angle (n,) is, 0 for one that is not near to such.
 
     rows : (n,) that the step spans. From one row to the next an angle moves by less than
-    ``NEAR_TURN`` besides; over missing rows, nothing is known of the rest.
+    ``NEAR_TURN`` besides, and by half of that in each row that is missing between them; over many
+    missing rows, nothing is known of the rest.
     """
     turns = np.round(step / (2.0 * np.pi))
-    near = np.abs(step - 2.0 * np.pi * turns) <= np.where(rows > 1, np.pi, NEAR_TURN)
+    besides = np.minimum(0.5 * NEAR_TURN * (rows + 1.0), np.pi)
+    near = np.abs(step - 2.0 * np.pi * turns) <= besides
     return np.where(near, turns, 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.errors import LogError, listed
 from steelyard.findings import Finding
 from steelyard.logs.any_log import LogsLike
+from steelyard.logs.log import Log
 from steelyard.logs.several import with_unique_names
 from steelyard.model.base_map import BaseMap
 from steelyard.model.model import Model
@@ -19,6 +20,7 @@ from steelyard.signals.motion import Measurements, Motion
 from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord
+from steelyard.signals.torque_noise import torque_noise
 from steelyard.validation.scores import Score, Validation, predict_base, validate
 
 Array = NDArray[np.float64]
@@ -34,6 +36,9 @@ class HeldOut:
     records : how the log of each run was processed.
     used : names of runs that were used for the estimate, and are thus not held out.
     findings : warnings about the runs.
+    noise : (n_channels,) of the torques, N m or N; NaN where it is not known.
+    file_has_masses : whether the robot file states any, so that its prediction means something.
+    checked : what a check of the logs found, where they were checked; part of ``findings``.
     """
 
     runs: tuple[Validation, ...]
@@ -43,6 +48,9 @@ class HeldOut:
     records: tuple[RunRecord, ...]
     used: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    noise: Array | None = None
+    file_has_masses: bool = True
+    checked: tuple[Finding, ...] = ()
 
     def __repr__(self) -> str:
         names = listed(run.run for run in self.runs)
@@ -82,20 +90,27 @@ def validate_logs(
     used: Collection[str] = (),
     *,
     cutoff_is_automatic: bool = False,
+    file_with_terms: ArrayLike | None = None,
+    check: Callable[[Log], tuple[Finding, ...]] | None = None,
 ) -> HeldOut:
     """Predict the torques of each log from base parameters beta (n_base,), and compare.
 
     used : content hashes of the logs that the estimate was made from: its ``log_hashes``.
     cutoff_is_automatic : whether the cutoff was chosen on a log of the estimate; it is then
         lowered for logs that are sampled too slowly for it.
+    file_with_terms : base parameters (n_base,) of the file's links with fitted terms, to compare
+        with.
+    check : what is wrong with a log, for the findings; not asked of logs that were used.
 
     A log in which a joint never moves is accepted: its torque can be predicted.
     """
     keeping = replace(processing, still_joints="keep")
-    prepared = [
-        prepare(log, model, keeping, cutoff_of_another_log=cutoff_is_automatic)
-        for log in with_unique_names(logs)
-    ]
+    prepared: list[Prepared] = []
+    checked: list[Finding] = []
+    for log in with_unique_names(logs):
+        prepared.append(prepare(log, model, keeping, cutoff_of_another_log=cutoff_is_automatic))
+        if check is not None and prepared[-1].record.content_sha256 not in used:
+            checked += check(log)
     if not prepared:
         raise LogError("there is no log to validate on; give at least one")
     predicted = [_predict(model, base, beta, run) for run in prepared]
@@ -104,6 +119,11 @@ def validate_logs(
         for run, torques in zip(prepared, predicted, strict=True)
     )
     overall = runs[0] if len(runs) == 1 else validate_runs(model, prepared, predicted)
+    if file_with_terms is not None:
+        fitted = [predict_base(model, base, file_with_terms, run.motion) for run in prepared]
+        overall = replace(overall, file_with_terms=_outside_score(model, prepared, fitted))
+        if len(runs) == 1:
+            runs = (overall,)
     seen = tuple(run.motion.run for run in prepared if run.record.content_sha256 in used)
     return HeldOut(
         runs,
@@ -112,8 +132,22 @@ def validate_logs(
         where_used(prepared[0], predicted[0].filtered),
         tuple(run.record for run in prepared),
         seen,
-        (*(_used_finding(name) for name in seen), *(f for run in prepared for f in run.findings)),
+        (
+            *(_used_finding(name) for name in seen),
+            *checked,
+            *(finding for run in prepared for finding in run.findings),
+        ),
+        torque_noise(prepared),
+        bool(model.prior_theta().any()),
+        tuple(checked),
     )
+
+
+def _outside_score(model: Model, runs: Sequence[Prepared], predicted: Sequence[Array]) -> Score:
+    """Errors of predicted torques without those near standstill."""
+    motion, measured = one_run(runs, [run.outside_band for run in runs])
+    found = validate(model, np.concatenate(predicted), motion, measured).prediction
+    return replace(found, predictor="file_with_terms")
 
 
 @dataclass(frozen=True, eq=False)

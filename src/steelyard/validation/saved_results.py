@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from steelyard.errors import ResultError
+from steelyard.estimators.result_entries import stored_file_with_terms
 from steelyard.estimators.result_file import Result
+from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.base_map import base_map
+from steelyard.model.model import Model
 from steelyard.robot.file_changes import brief_change_findings
 from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
@@ -21,12 +24,14 @@ def validate_result(
     logs: Log | Iterable[Log],
     *,
     processing: Processing | None = None,
+    check: Callable[[Log, Model], tuple[Finding, ...]] | None = None,
 ) -> HeldOut:
     """Predict the torques of each log from a result file, and compare.
 
     robot : from the same file and overlay as for the estimate; joints that were turned or locked
         for the estimate are so here too.
     processing : by default that of the result's first run.
+    check : what is wrong with a log, for the findings.
     """
     model = result.model_for(robot)
     if processing is None:
@@ -46,5 +51,7 @@ def validate_result(
         processing,
         result.log_hashes,
         cutoff_is_automatic=bool(as_used) and result.cutoff_is_automatic,
+        file_with_terms=stored_file_with_terms(result),
+        check=None if check is None else lambda log: check(log, model),
     )
     return replace(found, findings=(*brief_change_findings(model.robot), *found.findings))

@@ -93,12 +93,17 @@ class Score:
 
 @dataclass(frozen=True)
 class Validation:
-    """Errors of a prediction, of the robot file's inertials and of the zero model."""
+    """Errors of a prediction, of the robot file's inertials and of the zero model.
+
+    file_with_terms : of the file's links with friction, drive inertia and offsets that were fitted
+        to other logs; None where there are none.
+    """
 
     run: str
     prediction: Score
     prior: Score
     zero: Score
+    file_with_terms: Score | None = None
 
     @property
     def beats_prior(self) -> bool:
@@ -129,6 +134,11 @@ class Validation:
         )
         return f"beats the baseline ({BASELINE}): {errors}{exceptions}"
 
+    @property
+    def _fitted(self) -> tuple[tuple[str, Score], ...]:
+        fitted = self.file_with_terms
+        return () if fitted is None else (("file_with_terms", fitted),)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values that JSON can hold; None for NaN."""
         return {
@@ -157,6 +167,7 @@ class Validation:
                     ("prediction", self.prediction),
                     ("prior", self.prior),
                     ("zero", self.zero),
+                    *self._fitted,
                 )
             },
         }

@@ -118,7 +118,7 @@ def test_the_epigraph_form_gives_the_same_last_link(arm):
     ours = found.refined.whole.links[-1].theta(found.refined.fit.u[-1])
     residual = z - F @ ours
     assert solution.theta[n] == pytest.approx(float(residual @ residual), rel=1e-3)
-    assert np.allclose(solution.theta[:n] / scale[:n], ours / scale[:n], atol=2e-4)
+    assert np.allclose(solution.theta[:n] / scale[:n], ours / scale[:n], atol=5e-4)
 
 
 def test_rows_that_belong_to_no_joint_are_refused(arm):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.inspection.recorded import Recorded
 from steelyard.findings import Finding
+from steelyard.signals.recorded.recorded import Recorded
 
 Array = NDArray[np.float64]
 
@@ -18,9 +18,9 @@ at least this share of its samples."""
 
 
 def missing_samples(recorded: Recorded) -> tuple[Finding, ...]:
-    """A warning for each quantity of which many samples were not recorded."""
+    """A warning for each quantity of which many samples were not recorded, a note for few."""
     findings = []
-    for quantity in ("position", "torque"):
+    for quantity in ("position", "velocity", "torque"):
         shares = {}
         for joint in recorded.joints:
             x = recorded.raw.get((joint.name, quantity))
@@ -28,7 +28,7 @@ def missing_samples(recorded: Recorded) -> tuple[Finding, ...]:
                 share = float(1.0 - np.count_nonzero(np.isfinite(x)) / len(x))
                 if share > 0.0:
                     shares[joint.name] = share
-        few = max(shares.values(), default=0.0) <= MISSING
+        few = max(shares.values(), default=0.0) <= MISSING or quantity == "velocity"
         if shares:
             words = ", ".join(f"'{joint}' {100 * share:.3g} %" for joint, share in shares.items())
             findings.append(

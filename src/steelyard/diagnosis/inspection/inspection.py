@@ -15,20 +15,21 @@ from steelyard.diagnosis.inspection.columns import (
     unsigned_torques,
 )
 from steelyard.diagnosis.inspection.held import held_samples, quantised
-from steelyard.diagnosis.inspection.jumps import jump_findings
-from steelyard.diagnosis.inspection.recorded import Recorded
+from steelyard.diagnosis.inspection.jumps import missing_rows, slip_findings
 from steelyard.diagnosis.inspection.speeds import speeds_beyond_limits
 from steelyard.diagnosis.inspection.stamps import stamp_jitter, time_units
-from steelyard.diagnosis.inspection.standing import standing
+from steelyard.diagnosis.inspection.standing import standing, standing_still
 from steelyard.diagnosis.inspection.torque_size import torque_size
-from steelyard.diagnosis.inspection.units import position_units
-from steelyard.diagnosis.inspection.velocities import velocity_lag
+from steelyard.diagnosis.inspection.units import position_units, wraps
+from steelyard.diagnosis.inspection.velocities import velocity_findings
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.robot.robot import Robot
 from steelyard.signals.drives import joint_side
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.outliers import outlier_findings
+from steelyard.signals.recorded.mended import stuck_samples, without_slips
+from steelyard.signals.recorded.recorded import Recorded
 
 Detector = Callable[[Recorded], tuple[Finding, ...]]
 
@@ -37,16 +38,18 @@ DETECTORS: tuple[Detector, ...] = (
     stamp_jitter,
     speeds_beyond_limits,
     position_units,
-    jump_findings,
+    missing_rows,
     clipping,
     standing,
+    standing_still,
+    wraps,
     held_samples,
     quantised,
     missing_samples,
     copied_channels,
     unsigned_torques,
     torque_size,
-    velocity_lag,
+    velocity_findings,
 )
 
 
@@ -71,7 +74,12 @@ def inspect_log(log: Log, robot: Robot) -> Inspection:
     log, _ = joint_side(log, robot)
     recorded = Recorded.of(log, robot)
     findings = list(outlier_findings(log.name, log.time, recorded.outliers))
+    stuck: dict[tuple[str, str], NDArray[np.bool_]] = {}
     if recorded.joints and len(recorded) >= 8:
+        recorded, slips = without_slips(recorded)
+        findings += slip_findings(recorded, slips)
         for detector in DETECTORS:
             findings += detector(recorded)
-    return Inspection(tuple(findings), recorded.outliers)
+        for key, mask in stuck_samples(recorded).items():
+            stuck[key] = mask | recorded.outliers.get(key, False)
+    return Inspection(tuple(findings), {**recorded.outliers, **stuck})

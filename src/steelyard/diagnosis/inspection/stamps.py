@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.inspection.evenness import unevenness_s
-from steelyard.diagnosis.inspection.recorded import Recorded
 from steelyard.findings import Finding
+from steelyard.signals.recorded.evenness import unevenness_s
+from steelyard.signals.recorded.recorded import Recorded
 
 Array = NDArray[np.float64]
 
@@ -43,12 +43,16 @@ def time_units(recorded: Recorded) -> tuple[Finding, ...]:
     period = recorded.period_s
     if QUICKEST_S <= period < SLOWEST_S or not _smooth(recorded):
         return ()
+    could_be: tuple[str, ...] = ()
+    if np.all(step == 1.0):
+        could_be = ("numbers of rows: then divide them by the sampling rate in Hz",)
     name, count = next((name, count) for most, name, count in UNITS if period <= most)
     if period < QUICKEST_S:
         words, option = "time seems to be in a larger unit, such as hours", ""
     else:
-        words = f"time seems to be in {name}, which gives {count / period:.4g} Hz"
-        option = f"name the column time[{name}], or use --map time[{name}]=COLUMN"
+        words = f"time seems to be in {name}, which gives {count / period:.4g} Hz: "
+        words += f"name its column time[{name}], or map it"
+        option = f"--map time[{name}]=COLUMN"
     return (
         Finding(
             "severe",
@@ -58,6 +62,7 @@ def time_units(recorded: Recorded) -> tuple[Finding, ...]:
             f"{words}",
             size=period,
             unit="s",
+            could_be=could_be,
             option=option,
         ),
     )

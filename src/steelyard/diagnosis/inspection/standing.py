@@ -1,110 +1,118 @@
-"""Signals that stand still: a frozen channel, a dead one, and one that never changes.
-
-A run of exactly equal values is suspicious of a torque while the robot moves, since its noise would
-change it. A joint may rest: a position is frozen only where it stops or starts within one sample.
+"""Signals that stand still: a frozen channel, a dead one, one that never changes, and a robot that
+rests.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from steelyard.diagnosis.inspection.held import resolution
-from steelyard.diagnosis.inspection.recorded import Recorded
+from steelyard.diagnosis.inspection.stamps import time_units
 from steelyard.findings import Finding
+from steelyard.signals.recorded.frozen import Frozen, frozen_of
+from steelyard.signals.recorded.mended import dead_throughout
+from steelyard.signals.recorded.recorded import Recorded
 
-Array = NDArray[np.float64]
-
-SHORTEST_S, SHORTEST = 0.15, 20
-"""Shortest time (s) and fewest samples for which a signal is called frozen."""
-LONGER = 10.0
-"""A frozen run is this many times as long as other runs of equal values of the signal."""
-ABRUPT, DECELERATION, FAR = 0.15, 40.0, 3.0
-"""A position stops abruptly from this share of its rms speed, if that takes a deceleration of more
-than this (rad/s² or m/s²); a step of ``FAR`` times the usual one is abrupt in any log."""
-
-
-def runs_of_equals(x: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First index and length of each run of exactly equal values (n,); NaN equals nothing."""
-    first = np.concatenate([[0], np.flatnonzero(x[1:] != x[:-1]) + 1])
-    return first, np.diff(np.concatenate([first, [len(x)]]))
+RESTS_S, RESTS_SAMPLES, RESTS_SHARE = 0.5, 50, 0.05
+"""A robot that rests for this time (s) and these samples in a row, and for this share of the log,
+is worth a note."""
 
 
 def standing(recorded: Recorded) -> tuple[Finding, ...]:
     """Positions and torques that stand still for a part of the log, or for all of it."""
-    findings: list[Finding] = []
+    findings, dead = [], []
     for quantity in ("position", "torque"):
         for joint, x in recorded.of_quantity(quantity):
-            found = _of_signal(recorded, joint.name, quantity, x)
-            findings += [] if found is None else [found]
-    return tuple(findings)
+            frozen = frozen_of(recorded, joint.name, quantity, x)
+            if frozen is None:
+                continue
+            if not frozen.throughout:
+                findings.append(_for_a_part(recorded, joint.name, quantity, frozen))
+            elif quantity == "position":
+                findings.append(_never_moves(recorded, joint.name, frozen.value))
+            elif dead_throughout(recorded, joint.name, frozen.value):
+                dead.append(joint.name)
+    return (*findings, *_dead_torques(recorded, dead))
 
 
-def _of_signal(recorded: Recorded, joint: str, quantity: str, x: Array) -> Finding | None:
-    known = x[np.isfinite(x)]
-    if len(known) < SHORTEST:
-        return None
-    what = f"log '{recorded.name}': the {quantity} of '{joint}'"
-    if known.min() == known.max():
-        if quantity == "torque" and (known[0] != 0.0 or not recorded.faster(joint, 0.1).any()):
-            return None
-        could_be = ("a joint that rests: lock it",) if quantity == "position" else ()
-        return Finding(
-            "info" if known[0] != 0.0 else "warning",
-            "dead-channel",
-            f"{what} is {known[0]:.6g} in all samples, as that of a dead channel; leave the "
-            "joint's column out, or lock the joint",
-            joints=(joint,),
-            could_be=could_be,
-            option=f"--lock {joint}={known[0]:.6g}" if quantity == "position" else "",
-        )
-    first, length = runs_of_equals(x)
-    least = max(SHORTEST, SHORTEST_S / recorded.period_s)
-    candidates = np.flatnonzero(length >= least)
-    candidates = candidates[np.argsort(-length[candidates])][:20]
-    squares, total = float(np.sum(length.astype(float) ** 2)), float(np.sum(length))
-    frozen = []
-    for k in candidates.tolist():
-        rows = slice(int(first[k]), int(first[k] + length[k]))
-        squares, total = squares - float(length[k]) ** 2, total - float(length[k])
-        usual = squares / total if total > 0.0 else 1.0
-        if length[k] < LONGER * max(usual, 1.0):
-            break
-        value = float(x[rows.start])
-        if value in (known.min(), known.max()) and value != 0.0:
-            continue  # cut off at the end of a range
-        if quantity == "torque" and np.mean(recorded.in_motion[rows]) < 0.5:
-            continue
-        if quantity == "position" and not _abrupt(recorded, joint, x, rows):
-            continue
-        frozen.append(rows)
-    if not frozen:
-        return None
-    seconds = sum(rows.stop - rows.start for rows in frozen) * recorded.period_s
-    start, end = min(rows.start for rows in frozen), max(rows.stop for rows in frozen) - 1
-    value = float(x[frozen[0].start])
-    code = "dead-channel" if value == 0.0 else "frozen"
+def standing_still(recorded: Recorded) -> tuple[Finding, ...]:
+    """A note if no joint moves for a part of the log."""
+    at_rest = np.concatenate([[False], ~recorded.in_motion, [False]])
+    edges = np.flatnonzero(at_rest[1:] != at_rest[:-1]).reshape(-1, 2)
+    shortest = max(RESTS_S / recorded.period_s, RESTS_SAMPLES)
+    long = edges[edges[:, 1] - edges[:, 0] >= shortest]
+    n = int(np.sum(long[:, 1] - long[:, 0]))
+    if n < RESTS_SHARE * len(recorded) or n == len(recorded) or time_units(recorded):
+        return ()
+    longest = long[np.argmax(long[:, 1] - long[:, 0])]
+    start, end = (float(recorded.time[row]) for row in (longest[0], longest[1] - 1))
+    return (
+        Finding(
+            "info",
+            "standing-still",
+            f"log '{recorded.name}': the robot stands still for {n * recorded.period_s:.3g} s, "
+            f"{100 * n / len(recorded):.3g} % of the log, the longest from {start:.6g} to "
+            f"{end:.6g} s: friction at rest says nothing of that in motion, and torques near "
+            "standstill are left out as the dead band says",
+            span_s=(start, end),
+            size=n * recorded.period_s,
+            unit="s",
+            option="--dead-band tenth",
+        ),
+    )
+
+
+def _for_a_part(recorded: Recorded, joint: str, quantity: str, frozen: Frozen) -> Finding:
+    n = sum(rows.stop - rows.start for rows in frozen.runs)
+    start = float(recorded.time[min(rows.start for rows in frozen.runs)])
+    end = float(recorded.time[max(rows.stop for rows in frozen.runs) - 1])
+    seconds = n * recorded.period_s
+    what = (
+        "this torque is left out there"
+        if quantity == "torque"
+        else "the log is cut, and these rows are left out"
+    )
     return Finding(
         "warning",
-        code,
-        f"{what} stands still at {value:.6g} for {seconds:.3g} s "
-        f"({recorded.time[start]:.6g} to {recorded.time[end]:.6g} s) while the robot moves; "
-        "cut this part out of the log",
+        "dead-channel" if frozen.value == 0.0 else "frozen",
+        f"log '{recorded.name}': the {quantity} of '{joint}' stands still at {frozen.value:.6g} "
+        f"for {seconds:.3g} s ({start:.6g} to {end:.6g} s) while the robot moves; {what} "
+        f"({n} samples): check the channel",
         joints=(joint,),
-        span_s=(float(recorded.time[start]), float(recorded.time[end])),
+        span_s=(start, end),
         size=seconds,
         unit="s",
     )
 
 
-def _abrupt(recorded: Recorded, joint: str, x: Array, rows: slice) -> bool:
-    """Whether the position (n_samples,) stops or starts within one sample."""
-    usual = recorded.usual_speeds[joint]
-    steps = [
-        abs(float(x[b] - x[a])) / max(float(recorded.stamps[b] - recorded.stamps[a]), 1.0)
-        for a, b in ((rows.start - 1, rows.start), (rows.stop - 1, rows.stop))
-        if a >= 0 and b < len(x)
-    ]
-    limit = max(ABRUPT * usual, DECELERATION * recorded.period_s**2)
-    limit = min(limit, FAR * usual) + resolution(x)[0]
-    return usual > 0.0 and any(step > limit for step in steps)
+def _never_moves(recorded: Recorded, joint: str, value: float) -> Finding:
+    return Finding(
+        "info" if value != 0.0 else "warning",
+        "dead-channel",
+        f"log '{recorded.name}': the position of '{joint}' is {value:.6g} in all samples, as that "
+        "of a dead channel; leave the joint's columns out, and lock the joint",
+        joints=(joint,),
+        could_be=("a joint that rests: lock it",),
+        option=f"--lock {joint}={value:.6g}",
+    )
+
+
+def _dead_torques(recorded: Recorded, joints: list[str]) -> tuple[Finding, ...]:
+    if not joints:
+        return ()
+    names = ", ".join(f"'{joint}'" for joint in joints)
+    every = len(joints) == sum(1 for _ in recorded.of_quantity("torque"))
+    what = (
+        "there is nothing to identify from: was another column meant?"
+        if every
+        else "it is left out: friction and drive inertia of this joint cannot be identified, and "
+        "links only as far as other torques show them"
+    )
+    return (
+        Finding(
+            "severe" if every else "warning",
+            "dead-channel",
+            f"log '{recorded.name}': the torque of {names} is zero in all samples although the "
+            f"joint moves, as that of a dead channel; {what}",
+            joints=tuple(joints),
+        ),
+    )

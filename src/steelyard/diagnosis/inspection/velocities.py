@@ -1,12 +1,15 @@
-"""Recorded velocities beside the derivative of positions: how late they are."""
+"""Recorded velocities beside the derivative of positions: how late they are, and how large."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.inspection.recorded import Recorded
 from steelyard.findings import Finding
+from steelyard.signals.outliers import UNREACHED
+from steelyard.signals.recorded.recorded import Recorded
 
 Array = NDArray[np.float64]
 
@@ -15,25 +18,73 @@ LEAST_S, LEAST_PERIODS = 3e-3, 1.5
 AGREEMENT = 0.35
 """Joints agree on a lag within this share of it."""
 
+ABOUT_ONE = (0.5, 2.0)
+"""Velocities beyond these factors are another matter than those that lag."""
+FACTORS, SAME = (0.2, 5.0), 0.1
+"""Time stamps may be wrong by factors between these; within ``SAME`` of one they are right."""
+COMMON = 0.03
+"""Joints agree on a factor within this share of it."""
+RESTS = 5e-3
+"""A joint that stays within this (rad or m) rests."""
 
-def velocity_lag(recorded: Recorded) -> tuple[Finding, ...]:
-    """A warning if recorded velocities come later than positions change.
 
-    The velocity of a joint is integrated; x = integral of v dt is compared with q:
-    x(t) = c q(t - lag), so x - c q = - c lag dq/dt, a straight line in time apart.
+@dataclass(frozen=True)
+class Compared:
+    """A velocity beside the derivative of its position.
+
+    factor : by which it is larger. lag_s : by which it is later (s).
     """
-    lags = []
+
+    factor: float
+    lag_s: float
+
+
+def velocity_findings(recorded: Recorded) -> tuple[Finding, ...]:
+    """What velocities that are not the derivatives of positions mean."""
+    compared = []
     for joint, v in recorded.of_quantity("velocity"):
-        q = recorded.signals[joint.name, "position"]
-        lag = _lag(recorded.time, q, v)
-        if lag is not None:
-            lags.append(lag)
-    if not lags:
+        one = compare(recorded.time, recorded.signals[joint.name, "position"], v)
+        compared += [] if one is None else [one]
+    return _rate(recorded, compared) or _lag(recorded, compared)
+
+
+def _rate(recorded: Recorded, compared: list[Compared]) -> tuple[Finding, ...]:
+    """A severe finding if all velocities are away from the derivatives of positions by the same
+    factor, so that time stamps are wrong by it.
+    """
+    if len(compared) < 2:
+        return ()
+    factors = np.array([one.factor for one in compared])
+    factor = float(np.median(factors))
+    if not FACTORS[0] < factor < FACTORS[1] or abs(factor - 1.0) < SAME:
+        return ()
+    if np.max(np.abs(factors - factor)) > COMMON * factor:
+        return ()
+    rate = 1.0 / recorded.period_s
+    return (
+        Finding(
+            "severe",
+            "time-rate",
+            f"log '{recorded.name}': the velocities of all joints are {factor:.4g} times the "
+            "derivatives of their positions: time stamps come from a sampling rate that is not "
+            f"the true one, {factor * rate:.6g} Hz instead of {rate:.6g} Hz",
+            size=factor,
+            unit="times",
+            could_be=("velocities in another unit",),
+        ),
+    )
+
+
+def _lag(recorded: Recorded, compared: list[Compared]) -> tuple[Finding, ...]:
+    """A warning if velocities come later than positions change."""
+    low, high = ABOUT_ONE
+    lags = np.array([one.lag_s for one in compared if low < one.factor < high])
+    if not len(lags):
         return ()
     lag = float(np.median(lags))
     if lag < max(LEAST_S, LEAST_PERIODS * recorded.period_s):
         return ()
-    if np.median(np.abs(np.array(lags) - lag)) > AGREEMENT * lag:
+    if np.median(np.abs(lags - lag)) > AGREEMENT * lag:
         return ()
     return (
         Finding(
@@ -49,9 +100,13 @@ def velocity_lag(recorded: Recorded) -> tuple[Finding, ...]:
     )
 
 
-def _lag(time: Array, q: Array, v: Array) -> float | None:
-    """How much later (s) the velocity (n_samples,) is than the position; None if it is unclear."""
-    known = np.isfinite(q) & np.isfinite(v)
+def compare(time: Array, q: Array, v: Array) -> Compared | None:
+    """A velocity (n_samples,) beside the derivative of its position; None if it is unclear.
+
+    The velocity is integrated, x = integral of v dt, and compared with q:
+    x(t) = c q(t - lag), so x - c q = - c lag dq/dt, a parabola in time apart.
+    """
+    known = (np.abs(q) <= UNREACHED) & (np.abs(v) <= UNREACHED)
     if np.count_nonzero(known) < max(50, len(time) // 2):
         return None
     t, q, v = time[known], q[known], v[known]
@@ -62,11 +117,15 @@ def _lag(time: Array, q: Array, v: Array) -> float | None:
     s = np.linspace(-1.0, 1.0, len(t))
     columns = np.column_stack([np.ones_like(s), s, s**2, q, rate])
     scale = np.linalg.norm(columns, axis=0)
-    if not np.all(scale > 0.0):
+    if not np.all(scale > 0.0) or not np.all(np.isfinite(scale)) or np.ptp(q) < RESTS:
         return None
-    fit = np.linalg.lstsq(columns / scale, x, rcond=None)[0] / scale
-    factor, of_rate = float(fit[3]), float(fit[4])
+    scaled = columns / scale
+    try:
+        fit = np.linalg.solve(scaled.T @ scaled, scaled.T @ x) / scale
+    except np.linalg.LinAlgError:
+        return None
+    factor = float(fit[3])
     left = float(np.std(x - columns @ fit))
-    if not 0.5 < factor < 2.0 or left > 0.3 * float(np.std(q)):
+    if not np.isfinite(left) or factor == 0.0 or left > 0.3 * abs(factor) * float(np.std(q)):
         return None
-    return -of_rate / factor
+    return Compared(factor, -float(fit[4]) / factor)

@@ -15,26 +15,38 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from steelyard.diagnosis.suspects.evidence import (
+    FIRST_ERROR,
+    INDEPENDENT,
     Fit,
     Moments,
     Samples,
-    every,
     fit_of,
     fitted,
     moments,
+    rows_of,
+    solver_of,
 )
+from steelyard.diagnosis.suspects.intervals import SCREENED, Screen, only, torque_slopes
 from steelyard.diagnosis.suspects.reading import Reading
 from steelyard.diagnosis.suspects.torque_readings import lowest
 
 Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 LONGEST_S = 0.12
 """Delays up to this are looked for first."""
 FAR_S, FAR_STEP_S = 6.0, 0.04
 """Delays up to this, in such steps, where torques and motion hardly fit."""
 LEAST_S = 3e-4
-FAR_THINNED = 4
-"""Every fourth sample is used there."""
+FAR_SHARE, FAR_SAMPLES = 0.3, 800
+"""Far delays are at most this share of the log; samples of the motion that they are tried on."""
+FAST, FAST_MARGIN = 0.5, 50.0
+"""A delay has to explain a log better by this much with samples of joints faster than this share
+of their rms speed alone."""
+SHORTER = (0.5, 0.75)
+"""Shares of a delay that are tried with these samples, too."""
+LONG_S, LONG_MARGIN = 5e-3, 20.0
+"""The same for delays of all joints that are longer than this: friction hardly looks so late."""
 DRIFTS = (3e-4, 6e-4, 1e-3, 2e-3, 3e-3, 5e-3, 8e-3, 0.012)
 """Shares by which one clock may be faster."""
 
@@ -75,16 +87,25 @@ class Shifted:
         return fitted(self.given, C, S)
 
 
-def delay_readings(shifted: Shifted, least_s: float) -> list[Reading]:
+def delay_readings(shifted: Shifted, least_s: float, screen: Screen | None) -> list[Reading]:
     """All torques late, and the torque of one joint late.
 
-    least_s : delays below this do not matter.
+    least_s : delays below this do not matter. screen : where small delays alone are possible, only
+    those are looked at closely that it finds.
     """
     names = shifted.given.model.channels
     half = LONGEST_S * np.array([0.05, 0.2, 0.5, 1.0])
     grid = np.concatenate([-half[::-1], [0.0], half])
     out = []
-    best = lowest(shifted.fit_all, grid, least_s)
+    slopes = np.zeros(0) if screen is None else torque_slopes(shifted.samples)
+
+    def possible(joint: int | None) -> bool:
+        if screen is None:
+            return True
+        column = slopes if joint is None else only(slopes, joint)
+        return screen.gain(column)[0] > SCREENED
+
+    best = lowest(shifted.fit_all, grid, least_s) if possible(None) else 0.0
     if abs(best) >= least_s:
         out.append(Reading("delay", (), best, "s", shifted.fit_all(best), late_mended(best), 10.0))
     for k, name in enumerate(names):
@@ -92,7 +113,7 @@ def delay_readings(shifted: Shifted, least_s: float) -> list[Reading]:
         def at(delay: float, k: int = k) -> Fit:
             return shifted.fit_one(k, delay)
 
-        best = lowest(at, grid, least_s)
+        best = lowest(at, grid, least_s) if possible(k) else 0.0
         if abs(best) >= least_s:
             out.append(Reading("delay", (name,), best, "s", at(best), late_mended(best, k), 20.0))
     return out
@@ -109,6 +130,24 @@ def late_mended(delay: float, joint: int | None = None) -> Callable[[Samples], S
         return replace(samples, tau=tau)
 
     return mended
+
+
+def lags_in_motion(reading: Reading, samples: Samples) -> bool:
+    """Whether late or filtered torques show away from where joints turn back.
+
+    Friction there follows over a small angle, or a joint sticks for a while: beside friction that
+    jumps this looks like a delay, but it is none.
+    """
+    rms = np.sqrt(np.mean(samples.v**2, axis=0))
+    fast = replace(samples, moving=np.abs(samples.v) > FAST * rms)
+    ways = [reading.mended]
+    if reading.code == "delay":
+        joint = samples.model.channels.index(reading.joints[0]) if reading.joints else None
+        # friction that is late, too, makes a delay seem longer
+        ways += [late_mended(share * reading.size, joint) for share in SHORTER]
+    given, *read = (fit_of(moments(one)).score for one in (fast, *(way(fast) for way in ways)))
+    long = reading.code == "delay" and not reading.joints and abs(reading.size) > LONG_S
+    return given - min(read) >= (LONG_MARGIN if long else FAST_MARGIN) + reading.cost
 
 
 def filter_readings(shifted: Shifted) -> list[Reading]:
@@ -154,25 +193,42 @@ def drift_readings(shifted: Shifted) -> list[Reading]:
 def far_delay(samples: Samples, W: Array) -> list[Reading]:
     """All torques late or early by much more than any bus delays them.
 
-    The samples that torque and motion have in common are compared.
+    The motion in the middle of the log is compared with torques before and after it: its products
+    are the same for every delay. The best delay is then fitted to all samples that torque and
+    motion have in common.
     """
-    step = float(np.median(np.diff(samples.time)))
+    steps = np.diff(samples.time)
+    step = float(np.median(steps))
+    if steps.max() > 10.0 * step:
+        return []  # of stretches of a long log
     n = len(samples.time)
-    best: tuple[float, int] | None = None
-    for rows in range(
-        -round(FAR_S / step), round(FAR_S / step) + 1, max(1, round(FAR_STEP_S / step))
-    ):
-        if n - abs(rows) < n // 2:
-            continue
-        cut, rows_of_motion = _overlap(samples, rows)
-        fit = _fit_of_overlap(cut, W[rows_of_motion], step=FAR_THINNED)
-        if best is None or fit.score < best[0]:
-            best = fit.score, rows
-    if best is None or abs(best[1]) * step < LONGEST_S:
+    most = min(round(FAR_S / step), round(FAR_SHARE * n))
+    apart = max(1, round(FAR_STEP_S / step))
+    lags = np.arange(-(most // apart), most // apart + 1) * apart
+    if len(lags) < 3:
         return []
-    rows = best[1]
+    middle = np.arange(most, n - most, max(1, (n - 2 * most) // FAR_SAMPLES))
+    given = moments(rows_of(samples, middle), W[middle])
+    size = np.sqrt(np.mean(samples.tau**2, axis=0)) + 1e-12
+    fit = fit_of(given)
+    weights = np.sqrt(INDEPENDENT / given.counts) / (size * FIRST_ERROR)
+    D = fit.spread
+    H = np.tensordot(weights**2, given.G, axes=1) * D[:, None] * D + np.eye(len(D))
+    solve = solver_of(H)
+    pulled = given.G @ given.theta
+    scores = []
+    for lag in lags:
+        tau = samples.tau[middle + lag]
+        C = np.array([W[middle, i].T @ tau[:, i] for i in range(tau.shape[1])])
+        theta = given.theta + D * solve(D * (weights**2 @ (C - pulled)))
+        squares = np.sum(samples.moving[middle] * tau**2, axis=0) - 2.0 * C @ theta
+        squares += (given.G @ theta) @ theta
+        scores.append(float(np.sum(squares / given.counts / size**2)))
+    rows = int(lags[int(np.argmin(scores))])
+    if abs(rows) * step < LONGEST_S:
+        return []
     cut, rows_of_motion = _overlap(samples, rows)
-    fit = _fit_of_overlap(cut, W[rows_of_motion])
+    fit = fit_of(moments(cut, W[rows_of_motion]))
     return [Reading("delay", (), rows * step, "s", fit, lambda one: _overlap(one, rows)[0], 30.0)]
 
 
@@ -181,11 +237,4 @@ def _overlap(samples: Samples, rows: int) -> tuple[Samples, slice]:
     n = len(samples.time)
     motion = slice(0, n - rows) if rows >= 0 else slice(-rows, n)
     torque = slice(rows, n) if rows >= 0 else slice(0, n + rows)
-    kept = {
-        name: getattr(samples, name)[motion] for name in ("time", "q", "v", "a", "jump", "moving")
-    }
-    return replace(samples, tau=samples.tau[torque], **kept), motion
-
-
-def _fit_of_overlap(cut: Samples, W: Array, step: int = 1) -> Fit:
-    return fit_of(moments(every(cut, step), W[::step]))
+    return replace(rows_of(samples, motion), tau=samples.tau[torque]), motion

@@ -13,10 +13,12 @@ D is generous: a file may be off by a third. Smaller scores are better.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model
@@ -56,6 +58,7 @@ class Samples:
 
     time : (n,) s. q, v, a, tau : (n, n_joints) rad, N m, ... jump : the filtered sign of v.
     moving : where a joint moves fast enough for the sign of its friction to be known.
+    lag_s : time (s) after which the noise of filtered torques is another one.
     """
 
     model: Model
@@ -66,6 +69,7 @@ class Samples:
     jump: Array
     tau: Array
     moving: Mask
+    lag_s: float = 0.1
 
     def with_motion_of(self, order: IntArray, sign: Array) -> Samples:
         """Joint i moves as column ``order[i]``, times ``sign[i]``."""
@@ -73,10 +77,15 @@ class Samples:
         return replace(self, q=q, v=v, a=a, jump=jump, moving=self.moving[:, order])
 
 
+def rows_of(samples: Samples, rows: slice | IntArray) -> Samples:
+    """These rows of the samples."""
+    names = ("time", "q", "v", "a", "jump", "tau", "moving")
+    return replace(samples, **{name: getattr(samples, name)[rows] for name in names})
+
+
 def every(samples: Samples, step: int) -> Samples:
     """Every ``step``-th of the samples."""
-    names = ("time", "q", "v", "a", "jump", "tau", "moving")
-    return replace(samples, **{name: getattr(samples, name)[::step] for name in names})
+    return rows_of(samples, slice(None, None, step))
 
 
 def term_columns(model: Model) -> IntArray:
@@ -199,6 +208,16 @@ class Fit:
     spread: Array
 
 
+def solver_of(H: Array) -> Callable[[Array], Array]:
+    """Solves H x = b for a matrix (n, n) that is positive definite but for rounding."""
+    try:
+        factor = cho_factor(H, check_finite=False)
+    except LinAlgError:
+        inverse = np.linalg.pinv(H, hermitian=True)
+        return lambda b: np.asarray(inverse @ b)
+    return lambda b: np.asarray(cho_solve(factor, b, check_finite=False))
+
+
 def fitted(
     given: Moments,
     C: Array,
@@ -220,10 +239,11 @@ def fitted(
     error = np.full(n_joints, FIRST_ERROR)
     for _ in range(steps):
         weights = np.sqrt(INDEPENDENT / given.counts) / (size * np.maximum(error, LEAST_ERROR))
-        H = np.einsum("i,ipq->pq", weights**2, given.G) * D[:, None] * D + np.eye(len(D))
-        x = _solved(H, D * (weights**2 @ right))
+        H = np.tensordot(weights**2, given.G, axes=1) * D[:, None] * D
+        H[np.diag_indices(len(D))] += 1.0
+        x = solver_of(H)(D * (weights**2 @ right))
         theta = theta0 + D * x
-        squares = S - 2.0 * C @ theta + np.einsum("p,ipq,q->i", theta, given.G, theta)
+        squares = S - 2.0 * C @ theta + (given.G @ theta) @ theta
         error = np.sqrt(np.maximum(squares, 0.0) / given.counts) / size
     viscous = theta[terms[:, 1]] * given.speed / size
     coulomb = theta[terms[:, 2]] / size
@@ -238,12 +258,18 @@ def fitted(
     return Fit(score, error, float(x @ x), negative, friction, inertia, size, weights, theta, H, D)
 
 
-def _solved(H: Array, right: Array) -> Array:
-    """H⁻¹ right (p,); without any torque H is so badly scaled that LAPACK calls it singular."""
-    try:
-        return np.asarray(np.linalg.solve(H, right), dtype=float)
-    except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.lstsq(H, right)[0])
+def lasting_errors(samples: Samples, W: Array, fit: Fit) -> Array:
+    """Unexplained share of each torque (n_joints,) that lasts longer than its noise: the root of
+    the products of residuals ``lag_s`` apart. Noise alone gives about zero.
+    """
+    residual = samples.tau * samples.moving - W @ fit.theta
+    step = float(np.median(np.diff(samples.time)))
+    apart = min(max(1, round(samples.lag_s / step)), len(residual) - 1)
+    both = samples.moving[apart:] & samples.moving[:-apart]
+    products = np.sum(residual[apart:] * residual[:-apart] * both, axis=0)
+    return np.asarray(
+        np.sqrt(np.maximum(products, 0.0) / np.maximum(both.sum(axis=0), 1)) / fit.size
+    )
 
 
 def fit_of(given: Moments, order: IntArray | None = None, gain: Array | None = None) -> Fit:

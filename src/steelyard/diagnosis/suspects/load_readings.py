@@ -22,8 +22,9 @@ from steelyard.diagnosis.suspects.evidence import (
     plain_model,
     regressor,
 )
+from steelyard.diagnosis.suspects.intervals import Screen
 from steelyard.diagnosis.suspects.reading import Reading, unchanged
-from steelyard.diagnosis.suspects.torque_readings import LEAST_BETTER
+from steelyard.diagnosis.suspects.torque_readings import LEAST_BETTER, lowest
 from steelyard.model.kernels import rigid_torque
 from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
@@ -35,8 +36,12 @@ LEAST_TILT_DEG, LEAST_OFFSET_DEG = 4.0, 2.5
 """Tilts of gravity and offsets of joints matter beyond these."""
 REMOVED = 0.5
 """Gravity below this share of the file's counts as taken out."""
-SIZES = (0.45, 0.55, 0.63, 0.7, 0.8, 1.25, 1.4, 1.6, 1.8, 2.2)
-"""Sizes of other robots that are tried, as factors of every length."""
+SIZES = np.log(2.4) * np.linspace(-1.0, 1.0, 9)
+"""Logarithms of the sizes of other robots that are tried first: factors of every length."""
+LEAST_SIZE = 1.12
+"""Sizes within this factor are those of a poor file."""
+OFFSET_STEP = 1e-5
+"""Angle (rad) by which torques are differentiated."""
 PAYLOAD_KG = 3.0
 """Typical mass of a payload."""
 UNLIKE = 12.0
@@ -115,16 +120,23 @@ def size_readings(samples: Samples) -> list[Reading]:
 
     Its links may be as far from the resized ones as those of a poor file, or a few times that.
     """
-    best: Reading | None = None
-    for factor in SIZES:
-        robot = resized(samples.model.robot, factor)
+    tried: dict[float, Reading] = {}
+
+    def at(log_size: float) -> Fit:
+        robot = resized(samples.model.robot, float(np.exp(log_size)))
         given = moments(replace(samples, model=plain_model(robot)))
+        options = []
         for wider, cost in ((1.0, 30.0), (UNLIKE, 80.0)):
             fit = fit_of(replace(given, spread=wider * given.spread))
-            one = Reading("other-robot", (), factor, "times", fit, unchanged, cost)
-            if best is None or one.score < best.score:
-                best = one
-    return [] if best is None else [best]
+            options.append(
+                Reading("other-robot", (), float(np.exp(log_size)), "times", fit, unchanged, cost)
+            )
+        best = min(options, key=lambda one: one.score)
+        tried[log_size] = best
+        return replace(best.fit, score=best.score)
+
+    size = lowest(at, SIZES[np.abs(SIZES) > np.log(LEAST_SIZE)], rounds=2)
+    return [tried[size]] if abs(size) > np.log(LEAST_SIZE) else []
 
 
 def resized(robot: Robot, factor: float) -> Robot:
@@ -147,28 +159,15 @@ def resized(robot: Robot, factor: float) -> Robot:
     return replace(robot, links=links, joints=tuple(joints), source=None, source_sha256=None)
 
 
-def offset_readings(samples: Samples, W: Array, given: Fit) -> list[Reading]:
+def offset_readings(samples: Samples, given: Fit, screen: Screen) -> list[Reading]:
     """The zero of one joint is elsewhere: for the joint for which it explains most."""
     names = samples.model.channels
-    weights, D = given.weights, given.spread
-    residual = (samples.tau * samples.moving - W @ given.theta) * weights
-    rows = [weights[i] * np.ascontiguousarray(W[:, i]) for i in range(len(names))]
-
-    def shadow_of(column: Array) -> Array:
-        return np.asarray(D * sum(one.T @ column[:, i] for i, one in enumerate(rows)))
-
-    of_residual = shadow_of(residual)
+    base = offset_torque(samples, given.theta)
     best: tuple[float, int, float] | None = None
     for k in range(len(names)):
-        column = offset_column(samples, given.theta, k) * samples.moving * weights
-        shadow = shadow_of(column)
-        z = np.linalg.solve(given.H, shadow)
-        square = float(np.sum(column**2) - shadow @ z)
-        if square <= 1e-9 * float(np.sum(column**2) + 1e-30):
-            continue
-        slope = float(np.sum(column * residual) - z @ of_residual)
-        if best is None or slope**2 / square > best[0]:
-            best = slope**2 / square, k, slope / square
+        better, size = screen.gain(offset_column(samples, given.theta, k, base))
+        if best is None or better > best[0]:
+            best = better, k, size
     if best is None or best[0] < LEAST_BETTER:
         return []
     _, k, offset = best
@@ -212,13 +211,18 @@ def _refined_offset(samples: Samples, joint: int, start: float) -> tuple[Fit, fl
     return tried[best], best
 
 
-def offset_column(samples: Samples, theta: Array, joint: int, step: float = 1e-4) -> Array:
-    """Torque (n, n_joints) of a radian in one position, linearised."""
+def offset_torque(samples: Samples, theta: Array, joint: int = 0, offset: float = 0.0) -> Array:
+    """Torque (n, n_joints) of the bodies with an angle (rad) added to one position."""
+    q = _offset(samples, joint, offset).q
     gravity = samples.model.mechanism.gravity
-    ahead, behind = (
-        rigid_torque(
-            samples.model, theta, _offset(samples, joint, one).q, samples.v, samples.a, gravity
-        )
-        for one in (step, -step)
-    )
-    return np.asarray((ahead - behind) / (2.0 * step))
+    return np.asarray(rigid_torque(samples.model, theta, q, samples.v, samples.a, gravity))
+
+
+def offset_column(samples: Samples, theta: Array, joint: int, base: Array | None = None) -> Array:
+    """Torque (n, n_joints) of a radian in one position, linearised.
+
+    base : torque without an offset, where it is known.
+    """
+    if base is None:
+        base = offset_torque(samples, theta)
+    return np.asarray((offset_torque(samples, theta, joint, OFFSET_STEP) - base) / OFFSET_STEP)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.diagnosis.suspects.belief import MARGIN, believed, doubted, turning
 from steelyard.diagnosis.suspects.change_readings import change_readings
+from steelyard.diagnosis.suspects.delay_correction import correction_of
 from steelyard.diagnosis.suspects.delay_readings import (
     LEAST_S,
     LONGEST_S,
@@ -16,10 +18,9 @@ from steelyard.diagnosis.suspects.delay_readings import (
     drift_readings,
     far_delay,
     filter_readings,
+    late_mended,
 )
 from steelyard.diagnosis.suspects.evidence import (
-    INDEPENDENT,
-    LEAST_ERROR,
     Fit,
     Samples,
     every,
@@ -27,7 +28,14 @@ from steelyard.diagnosis.suspects.evidence import (
     moments,
     regressor,
 )
-from steelyard.diagnosis.suspects.intervals import only, perturbation, torque_slopes
+from steelyard.diagnosis.suspects.intervals import (
+    SCREENED,
+    Screen,
+    only,
+    perturbation,
+    sizes_by_part,
+    torque_slopes,
+)
 from steelyard.diagnosis.suspects.load_readings import (
     external_readings,
     gravity_readings,
@@ -39,7 +47,13 @@ from steelyard.diagnosis.suspects.load_readings import (
 from steelyard.diagnosis.suspects.motion_readings import motion_readings
 from steelyard.diagnosis.suspects.reading import Reading, unchanged
 from steelyard.diagnosis.suspects.smoothness import commanded_quantity
-from steelyard.diagnosis.suspects.suspect import INHERENT, Suspect, finding_of
+from steelyard.diagnosis.suspects.suspect import (
+    INHERENT,
+    Suspect,
+    corrected_finding,
+    finding_of,
+    what_is_wrong,
+)
 from steelyard.diagnosis.suspects.thinned import thinned
 from steelyard.diagnosis.suspects.torque_readings import (
     current_readings,
@@ -48,6 +62,7 @@ from steelyard.diagnosis.suspects.torque_readings import (
     sign_readings,
     swap_readings,
 )
+from steelyard.diagnosis.suspects.unit_readings import position_unit_readings, rate_readings
 from steelyard.errors import SteelyardError
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
@@ -55,21 +70,13 @@ from steelyard.model.model import Model
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.processing import Processing
 
-DOUBTED_ERROR, DOUBTED_AWAY, DOUBTED_NEGATIVE = 0.02, 7.0, 0.03
-"""A reading is doubted beyond this error of a joint, distance from the file for each joint, or
-share of negative friction."""
-MARGIN = 40.0
-"""By how much a suspect has to explain a log better than the log as it is."""
-FAR_MARGIN, FAR_SCALE = 20.0, 4.0
-"""The same for torques without any model of the robot, and for scales beyond this factor: clean
-logs are farther from these."""
 AS_GOOD = 20.0
 """Readings that are worse by less than this are named as other explanations."""
-GOOD_ERROR = 0.01
-SMALL_KINDS = ("delay", "torque-gain", "position-offset", "gravity-direction", "torque-filtered")
-SHARE_OF_SMALL, SHARE_OF_OTHERS = 0.1, 0.3
-"""Share of what a log leaves unexplained beyond a good fit that a suspect has to explain."""
 MOST = 3
+STEPS = 2
+"""Steps of Newton's method in which a delay is found to a fraction of a sample."""
+PARTS = 4
+"""Parts of a log in which the size of a small perturbation is computed too."""
 FEWEST_SAMPLES, COARSE_SAMPLES = 200, 800
 UNRELATED_ERROR = 0.15
 """Unexplained share of torques (rms of all joints) beyond which far delays are tried."""
@@ -79,14 +86,38 @@ DRIVES_THERE = 0.03
 """Drive inertia as a share of torques, median of all joints, above which torques are of drives."""
 LAGGING_ERROR, NO_FRICTION = 0.04, 0.1
 """Unexplained share of a torque beside commanded positions; friction in commanded torques."""
-LEAST_PAYLOAD_KG, LEAST_FRICTION = 0.15, 0.1
+POSITIONS_DOUBTED = ("beyond-limits",)
+"""Findings of the preparation after which only the unit of positions is looked for."""
+NOTHING_FITS, NO_JOINT_FITS = 0.4, 0.25
+"""Unexplained shares of torques, mean and least of all joints, beyond which torques and motion have
+nothing to do with each other."""
 
 
-def suspect_findings(
-    model: Model, log: Log, processing: Processing | None = None
-) -> tuple[Finding, ...]:
-    """The findings of :func:`suspects`."""
-    return tuple(finding_of(one) for one in suspects(model, log, processing))
+@dataclass(frozen=True)
+class Physics:
+    """What the physics of a robot file says about a log.
+
+    processing : in which a delay of the torques is taken out that is beyond doubt.
+    """
+
+    findings: tuple[Finding, ...]
+    processing: Processing
+
+
+def physics_of(model: Model, log: Log, processing: Processing | None = None) -> Physics:
+    """The findings of :func:`suspects`; a delay that is beyond doubt is corrected, if the
+    processing leaves that open and the log, so corrected, shows no delay any more.
+    """
+    given = processing or Processing()
+    found = suspects(model, log, given)
+    delay = correction_of(found, model.robot.joint_names) if given.torque_delay == "auto" else None
+    if delay is not None:
+        corrected = replace(given, torque_delay=delay)
+        left = suspects(model, log, corrected)
+        if all(one.code != "delay" for one in left):
+            said = [corrected_finding(one) for one in found if one.code == "delay"]
+            return Physics((*said, *(finding_of(one) for one in left)), corrected)
+    return Physics(tuple(finding_of(one) for one in found), given)
 
 
 def suspects(model: Model, log: Log, processing: Processing | None = None) -> tuple[Suspect, ...]:
@@ -102,11 +133,14 @@ def suspects(model: Model, log: Log, processing: Processing | None = None) -> tu
         return ()
     log, _ = name_numbered_joints(log, robot)
     try:
-        samples = thinned(robot, log, processing)
+        prepared = thinned(robot, log, processing)
     except SteelyardError:
         return ()
+    samples = prepared.samples
     if len(samples.time) < FEWEST_SAMPLES:
         return ()
+    if any(one.code in POSITIONS_DOUBTED for one in prepared.findings):
+        return units_only(samples)
     rate_hz = 1.0 / float(np.median(np.diff(log.time)))
     quantity = commanded_quantity(log, samples.model.channels)
     found: list[Suspect] = []
@@ -114,18 +148,32 @@ def suspects(model: Model, log: Log, processing: Processing | None = None) -> tu
         fit, readings = readings_of(samples, rate_hz)
         if not found and quantity is not None and follows(fit, quantity):
             return (commanded_suspect(fit, quantity),)
-        good = [one for one in readings if believed(one, fit)]
-        if not good:
+        likely = (one for one in readings if believed(one, fit) and not turning(one, samples))
+        best = next(likely, None)
+        # an estimate of external torques is what no model explains
+        if best is not None and not found and best.code != "external-torque":
+            nothing = unrelated(best.fit)
+            if nothing:
+                return tuple(nothing)
+        if best is None:
             if not found:
-                found += without_friction(model, fit)
+                found += unrelated(fit) or without_friction(model, fit)
             break
-        best = good[0]
-        mended = best.mended(samples)
-        found = with_suspect(found, suspect_of(best, readings, fit, mended))
+        found = with_suspect(found, suspect_of(best, readings, fit, samples))
         if best.mended is unchanged:
             break
-        samples = mended
+        samples = best.mended(samples)
     return tuple(found)
+
+
+def units_only(samples: Samples) -> tuple[Suspect, ...]:
+    """The unit of positions that are known to be wrong: nothing else can be told from them."""
+    step = max(1, len(samples.time) // COARSE_SAMPLES)
+    coarse = every(samples, step)
+    fit = fit_of(moments(coarse))
+    readings = sorted(position_unit_readings(coarse), key=lambda one: one.score)
+    good = [one for one in readings if believed(one, fit)]
+    return tuple(suspect_of(one, readings, fit, coarse) for one in good[:1])
 
 
 def readings_of(samples: Samples, rate_hz: float) -> tuple[Fit, list[Reading]]:
@@ -134,15 +182,22 @@ def readings_of(samples: Samples, rate_hz: float) -> tuple[Fit, list[Reading]]:
     given = moments(samples, W)
     fit = fit_of(given)
     shifted = Shifted(samples, W, given)
-    out = delay_readings(shifted, max(LEAST_S, 0.3 / rate_hz))
-    out += gain_readings(given)
+    screen = Screen(samples, W, fit)
+    doubts = doubted(samples, W, fit)
+    joints = range(len(fit.error))
+    out = delay_readings(shifted, max(LEAST_S, 0.3 / rate_hz), None if doubts else screen)
+    out += gain_readings(
+        given,
+        [k for k in joints if doubts or screen.gain(only(samples.tau, k))[0] > SCREENED],
+    )
     out += scale_readings(given)
     out += external_readings(given) + payload_readings(given)
-    out += offset_readings(samples, W, fit)
+    out += offset_readings(samples, fit, screen)
     out += gravity_readings(samples, W, fit)
-    if doubted(fit):
-        out += sign_readings(given) + swap_readings(given)
+    if doubts or any(one.code == "delay" and believed(one, fit) for one in out):
         out += filter_readings(shifted) + drift_readings(shifted)
+    if doubts:
+        out += sign_readings(given) + swap_readings(given)
         out += coarse_readings(samples, W, fit)
         out += current_readings(given)
         best = min(out, key=lambda one: one.score)
@@ -160,70 +215,15 @@ def coarse_readings(samples: Samples, W: NDArray[np.float64], fit: Fit) -> list[
     coarse, rows = every(samples, step), W[::step]
     own = fit_of(moments(coarse, rows))
     found = motion_readings(coarse) + size_readings(coarse) + change_readings(coarse, rows, own)
+    found += rate_readings(coarse, rows) + position_unit_readings(coarse)
     shift = fit.score - own.score
     return [replace(one, cost=one.cost + shift) for one in found]
 
 
-def doubted(fit: Fit) -> bool:
-    """Whether the log as it is leaves doubts: a poor fit, or unlikely parameters."""
-    return bool(
-        fit.error.max() > DOUBTED_ERROR
-        or far_from_file(fit)
-        or fit.negative.max() > DOUBTED_NEGATIVE
-    )
-
-
-def far_from_file(fit: Fit) -> bool:
-    """Whether a fit needs parameters that are unlikely even for a poor file."""
-    return fit.away > DOUBTED_AWAY * len(fit.error)
-
-
-def error_part(fit: Fit) -> float:
-    """The part of a score that says how much torque is unexplained."""
-    return INDEPENDENT * float(np.sum(np.log(np.maximum(fit.error, LEAST_ERROR) ** 2)))
-
-
-def believed(reading: Reading, given: Fit) -> bool:
-    """Whether a reading explains a log clearly better than the log as it is.
-
-    Either it explains much of the torque that is left, or it needs no impossible robot.
-    """
-    better = given.score - reading.score
-    margin = margin_of(reading)
-    if better < margin or not matters(reading):
-        return False
-    if reading.code == "torque-scale" and far_from_file(reading.fit):
-        return False
-    good = INDEPENDENT * len(given.error) * float(np.log(GOOD_ERROR**2))
-    left = max(0.0, error_part(given) - good)
-    fewer = error_part(given) - error_part(reading.fit)
-    share = SHARE_OF_SMALL if reading.code in SMALL_KINDS else SHARE_OF_OTHERS
-    if fewer >= max(share * left, 0.5 * better):
-        return True
-    return better - fewer >= margin and fewer > -0.1 * margin
-
-
-def margin_of(reading: Reading) -> float:
-    """By how much a reading has to be better, which depends on what else it may be."""
-    if reading.code == "external-torque":
-        return FAR_MARGIN
-    # a scale by itself is no better fit, only a more likely robot
-    far = max(abs(reading.size), 1.0 / max(abs(reading.size), 1e-12)) > FAR_SCALE
-    return FAR_MARGIN if reading.code == "torque-scale" and far else MARGIN
-
-
-def matters(reading: Reading) -> bool:
-    """Whether a change is large enough to be worth words."""
-    least = {"payload-change": LEAST_PAYLOAD_KG, "friction-change": LEAST_FRICTION}
-    if reading.code == "payload":
-        return reading.size >= LEAST_PAYLOAD_KG
-    return abs(reading.size) >= least.get(reading.code, 0.0)
-
-
-def suspect_of(best: Reading, readings: list[Reading], given: Fit, mended: Samples) -> Suspect:
+def suspect_of(best: Reading, readings: list[Reading], given: Fit, samples: Samples) -> Suspect:
     """The suspect that a reading is, with its interval and other explanations."""
     others = [
-        _in_words(one)
+        one
         for one in readings
         if one is not best
         and one.score < best.score + AS_GOOD
@@ -231,17 +231,29 @@ def suspect_of(best: Reading, readings: list[Reading], given: Fit, mended: Sampl
         and one.score < given.score - MARGIN
     ]
     size, interval = best.size, None
-    column, scale = _column(best, mended)
-    if column is not None:
+    by_part: tuple[float, ...] = ()
+    mended = best.mended(samples)
+    for _ in range(STEPS):
+        column, scale = _column(best, mended)
+        if column is None:
+            break
         W = regressor(mended)
         fit = fit_of(moments(mended, W))
         rest, half = perturbation(mended, W, fit, column)
+        parts = size + scale * sizes_by_part(mended, W, fit, column, PARTS)
         size, half = size + scale * rest, abs(scale) * half
-        interval = (size - half, size + half)
+        interval, by_part = (size - half, size + half), tuple(parts.tolist())
+        if best.code != "delay":
+            break
+        joint = mended.model.channels.index(best.joints[0]) if best.joints else None
+        mended = late_mended(size, joint)(samples)
     option = ""
     if best.code == "gravity-direction":
         gravity = mended.model.mechanism.gravity
-        option = "--gravity " + " ".join(f"{one:.3g}" for one in gravity)
+        option = "--gravity " + " ".join(f"{round(float(one), 3):g}" for one in gravity)
+    if best.code == "delay" and interval is not None:
+        of_whom = f"{best.joints[0]}=" if best.joints else ""
+        option = f"--torque-delay {of_whom}{size:.4g}"
     return Suspect(
         code=best.code,
         joints=best.joints,
@@ -251,8 +263,10 @@ def suspect_of(best: Reading, readings: list[Reading], given: Fit, mended: Sampl
         error=(_mean(given), _mean(best.fit)),
         interval=interval,
         span_s=best.span_s,
-        could_be=(*INHERENT.get(best.code, ()), *others[:3]),
+        could_be=(*INHERENT.get(best.code, ()), *(_in_words(one) for one in others[:3])),
         option=option,
+        rivals=tuple(dict.fromkeys(one.code for one in others)),
+        by_part=by_part,
     )
 
 
@@ -275,7 +289,13 @@ def with_suspect(found: list[Suspect], new: Suspect) -> list[Suspect]:
         if old.code == new.code == "delay" and old.joints == new.joints:
             total = old.size + new.size
             interval = new.interval and (new.interval[0] + old.size, new.interval[1] + old.size)
-            both = replace(old, size=total, interval=interval, error=(old.error[0], new.error[1]))
+            both = replace(
+                old,
+                size=total,
+                interval=interval,
+                error=(old.error[0], new.error[1]),
+                by_part=tuple(old.size + one for one in new.by_part),
+            )
             return [*found[:k], both, *found[k + 1 :]]
     return [*found, new]
 
@@ -295,6 +315,15 @@ def commanded_suspect(fit: Fit, quantity: str) -> Suspect:
     error = _mean(fit)
     other = INHERENT["commanded-signals"]
     return Suspect("commanded-signals", (), 0.0, quantity, 0.0, (error, error), could_be=other)
+
+
+def unrelated(fit: Fit) -> list[Suspect]:
+    """Torques that are unexplained in this reading of the log, the best, for every joint."""
+    if _mean(fit) < NOTHING_FITS or fit.error.min() < NO_JOINT_FITS:
+        return []
+    error = _mean(fit)
+    other = INHERENT["unrelated-torque"]
+    return [Suspect("unrelated-torque", (), error, "share", 0.0, (error, error), could_be=other)]
 
 
 def without_friction(model: Model, fit: Fit) -> list[Suspect]:
@@ -321,7 +350,7 @@ def without_friction(model: Model, fit: Fit) -> list[Suspect]:
             0.0,
             (error, error),
             could_be=other,
-            option="--torque-side link",
+            option="--torque link",
         )
     ]
 
@@ -332,5 +361,8 @@ def _mean(fit: Fit) -> float:
 
 
 def _in_words(reading: Reading) -> str:
-    of_whom = f" of {', '.join(reading.joints)}" if reading.joints else ""
-    return f"{reading.code}{of_whom}"
+    """What would be wrong if a reading were right."""
+    one = reading
+    return what_is_wrong(
+        Suspect(one.code, one.joints, one.size, one.unit, 0.0, (0.0, 0.0), span_s=one.span_s)
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from steelyard.errors import listed
-from steelyard.findings import Finding
+from steelyard.findings import Finding, Level
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,8 @@ class Suspect:
     score : by how much it explains the log better than the log as it is; see `evidence`.
     error : unexplained share of torque as the log is, and read in this way, the mean of all joints.
     could_be : other explanations, in words. option : what mends it, as a user types it.
+    rivals : codes of readings that explain the log about as well. by_part : the size in parts of
+        the log, where it was computed.
     """
 
     code: str
@@ -30,6 +32,8 @@ class Suspect:
     span_s: tuple[float, float] | None = None
     could_be: tuple[str, ...] = ()
     option: str = ""
+    rivals: tuple[str, ...] = ()
+    by_part: tuple[float, ...] = ()
 
 
 SEVERE = (
@@ -46,6 +50,9 @@ SEVERE = (
     "gravity-removed",
     "external-torque",
     "other-robot",
+    "time-rate",
+    "position-unit",
+    "unrelated-torque",
 )
 """Suspects that make every result useless. Others are severe where they spoil the fit."""
 SPOILT = 2.0
@@ -77,6 +84,12 @@ INHERENT = {
     "disturbance": ("a payload that was carried for a while", "a fault of the torque sensor"),
     "clock-drift": ("lost rows",),
     "torque-drift": ("friction that changes",),
+    "unrelated-torque": (
+        "logs of two recordings put side by side",
+        "columns of torques that hold something else",
+    ),
+    "time-rate": ("links whose inertias in the file are far from the robot's",),
+    "position-unit": ("positions of motors before their gears",),
 }
 """What cannot be told apart from a suspect on any log."""
 
@@ -85,10 +98,24 @@ def finding_of(suspect: Suspect) -> Finding:
     """The finding that names a suspect."""
     spoils = suspect.error[0] > SPOILT * suspect.error[1]
     severe = suspect.code in SEVERE or (spoils and suspect.code not in NEVER_SEVERE)
+    return _finding(suspect, "severe" if severe else "warning", _evidence(suspect))
+
+
+def corrected_finding(suspect: Suspect) -> Finding:
+    """The finding that says that a delay was found and taken out."""
+    other_way = "earlier" if suspect.size > 0.0 else "later"
+    words = (
+        f"{_evidence(suspect)}; corrected: these torques are read that much {other_way}; "
+        "--torque-delay none leaves them as they were recorded"
+    )
+    return _finding(suspect, "warning", words)
+
+
+def _finding(suspect: Suspect, level: Level, words: str) -> Finding:
     return Finding(
-        "severe" if severe else "warning",
+        level,
         suspect.code,
-        f"{_what(suspect)}; {_evidence(suspect)}",
+        f"{what_is_wrong(suspect)}; {words}",
         joints=suspect.joints,
         span_s=suspect.span_s,
         size=suspect.size,
@@ -102,6 +129,8 @@ def _evidence(suspect: Suspect) -> str:
     before, after = suspect.error
     if suspect.code == "commanded-signals":
         return "a measured signal has noise"
+    if suspect.code == "unrelated-torque":
+        return f"in no reading of the log less than {100 * after:.2g} % of them is unexplained"
     if suspect.code == "friction-removed":
         return "geared joints have more"
     if before < 1.05 * after:
@@ -112,7 +141,7 @@ def _evidence(suspect: Suspect) -> str:
     )
 
 
-def _what(suspect: Suspect) -> str:
+def what_is_wrong(suspect: Suspect) -> str:
     """What is wrong, with joints and sizes."""
     size, who = suspect.size, listed(suspect.joints)
     of_whom = f"of '{who}'" if suspect.joints else "of all joints"
@@ -159,5 +188,8 @@ def _what(suspect: Suspect) -> str:
         "torque-drift": f"the zero of the torque {of_whom} drifts by {size:.3g} N m during the log",
         "disturbance": f"something touched the robot from {when}",
         "unrelated-torque": "torques and motion are not of the same moments",
+        "time-rate": f"the time stamps are of another sampling rate than the true one: they run "
+        f"{size:.3g} times too far",
+        "position-unit": f"positions {of_whom} are in {suspect.unit}, not in radians",
     }
     return words[suspect.code]

@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.diagnosis.suspects.evidence import Samples, plain_model
+from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.robot.robot import Robot
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
 
 Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 MOST_SAMPLES = 3000
+STRETCHES, LEAST_RATE_HZ = 12, 40.0
+"""Stretches of a long log, and the rate below which torques are not thinned out."""
+USUAL_LAG_S = 0.1
+"""Time (s) after which the noise of unfiltered torques is another one, generously."""
 SLOW = 0.1
 """A joint counts as slow below this share of its rms speed."""
 
 
-def thinned(robot: Robot, log: Log, processing: Processing | None = None) -> Samples:
+@dataclass(frozen=True, eq=False)
+class Thinned:
+    """Samples of a log, and what was found when it was prepared."""
+
+    samples: Samples
+    findings: tuple[Finding, ...]
+
+
+def thinned(robot: Robot, log: Log, processing: Processing | None = None) -> Thinned:
     """At most ``MOST_SAMPLES`` samples of a log, torques and friction filtered like positions."""
     asked = replace(processing or Processing(), torque_filter="same", dead_band=None)
+    if asked.acceleration == "none":
+        asked = replace(asked, acceleration="differentiate")
     model = plain_model(robot)
     prepared = prepare(log, model, asked)
     motion, tau = prepared.motion, prepared.all_measurements.tau
@@ -33,11 +49,29 @@ def thinned(robot: Robot, log: Log, processing: Processing | None = None) -> Sam
         jump = motion.friction.values[:, where]
     good = np.isfinite(tau).all(axis=1) & np.isfinite(motion.a).all(axis=1)
     rows = np.flatnonzero(good)
-    rows = rows[:: max(1, -(-len(rows) // MOST_SAMPLES))]
+    rows = rows[spread_rows(len(rows), prepared.record.rate_out_hz)]
     speed = np.abs(motion.v)
     moving = speed > SLOW * np.sqrt(np.mean(motion.v**2, axis=0))
     time, q, v, a, jump, tau = (
         np.ascontiguousarray(one[rows])
         for one in (motion.time, motion.q, motion.v, motion.a, jump, tau)
     )
-    return Samples(model, time, q, v, a, jump, tau, moving[rows])
+    cutoff = prepared.record.cutoff_hz
+    lag_s = USUAL_LAG_S if cutoff is None else 1.0 / cutoff
+    samples = Samples(model, time, q, v, a, jump, tau, moving[rows], lag_s)
+    return Thinned(samples, prepared.findings)
+
+
+def spread_rows(n: int, rate_hz: float) -> IntArray:
+    """At most ``MOST_SAMPLES`` of n rows, spread over the log.
+
+    Even ones, where torques can still be interpolated between them; of a longer log, stretches of
+    even rows from all over it.
+    """
+    step = max(1, -(-n // MOST_SAMPLES))
+    widest = max(1, int(rate_hz / LEAST_RATE_HZ))
+    if step <= widest:
+        return np.arange(0, n, step)
+    length = widest * (MOST_SAMPLES // STRETCHES)
+    starts = np.linspace(0, n - length, STRETCHES).astype(np.int64)
+    return np.asarray((starts[:, None] + np.arange(0, length, widest)).ravel())

@@ -5,7 +5,7 @@ All are evaluated from the products of one regressor with every torque (`Moments
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from itertools import combinations
 
@@ -60,11 +60,11 @@ def swap_readings(given: Moments) -> list[Reading]:
     return out
 
 
-def gain_readings(given: Moments) -> list[Reading]:
-    """The torque of one joint with the gain that suits it best, for every joint."""
+def gain_readings(given: Moments, possible: Collection[int]) -> list[Reading]:
+    """The torque of one joint with the gain that suits it best, for these joints."""
     names = given.model.channels
     out = []
-    for k in range(len(names)):
+    for k in possible:
 
         def at(log_gain: float, k: int = k) -> Fit:
             gain = np.ones(len(names))
@@ -102,15 +102,18 @@ def current_readings(given: Moments) -> list[Reading]:
     Each joint's gain is set in turn, twice; a gain that is far from the others' costs.
     """
     n = len(given.model.channels)
-    logs = np.full(n, _loads_ratio(given))
-    for _ in range(2):
+    ratios = _loads_ratios(given)
+    if np.abs(ratios).max() < np.log(LEAST_SCALE):
+        return []
+    logs = np.full(n, np.median(ratios))
+    for rounds in (1, 3):
         for k in range(n):
 
             def at(log_gain: float, k: int = k) -> Fit:
                 tried = np.where(np.arange(n) == k, log_gain, logs)
                 return fit_of(given, None, np.exp(-tried))
 
-            logs[k] = lowest(at, logs[k] + GAINS)
+            logs[k] = lowest(at, logs[k] + GAINS, rounds=rounds)
     scale = float(np.exp(np.mean(logs)))
     if max(scale, 1.0 / scale) < LEAST_SCALE:
         return []
@@ -119,14 +122,16 @@ def current_readings(given: Moments) -> list[Reading]:
     return [_reading("currents", (), scale, "times", given, None, np.exp(-logs), cost)]
 
 
-def _loads_ratio(given: Moments) -> float:
-    """Logarithm of the typical ratio of measured torques to those of the file."""
-    own = np.einsum("p,ipq,q->i", given.theta, given.G, given.theta)
+def _loads_ratios(given: Moments) -> Array:
+    """Logarithms (n_joints,) of the ratios of measured torques to those of the file."""
+    own = (given.G @ given.theta) @ given.theta
     rows = np.arange(len(own))
-    return float(np.median(0.5 * np.log((given.S[rows, rows] + 1e-24) / (own + 1e-24))))
+    return np.asarray(0.5 * np.log((given.S[rows, rows] + 1e-24) / (own + 1e-24)))
 
 
-def lowest(at: Callable[[float], Fit], grid: Array, least: float | None = None) -> float:
+def lowest(
+    at: Callable[[float], Fit], grid: Array, least: float | None = None, rounds: int = 4
+) -> float:
     """Where the score is lowest: the best of a grid, then refined between its neighbours.
 
     least : sizes below this do not matter: where the grid's zero is best and neither of ±least is
@@ -140,7 +145,7 @@ def lowest(at: Callable[[float], Fit], grid: Array, least: float | None = None) 
         if min(nearby.values()) > value - LEAST_BETTER:
             return 0.0
     low, high = float(grid[max(k - 1, 0)]), float(grid[min(k + 1, len(grid) - 1)])
-    for _ in range(4):
+    for _ in range(rounds):
         points = np.linspace(low, high, 5)[1:-1]
         values = [at(float(one)).score for one in points]
         if min(values) < value:

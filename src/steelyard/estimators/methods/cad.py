@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from steelyard.estimators.estimator import EstimationTask, Estimator
+from steelyard.findings import Finding
 
 if TYPE_CHECKING:
     from steelyard.estimators.estimate import Estimate
@@ -15,8 +16,26 @@ def _cad(task: EstimationTask) -> tuple[Estimate, None]:
     from steelyard.estimators.cad import estimate_cad
 
     prior = task.given_prior
-    found = estimate_cad(task.model, task.regression, prior.theta, drive_terms="first fit")
-    return replace(found, findings=(*found.findings, *prior.findings)), None
+    found = estimate_cad(
+        task.model,
+        task.regression,
+        prior.theta,
+        columns=task.options.columns,
+        drive_terms="first fit",
+    )
+    return replace(found, findings=(*found.findings, *prior.findings, *_kept(task))), None
+
+
+def _kept(task: EstimationTask) -> tuple[Finding, ...]:
+    """A note that most parameters are those of the prior, if that was asked for."""
+    if task.options.columns == "all":
+        return ()
+    base = task.regression.base
+    words = (
+        f"only the {base.rank} base columns differ from the prior, as asked: the other "
+        f"{len(base.columns) - base.rank} parameters have its values"
+    )
+    return (Finding("info", "independent-columns", words),)
 
 
 def _cad_essential(task: EstimationTask) -> tuple[Estimate, None]:
@@ -24,9 +43,13 @@ def _cad_essential(task: EstimationTask) -> tuple[Estimate, None]:
 
     prior = task.given_prior
     found, _ = estimate_cad_essential(
-        task.model, task.regression, prior.theta, drive_terms="first fit"
+        task.model,
+        task.regression,
+        prior.theta,
+        columns=task.options.columns,
+        drive_terms="first fit",
     )
-    return replace(found, findings=(*found.findings, *prior.findings)), None
+    return replace(found, findings=(*found.findings, *prior.findings, *_kept(task))), None
 
 
 ESTIMATORS = (
@@ -35,6 +58,7 @@ ESTIMATORS = (
         "weighted least squares, and the standard parameters closest to a prior",
         _cad,
         prior="values",
+        options=frozenset({"columns"}),
         gives_standard=True,
     ),
     Estimator(
@@ -42,6 +66,7 @@ ESTIMATORS = (
         "standard parameters that differ from a prior only by essential parameters",
         _cad_essential,
         prior="values",
+        options=frozenset({"columns"}),
         gives_standard=True,
     ),
 )

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.inspection.evenness import sampled_evenly
 from steelyard.logs.log import Log
 from steelyard.robot.parts import Joint
 from steelyard.robot.robot import Robot
 from steelyard.signals.outliers import in_periods, left_out
+from steelyard.signals.recorded.evenness import sampled_evenly
 from steelyard.signals.steps import Steps, steps_of
 
 Array = NDArray[np.float64]
@@ -30,6 +30,8 @@ RESTS = 5e-3
 """A joint that stays within this (rad or m) rests."""
 COARSE = 0.3
 """Steps whose noise is more than this share of the usual one are not judged."""
+MOST_REPEATS = 3
+"""More rows in which all positions are those of the row before are of a robot at rest."""
 SMOOTHED_S = 0.05
 """Time (s) over which a speed is averaged to see whether a joint moves."""
 
@@ -56,17 +58,31 @@ class Recorded:
     @staticmethod
     def of(log: Log, robot: Robot) -> Recorded:
         """The log beside the robot; joints are matched by name."""
-        joints = tuple(one for one in robot.free_joints if (one.name, "position") in log.signals)
+        return Recorded.of_signals(log.name, log.time, log.signals, robot, USED)
+
+    @staticmethod
+    def of_signals(
+        name: str,
+        time: Array,
+        signals: Mapping[Key, Array],
+        robot: Robot,
+        used: tuple[str, ...] | None = None,
+    ) -> Recorded:
+        """Signals beside the robot: joint and quantity -> (n_samples,), at ``time`` (n_samples,) s.
+
+        used : quantities of which outliers are left out; None for all.
+        """
+        joints = tuple(one for one in robot.free_joints if (one.name, "position") in signals)
         names = {joint.name for joint in joints}
         raw = {
             key: np.where(np.isfinite(values), values, np.nan)
-            for key, values in log.signals.items()
+            for key, values in signals.items()
             if key[0] in names
         }
         turning = {joint.name for joint in joints if joint.kind != "prismatic"}
-        used = {key: values for key, values in raw.items() if key[1] in USED}
-        kept, outliers = left_out(log.time, used, turning)
-        return Recorded(log.name, robot, log.time, joints, raw, raw | kept, outliers)
+        checked = {key: values for key, values in raw.items() if used is None or key[1] in used}
+        kept, outliers = left_out(time, checked, turning)
+        return Recorded(name, robot, time, joints, raw, raw | kept, outliers)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -124,7 +140,7 @@ class Recorded:
         stamps = np.arange(float(len(self))) if self.evenly_sampled else self.stamps
         found = {}
         for joint, q in self.of_quantity("position"):
-            use = np.isfinite(q) & self.fresh
+            use = np.isfinite(q) & self.sampled
             change = np.concatenate([[True], q[1:] != q[:-1]])
             # of a signal that is held, only rows with a new value are samples
             if np.mean(change[use]) < 0.5:
@@ -143,13 +159,50 @@ class Recorded:
         return out
 
     @cached_property
+    def fast(self) -> Mask:
+        """Where (n_samples,) at least one joint is fast."""
+        out = np.zeros(len(self), bool)
+        for joint in self.speeds:
+            out |= self.faster(joint, FAST)
+        return out
+
+    @cached_property
     def fresh(self) -> Mask:
         """Rows (n_samples,) in which at least one signal differs from the row before."""
+        out = self.fresh_positions.copy()
+        for (_, quantity), values in self.raw.items():
+            if quantity != "position":
+                _mark_changes(out, values)
+        return out
+
+    @cached_property
+    def sampled(self) -> Mask:
+        """Rows (n_samples,) that are samples of the positions: without those that repeat the row
+        before, and without those that repeat all positions, unless there are many in a row, as
+        of a robot at rest.
+        """
+        stale = np.concatenate([[False], ~self.fresh_positions, [False]])
+        edges = np.flatnonzero(stale[1:] != stale[:-1]).reshape(-1, 2)
+        out = self.fresh.copy()
+        for first, end in edges[edges[:, 1] - edges[:, 0] <= MOST_REPEATS].tolist():
+            out[first:end] = False
+        return out
+
+    @cached_property
+    def fresh_positions(self) -> Mask:
+        """Rows (n_samples,) in which at least one position differs from the row before."""
         out = np.zeros(len(self), bool)
         out[0] = True
-        for values in self.raw.values():
-            out[1:] |= values[1:] != values[:-1]
+        for (_, quantity), values in self.raw.items():
+            if quantity == "position":
+                _mark_changes(out, values)
         return out
+
+
+def _mark_changes(fresh: Mask, values: Array) -> None:
+    """Mark the rows (n_samples,) in which a signal differs from the row before."""
+    rest = np.flatnonzero(~fresh)
+    fresh[rest] = values[rest] != values[rest - 1]
 
 
 def _speed(stamps: Array, q: Array, n: int) -> Array:

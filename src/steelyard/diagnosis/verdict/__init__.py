@@ -1,0 +1,1 @@
+"""Whether a result can be used, from numbers that do not flatter it."""

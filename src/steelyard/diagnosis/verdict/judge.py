@@ -1,0 +1,150 @@
+"""The verdict on an estimate, from its data, its validation and its findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.diagnosis.verdict.references import (
+    file_beta,
+    fits,
+    friction_alone,
+    left_out_file_with_terms,
+    left_out_fits,
+)
+from steelyard.diagnosis.verdict.rules import reasons_of
+from steelyard.diagnosis.verdict.verdict import JointNumbers, Numbers, Verdict, verdict_of
+from steelyard.estimators.estimate import Estimate
+from steelyard.findings import Finding
+from steelyard.model.model import Model
+from steelyard.model.row_groups import RowError, balanced_error
+from steelyard.regression.regression import Regression
+from steelyard.validation.held_out import HeldOut
+from steelyard.validation.scores import Score
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedInput:
+    """What is known of the logs that an estimate was made from.
+
+    findings : about them, of all levels. noise : (n_channels,) of their torques, N m or N, NaN
+    where not known; None where the rows are no torques.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    noise: Array | None = None
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """The noise of one channel in the place of an error."""
+
+    name: str
+    n_rows: int
+    rms: float
+    torque_rms: float
+
+
+def judge(
+    model: Model,
+    estimate: Estimate,
+    regression: Regression,
+    validation: HeldOut | None = None,
+    checked: CheckedInput | None = None,
+) -> Verdict:
+    """The verdict: on held-out logs where there are some, else on left-out parts of the logs."""
+    checked = checked or CheckedInput()
+    held_out = validation is not None and not validation.used
+    if validation is None or not held_out:
+        numbers = training_numbers(model, estimate, regression, checked.noise)
+    else:
+        numbers = held_out_numbers(
+            validation, balanced_error(fits(regression, friction_alone(model, regression)))
+        )
+    standard = estimate.standard
+    return verdict_of(
+        numbers,
+        reasons_of(
+            numbers,
+            input_findings=checked.findings,
+            validation_findings=() if validation is None else validation.checked,
+            findings=estimate.findings,
+            physical=standard is None or standard.feasible,
+            held_out=held_out,
+        ),
+    )
+
+
+def judge_held_out(validation: HeldOut, findings: Iterable[Finding] = ()) -> Verdict:
+    """The verdict on a saved result, on logs alone."""
+    numbers = held_out_numbers(validation)
+    found = reasons_of(
+        numbers,
+        validation_findings=validation.checked,
+        findings=(*validation.findings, *findings),
+        held_out=True,
+    )
+    return verdict_of(numbers, found)
+
+
+def training_numbers(
+    model: Model, estimate: Estimate, regression: Regression, noise: Array | None
+) -> Numbers:
+    """Errors on left-out parts of the training logs."""
+    left_out = left_out_fits(model, regression, estimate)
+    own = fits(regression, estimate.beta) if left_out is None else left_out
+    many = len(estimate.runs) > 1
+    where = f"left-out parts of the {'logs' if many else 'log'}"
+    stated = file_beta(model, regression)
+    with_terms = left_out_file_with_terms(model, regression)
+    known = noise if noise is not None and len(noise) == len(own) else np.full(len(own), np.nan)
+    return Numbers(
+        data="the data that was used" if left_out is None else where,
+        tested=left_out is not None,
+        error=balanced_error(own),
+        noise=_noise_share(own, known),
+        file=np.nan if stated is None else balanced_error(fits(regression, stated)),
+        file_with_terms=np.nan if with_terms is None else balanced_error(with_terms),
+        friction_alone=balanced_error(fits(regression, friction_alone(model, regression))),
+        joints=_joints(own, known),
+    )
+
+
+def held_out_numbers(validation: HeldOut, alone: float = float("nan")) -> Numbers:
+    """Errors on held-out logs."""
+    overall = validation.overall
+    own = overall.prediction.channels
+    noise = validation.noise if validation.noise is not None else np.full(len(own), np.nan)
+    fitted: Score | None = overall.file_with_terms
+    return Numbers(
+        data=validation.data,
+        tested=True,
+        error=balanced_error(own),
+        noise=_noise_share(own, noise),
+        file=balanced_error(overall.prior.channels) if validation.file_has_masses else np.nan,
+        file_with_terms=np.nan if fitted is None else balanced_error(fitted.channels),
+        friction_alone=alone,
+        joints=_joints(own, noise),
+    )
+
+
+def _noise_share(rows: Sequence[RowError], noise: Array) -> float:
+    named = [
+        _Noise(row.name, row.n_rows, float(one), row.torque_rms)
+        for row, one in zip(rows, noise, strict=True)
+        if row.n_rows
+    ]
+    return float(balanced_error(named))
+
+
+def _joints(rows: Sequence[RowError], noise: Array) -> tuple[JointNumbers, ...]:
+    return tuple(
+        JointNumbers(row.name, row.rms / row.torque_rms, float(one) / row.torque_rms)
+        for row, one in zip(rows, noise, strict=True)
+        if row.n_rows and row.torque_rms > 0.0
+    )

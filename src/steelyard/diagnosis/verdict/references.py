@@ -1,0 +1,215 @@
+"""What a prediction is compared with: simpler models of the same torques, and left-out blocks.
+
+All of it is computed from the compressed factors of the training logs. A result is worth something
+if it predicts torques better than
+
+    the file            the inertials of the robot file, without friction,
+    the file with terms the same, with friction, drive inertia and offsets fitted to the logs,
+    friction alone      friction and offsets fitted to the logs, without any link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.diagnosis.left_out import (
+    Parts,
+    channel_factors,
+    joined,
+    left_out_squares,
+    pull_rows,
+)
+from steelyard.errors import EstimationError
+from steelyard.estimators.constrained import weighted_system
+from steelyard.estimators.estimate import ChannelFit, Estimate
+from steelyard.estimators.least_squares import channel_fits, joint_noise
+from steelyard.estimators.prior_weight import parts_of
+from steelyard.model.model import Model
+from steelyard.model.term_kinds import TermKind
+from steelyard.regression.regression import Regression, triangle
+
+Array = NDArray[np.float64]
+LEAST_SQUARE = 1e-12
+"""Singular values of a fit of terms, relative to the largest, below which they count as zero."""
+
+
+def fits(regression: Regression, beta: Array) -> tuple[ChannelFit, ...]:
+    """Errors of base parameters beta (n_base,) on the training logs, by channel."""
+    return channel_fits(regression, beta, np.ones(len(regression.groups)))
+
+
+def file_beta(model: Model, regression: Regression) -> Array | None:
+    """Base parameters (n_base,) of the file's inertials; None where it states no masses."""
+    theta = model.prior_theta()
+    return np.asarray(regression.base.K @ theta) if theta.any() else None
+
+
+def file_with_terms(model: Model, regression: Regression) -> Array | None:
+    """Base parameters (n_base,) with the file's links, and terms fitted to the logs."""
+    beta = file_beta(model, regression)
+    return None if beta is None else _with_terms(model, regression, beta, lambda kind: True)
+
+
+def friction_alone(model: Model, regression: Regression) -> Array:
+    """Base parameters (n_base,) of friction and offsets that are fitted to the logs."""
+    nothing = np.zeros(regression.base.rank)
+    return _with_terms(model, regression, nothing, lambda kind: not kind.is_inertia)
+
+
+def left_out_file_with_terms(model: Model, regression: Regression) -> tuple[ChannelFit, ...] | None:
+    """Errors by channel of the file's links, with terms fitted to all parts but the one that is
+    predicted; on all data together where these cannot be left out. None without masses in the file.
+    """
+    held = file_beta(model, regression)
+    if held is None:
+        return None
+    parts = _parts(regression)
+    whole = fits(regression, _with_terms(model, regression, held, lambda kind: True))
+    if parts is None or regression.pooled is not None:
+        return whole
+    K = regression.base.K[:, _columns(model, lambda kind: True)]
+    factors = channel_factors(regression, _sigma(regression), parts)
+    rows = [
+        [
+            _rows_of(one[k], list(g.columns), held, K)
+            for one, g in zip(factors, regression.groups, strict=True)
+        ]
+        for k in range(len(parts))
+    ]
+    squares = np.zeros(len(factors))
+    for k in range(len(parts)):
+        values = _solved(np.vstack([row for j, part in enumerate(rows) if j != k for row in part]))
+        squares += [float(np.sum((row @ np.append(values, -1.0)) ** 2)) for row in rows[k]]
+    return tuple(
+        replace(fit, rms=max(fit.rms, float(sigma * np.sqrt(square / max(fit.n_rows, 1)))))
+        for fit, sigma, square in zip(whole, _sigma(regression), squares, strict=True)
+    )
+
+
+def _with_terms(
+    model: Model, regression: Regression, held: Array, takes: Callable[[TermKind], bool]
+) -> Array:
+    """Base parameters ``held`` (n_base,) plus those of the terms that explain the rest best."""
+    columns = _columns(model, takes)
+    if not columns:
+        return held
+    K = regression.base.K[:, columns]
+    rows = [
+        _rows_of(factor / sigma, list(group.columns), held, K)
+        for group, factor, sigma in zip(
+            regression.groups, regression.group_factors, _sigma(regression), strict=True
+        )
+    ]
+    return np.asarray(held + K @ _solved(np.vstack(rows)))
+
+
+def _columns(model: Model, takes: Callable[[TermKind], bool]) -> list[int]:
+    """Columns of the model that are terms of these kinds."""
+    return [
+        k
+        for k, column in enumerate(model.columns)
+        if column.term_kind is not None and takes(column.term_kind)
+    ]
+
+
+def _sigma(regression: Regression) -> Array:
+    """Noise (n_groups,) of the channels, none of them zero."""
+    sigma = joint_noise(regression)
+    return np.maximum(sigma, 1e-9 * max(float(np.max(sigma)), np.finfo(float).tiny))
+
+
+def _parts(regression: Regression) -> list[NDArray[np.int64]] | None:
+    """The parts that are left out in turn; None where there are too few time blocks."""
+    try:
+        parts = parts_of(regression.counts.sum(axis=1))
+    except EstimationError:
+        return None
+    return parts if len(parts) > 1 else None
+
+
+def _rows_of(factor: Array, own: list[int], held: Array, K: Array) -> Array:
+    """Rows [A b] of A x = b for terms x, from a factor of [W tau] in the base columns ``own``."""
+    W = factor[:, :-1]
+    return np.column_stack([W @ K[own], factor[:, -1] - W @ held[own]])
+
+
+def _solved(rows: Array) -> Array:
+    """The least squares of rows [A b], those of smallest norm where A has not full rank."""
+    R = triangle(rows)
+    A, b = R[:, :-1], R[:, -1]
+    scale = np.linalg.norm(A, axis=0)
+    scale[scale == 0.0] = 1.0
+    return np.asarray(np.linalg.lstsq(A / scale, b, rcond=LEAST_SQUARE)[0] / scale)
+
+
+def left_out_fits(
+    model: Model, regression: Regression, estimate: Estimate
+) -> tuple[ChannelFit, ...] | None:
+    """Errors by channel, where each part of the logs is predicted from all others.
+
+    None where there are too few time blocks. A method that chooses its prior's weight on left-out
+    blocks has predicted them itself; for others the fit is that of `steelyard.diagnosis.left_out`.
+    No channel is better than the estimate on the data that it was fitted to.
+    """
+    used = fits(regression, estimate.beta)
+    growth = _chosen_growth(model, regression, estimate)
+    if growth is not None:
+        return tuple(_raised(one, growth) for one in used)
+    parts, sigma = _parts(regression), _sigma(regression)
+    if parts is None:
+        return None
+    pull = pull_rows(model, regression.base.K)
+    if regression.pooled is not None:
+        return tuple(_raised(one, _pooled_growth(regression, parts, pull)) for one in used)
+    channels = channel_factors(regression, sigma, parts)
+    columns = tuple(group.columns for group in regression.groups)
+    counts = np.array([regression.counts[one].sum(axis=0) for one in parts], dtype=float)
+    whole = Parts(joined(channels, columns, regression.base.rank), channels, columns, counts)
+    squares = left_out_squares(whole, whole, pull).sum(axis=0) * sigma**2
+    rms = np.sqrt(squares / np.maximum(counts.sum(axis=0), 1.0))
+    return tuple(
+        _raised(fit, max(1.0, error / fit.rms) if fit.rms > 0.0 else 1.0)
+        for fit, error in zip(used, rms.tolist(), strict=True)
+    )
+
+
+def _chosen_growth(model: Model, regression: Regression, estimate: Estimate) -> float | None:
+    """By how much the errors of left-out blocks exceed those of the fit, at the weight of the prior
+    that was chosen on them; None where it was not.
+    """
+    prior = estimate.prior
+    if prior is None or prior.rule != "leave-blocks-out":
+        return None
+    score = next((one.score for one in prior.trials if one.gamma == prior.gamma), np.nan)
+    if not np.isfinite(score):
+        return None
+    system = weighted_system(model, regression)
+    left = system.factor @ np.append(estimate.beta, -1.0)
+    used = float(left @ left) / (system.sigma**2 * regression.n_rows)
+    return max(1.0, float(np.sqrt(score / used))) if used > 0.0 else 1.0
+
+
+def _raised(fit: ChannelFit, factor: float) -> ChannelFit:
+    return replace(fit, rms=factor * fit.rms)
+
+
+def _pooled_growth(regression: Regression, parts: list[NDArray[np.int64]], pull: Array) -> float:
+    """By how much errors of left-out parts exceed those of the fit, where blocks are pooled."""
+    from scipy.linalg import solve_triangular
+
+    assert regression.pooled is not None
+    factors = regression.pooled.factors
+    whole = [triangle(np.vstack(list(factors[one]))) for one in parts]
+
+    def error(fitted: list[Array], predicted: list[Array]) -> float:
+        R = triangle(np.vstack([*fitted, pull]))
+        beta = solve_triangular(R[:-1, :-1], R[:-1, -1], check_finite=False)
+        return float(sum(np.sum((one @ np.append(beta, -1.0)) ** 2) for one in predicted))
+
+    left = sum(error(whole[:k] + whole[k + 1 :], [one]) for k, one in enumerate(whole))
+    used = error(whole, whole)
+    return max(1.0, float(np.sqrt(left / used))) if used > 0.0 else 1.0

@@ -1,0 +1,208 @@
+"""From numbers and findings to the reasons of a verdict.
+
+Thresholds were chosen on clean and spoilt logs of virtual robots and on recorded logs of six real
+ones; see the page "The verdict" of the documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from steelyard.diagnosis.verdict.verdict import (
+    DO_NOT_USE,
+    SEEN,
+    WITH_CARE,
+    Numbers,
+    Reason,
+    about,
+    share,
+)
+from steelyard.findings import Finding
+from steelyard.model.mechanism import BASE_WRENCH, row_words
+
+NOTHING = 0.9
+"""Unexplained share of the torque that is hardly better than predicting none."""
+POOR = 0.5
+"""Unexplained share above which a result is not to be used, unless noise explains it."""
+LARGE = 0.15
+"""The same above which care is needed."""
+EXPLAINED_BY_NOISE = 1.5
+"""An error up to so many times the torque's noise is one of noise."""
+ABOVE_NOISE, NOT_SMALL = 6.0, 0.02
+"""Care is needed where an error is so many times the noise, and not below this share of the
+torque."""
+CLEARLY_WORSE, WORSE, BY_AT_LEAST = 1.5, 1.1, 0.005
+"""Error over that of a simpler model from which a result is not to be used, or only with care; and
+least difference, as a share of the torque: below it both are as good."""
+FILE_DOUBTED, FILE_CONTRADICTED = 1.0, 3.0
+"""Error of the file's links, with or without fitted friction, from which file and log contradict
+each other so much that one of them is wrong: for care, and for not using what comes of them."""
+NO_BETTER = 1.1
+"""Error of friction alone, over that of the estimate, up to which links are not seen."""
+DOUBTS = (
+    "few-samples",
+    "trimmed-away",
+    "mostly-slow",
+    "not-seen",
+    "impossible-values",
+    "no-cluster-covariance",
+    "poor-fit-of-a-joint",
+    "worse-than-prior",
+    "used-for-the-estimate",
+)
+"""Codes of warnings about an estimate or its validation that allow its use only with care."""
+
+
+def reasons_of(
+    numbers: Numbers,
+    *,
+    input_findings: Sequence[Finding] = (),
+    validation_findings: Sequence[Finding] = (),
+    findings: Iterable[Finding] = (),
+    physical: bool = True,
+    held_out: bool = False,
+) -> list[Reason]:
+    """Everything that speaks against a result.
+
+    input_findings, validation_findings : about the logs that it was made from, and those that it
+        was tested on. findings : all of it. physical : whether its bodies can exist, where it has
+        any. held_out : whether the numbers are of other logs.
+    """
+    if not numbers.error < NOTHING:
+        return [*of_size(numbers), *of_input(numbers, input_findings, validation_findings)]
+    return [
+        *of_size(numbers),
+        *of_joints(numbers),
+        *of_other_models(numbers, held_out=held_out),
+        *of_input(numbers, input_findings, validation_findings, held_out=held_out),
+        *of_estimate(numbers, findings, physical=physical),
+    ]
+
+
+def of_size(numbers: Numbers) -> list[Reason]:
+    """Whether the error is small, alone and beside the noise of the torques."""
+    error, noise = numbers.error, numbers.noise
+    words = f"{share(error)} of the torque is unexplained on {numbers.data}"
+    by_noise = error <= EXPLAINED_BY_NOISE * noise
+    if not error < NOTHING:
+        more = "hardly better than predicting no torque"
+        return [Reason(DO_NOT_USE, "explains-nothing", f"{words}, {more}", error, NOTHING)]
+    if by_noise:
+        if error <= LARGE:
+            return []
+        words += f", most of which is noise ({share(noise)})"
+        return [Reason(WITH_CARE, "noisy-torque", words, error, LARGE)]
+    if error > POOR:
+        return [Reason(DO_NOT_USE, "large-error", words, error, POOR)]
+    if error > LARGE:
+        return [Reason(WITH_CARE, "large-error", words, error, LARGE)]
+    if noise >= SEEN and error > NOT_SMALL and error > ABOVE_NOISE * noise:
+        more = f"{error / noise:.3g} times its noise: friction or the log holds more than the model"
+        return [Reason(WITH_CARE, "above-noise", f"{words}, {more}", error, ABOVE_NOISE * noise)]
+    return []
+
+
+def of_joints(numbers: Numbers) -> list[Reason]:
+    """Joints of which little is explained."""
+    bad = [
+        one
+        for one in numbers.joints
+        if one.error > POOR and not one.error <= EXPLAINED_BY_NOISE * one.noise
+    ]
+    if not bad or len(numbers.joints) < 2:
+        return []
+    worst = max(bad, key=lambda one: one.error)
+    name = row_words(worst.name) if worst.name in BASE_WRENCH else f"torque of '{worst.name}'"
+    others = f", as of {len(bad) - 1} more" if len(bad) > 1 else ""
+    words = f"{share(worst.error)} of the {name} is unexplained{others}"
+    return [Reason(WITH_CARE, "joint-not-explained", words, worst.error, POOR)]
+
+
+def of_other_models(numbers: Numbers, *, held_out: bool) -> list[Reason]:
+    """Whether simpler models predict better."""
+    reasons = []
+    for code, name, other in (
+        ("worse-than-file", "the file's inertials without friction leave", numbers.file),
+        (
+            "worse-than-file-with-friction",
+            "the file's links with friction fitted leave",
+            numbers.file_with_terms,
+        ),
+    ):
+        worse = numbers.error / other if other > 0.0 else float("inf") * (other == other)
+        if numbers.error - other < BY_AT_LEAST or not worse > WORSE:
+            continue
+        grave = worse > CLEARLY_WORSE or (held_out and code == "worse-than-file")
+        words = (
+            f"{name} less of the torque unexplained ({share(other)}) than the estimate "
+            f"({share(numbers.error)}) on {numbers.data}"
+        )
+        reasons.append(
+            Reason(DO_NOT_USE if grave else WITH_CARE, code, words, numbers.error, other)
+        )
+    # fitted to a short log, friction alone can be far off on another one
+    stated = min(numbers.file, numbers.file_with_terms)
+    if stated > FILE_DOUBTED:
+        words = (
+            "the robot file contradicts the log: its links leave "
+            f"{share(stated)} of the torque unexplained, so that one of the two is wrong"
+        )
+        level = DO_NOT_USE if stated > FILE_CONTRADICTED else WITH_CARE
+        reasons.append(Reason(level, "file-contradicted", words, stated, FILE_DOUBTED))
+    alone = numbers.friction_alone
+    if alone <= max(NO_BETTER * numbers.error, numbers.error + BY_AT_LEAST):
+        words = (
+            f"friction alone explains the torque as well ({share(alone)} unexplained), so that the "
+            "logs say little about the links"
+        )
+        reasons.append(Reason(WITH_CARE, "links-not-seen", words, alone, numbers.error))
+    return reasons
+
+
+def of_input(
+    numbers: Numbers,
+    input_findings: Sequence[Finding],
+    validation_findings: Sequence[Finding],
+    *,
+    held_out: bool = False,
+) -> list[Reason]:
+    """What was found in the logs.
+
+    A severe finding that was accepted leaves a result usable only if logs in which there is none
+    confirm it.
+    """
+    reasons = []
+    severe = [one for one in input_findings if one.level == "severe"]
+    wrong = [one for one in validation_findings if one.level == "severe"]
+    if severe:
+        confirmed = held_out and not wrong and numbers.error <= LARGE
+        words = f"the log is wrong in a way that was accepted ({about(severe)})"
+        level = WITH_CARE if confirmed else DO_NOT_USE
+        reasons.append(Reason(level, "accepted", words))
+    if wrong:
+        words = f"the log to validate on is wrong ({about(wrong)})"
+        reasons.append(Reason(WITH_CARE, "validation-log-wrong", words))
+    for where, code, found in (
+        ("the log", "input", input_findings),
+        ("the log to validate on", "validation-input", validation_findings),
+    ):
+        warned = [one for one in found if one.level == "warning"]
+        if warned:
+            words = f"{where} may be wrong ({about(warned)})"
+            reasons.append(Reason(WITH_CARE, code, words))
+    return reasons
+
+
+def of_estimate(numbers: Numbers, findings: Iterable[Finding], *, physical: bool) -> list[Reason]:
+    """What is doubtful about the estimate itself."""
+    reasons = []
+    if not physical:
+        words = "the parameters are those of no physical robot"
+        reasons.append(Reason(WITH_CARE, "not-physical", words))
+    if not numbers.tested:
+        words = "it could not be tested: the log is too short to leave parts of it out"
+        reasons.append(Reason(WITH_CARE, "not-tested", words))
+    doubts = [one for one in findings if one.alarming and one.code in DOUBTS]
+    if doubts:
+        reasons.append(Reason(WITH_CARE, "doubts", f"warnings say why ({about(doubts)})"))
+    return reasons

@@ -1,0 +1,172 @@
+"""The verdict on a result: usable, usable with care, or do not use, with its reasons as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from steelyard.findings import Finding
+
+VerdictLevel = Literal["usable", "usable with care", "do not use"]
+VERDICT_LEVELS: tuple[VerdictLevel, ...] = get_args(VerdictLevel)
+USABLE, WITH_CARE, DO_NOT_USE = VERDICT_LEVELS
+
+ASSUMED = (
+    "that torques have the right scale, and that the robot carried nothing that its file lacks: "
+    "no log alone can tell either from heavier or lighter links"
+)
+"""What every verdict assumes."""
+SEEN = 1e-3
+"""A noise below this share of the torque shows that the torque was smoothed before it was
+recorded."""
+MOST_REASONS = 3
+"""Reasons that the sentence tells; all are in ``reasons``."""
+
+
+@dataclass(frozen=True)
+class JointNumbers:
+    """One torque channel: unexplained share of its torque, and its noise as such a share.
+
+    NaN where they are not known.
+    """
+
+    name: str
+    error: float
+    noise: float
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What a verdict rests on; all errors are shares of the torque, NaN where not known.
+
+    data : what they are about, in words. tested : whether that is data that was left out of the
+        fit: other logs, or parts of the training logs.
+    error : of the estimate. noise : of the torques themselves. file : of the robot file's
+        inertials. file_with_terms : of these with friction, drive inertia and offsets fitted to
+        the training logs. friction_alone : of friction and offsets without any link.
+    joints : the channels one by one.
+    """
+
+    data: str
+    tested: bool
+    error: float
+    noise: float = math.nan
+    file: float = math.nan
+    file_with_terms: float = math.nan
+    friction_alone: float = math.nan
+    joints: tuple[JointNumbers, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that JSON can hold; None where a number is not known."""
+        return {
+            "data": self.data,
+            "tested": self.tested,
+            "error": _plain(self.error),
+            "noise": _plain(self.noise),
+            "file": _plain(self.file),
+            "file_with_terms": _plain(self.file_with_terms),
+            "friction_alone": _plain(self.friction_alone),
+            "joints": [
+                {"name": one.name, "error": _plain(one.error), "noise": _plain(one.noise)}
+                for one in self.joints
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a result is not simply usable.
+
+    level : the best verdict that it allows. code : short and stable, for programs. words : part of
+    the sentence. value, limit : the number that it rests on, and what that was compared with.
+    """
+
+    level: VerdictLevel
+    code: str
+    words: str
+    value: float | None = None
+    limit: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        numbers = {"value": self.value, "limit": self.limit}
+        known = {name: _plain(one) for name, one in numbers.items() if one is not None}
+        return {"level": self.level, "code": self.code, "words": self.words, **known}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a result can be used.
+
+    level : "usable", "usable with care" or "do not use". reasons : why not "usable", the gravest
+    first. numbers : what it rests on; None where a saved result does not have them.
+    assumed : what no log can tell, and is taken for granted.
+    """
+
+    level: VerdictLevel
+    reasons: tuple[Reason, ...] = ()
+    numbers: Numbers | None = None
+    assumed: str = ASSUMED
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def usable(self) -> bool:
+        """Whether the result can be used, if only with care."""
+        return self.level != DO_NOT_USE
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one sentence, without its full stop."""
+        told = [one.words for one in self.reasons[:MOST_REASONS]]
+        if len(self.reasons) > MOST_REASONS:
+            told.append(f"and {len(self.reasons) - MOST_REASONS} more")
+        if not told and self.numbers is not None:
+            told = [numbers_words(self.numbers)]
+        return f"{self.level}: {'; '.join(told)}" if told else self.level
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        return {
+            "level": self.level,
+            "sentence": self.sentence,
+            "reasons": [one.as_json() for one in self.reasons],
+            "numbers": None if self.numbers is None else self.numbers.as_json(),
+            "assumed": self.assumed,
+        }
+
+
+def verdict_of(numbers: Numbers | None, reasons: Iterable[Reason]) -> Verdict:
+    """The verdict that these reasons leave, each told once, the gravest first."""
+    known = sorted(dict.fromkeys(reasons), key=lambda one: -VERDICT_LEVELS.index(one.level))
+    return Verdict(known[0].level if known else USABLE, tuple(known), numbers)
+
+
+def numbers_words(numbers: Numbers) -> str:
+    """The errors in words."""
+    others = {
+        "noise": numbers.noise if numbers.noise >= SEEN else math.nan,
+        "the file's links with friction fitted": numbers.file_with_terms,
+        "the file's inertials alone": numbers.file,
+    }
+    told = "; ".join(f"{name} {share(one)}" for name, one in others.items() if one == one)
+    return f"{share(numbers.error)} of the torque is unexplained on {numbers.data}" + (
+        f" ({told})" if told else ""
+    )
+
+
+def share(value: float) -> str:
+    """A share as percent, with three digits."""
+    return f"{100.0 * value:.3g} %"
+
+
+def about(findings: Iterable[Finding]) -> str:
+    """Codes of findings, each once, for a sentence."""
+    return ", ".join(dict.fromkeys(one.code for one in findings))
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,1 @@
+"""The signals of a log as they were recorded: what is wrong with single ones, and mending it."""
