@@ -73,6 +73,10 @@ def _result(path: Path, honest: Path) -> object:
     return read_result(path).model_for(Robot.from_urdf(honest / "arm.urdf"))
 
 
+def _bound(path: Path, honest: Path) -> object:
+    return verify(honest / "found" / "certificate.json", result=path)
+
+
 def _npz(rng: Random, data: bytes) -> bytes:
     """An archive with one array changed; or its bytes."""
     if rng.random() < 0.3:
@@ -118,12 +122,13 @@ SUBJECTS = {
     "gz": Subject("short.csv.gz", lambda path, honest: read_log(path), _gzip, 100),
     "npz": Subject("short.npz", lambda path, honest: read_log(path), _npz),
     "certificate": Subject("found/certificate.json", lambda p, h: verify(p), mutated_json),
-    "result": Subject("found/result.json", _result, mutated_json, 150),
+    "result": Subject("unsealed.json", _result, mutated_json, 150),
+    "bound": Subject("unsealed.json", _bound, mutated_json, 100),
     "prior": Subject(
         "found/standard_parameters.csv", lambda p, h: prior_from_file(_arm(h), p), cases=150
     ),
     "prior-json": Subject(
-        "found/result.json", lambda p, h: prior_from_file(_arm(h), p), mutated_json, 60
+        "unsealed.json", lambda p, h: prior_from_file(_arm(h), p), mutated_json, 60
     ),
     "base": Subject(
         "found/parameters.csv", lambda p, h: read_base_values(p, base_map(_arm(h))), cases=60
