@@ -140,7 +140,8 @@ def triangular_fit(factor: Array) -> Fit:
         size > 0.0,
         rank,
         float(residual @ residual),
-        float(raw[0] / raw[rank - 1]) if rank else float("inf"),
+        # columns of very different sizes are independent, and still have the singular value 0
+        float(raw[0] / raw[rank - 1]) if rank and raw[rank - 1] > 0.0 else float("inf"),
         float(s[0] / s[rank - 1]) if rank else float("inf"),
     )
 
