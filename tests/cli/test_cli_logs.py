@@ -73,6 +73,7 @@ def test_a_severe_finding_stops_identify_unless_it_is_accepted(
     assert [one.code for one in refused.value.findings] == ["time-unit"]
     plain[3] = "0.005"
     code = main([*given[:3], *plain, "--accept", "time-unit", "--json"])
-    assert code == 0
-    levels = {one["code"]: one["level"] for one in json.loads(capsys.readouterr().out)["findings"]}
-    assert levels["time-unit"] == "severe"
+    assert code == 1
+    result = json.loads(capsys.readouterr().out)
+    assert {one["code"]: one["level"] for one in result["findings"]}["time-unit"] == "severe"
+    assert result["verdict"]["level"] == "do not use"

@@ -10,13 +10,16 @@ import pytest
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from steelyard.diagnosis.suspects.search import suspects
+from steelyard.diagnosis.suspects.load_readings import resized
+from steelyard.diagnosis.suspects.search import physics_of, suspects
 from steelyard.diagnosis.suspects.suspect import finding_of
+from steelyard.diagnosis.suspects.thinned import spread_rows
 from steelyard.logs.log import Log
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
 from steelyard.robot.rotations import rotation_about
+from steelyard.signals.processing import Processing
 from steelyard.simulation.builtin_arm import builtin_arm
 from steelyard.simulation.likely_truth import likely_truth
 
@@ -169,6 +172,10 @@ def test_an_offset_of_a_joint_is_estimated() -> None:
         ("joints-reversed", (), lambda one: {"q": one.q[:, ::-1], "tau": one.tau[:, ::-1]}),
         ("torque-scale", (), lambda one: {"tau": 0.01 * one.tau}),
         ("commanded-signals", (), lambda one: {"q": ahead(one)}),
+        ("commanded-signals", (), lambda one: {"q": np.round(ahead(one), 6)}),
+        ("position-unit", (), lambda one: {"q": np.degrees(one.q)}),
+        ("position-unit", (), lambda one: {"q": one.q / (2.0 * np.pi)}),
+        ("position-unit", (1,), lambda one: {"q": column_times(one.q, 1, 180.0 / np.pi)}),
     ],
 )
 def test_what_is_mixed_up_is_named(code, joints, changed) -> None:
@@ -181,6 +188,81 @@ def test_what_is_mixed_up_is_named(code, joints, changed) -> None:
     assert finding.level == ("warning" if code == "commanded-signals" else "severe")
     assert finding.joints == names
     assert finding.could_be or code.startswith(("torques-", "positions-", "joints-"))
+
+
+@pytest.mark.parametrize("factor", [1.7, 0.6])
+def test_a_wrong_rate_of_the_stamps_is_estimated(factor: float) -> None:
+    """Stamps that run too far or not far enough, by factors that are on no grid."""
+    one = recording()
+    log = Log.from_arrays(factor * one.time, one.q, one.tau, joints=one.robot.joint_names)
+    (suspect,) = suspects(Model(one.robot), log)
+    assert suspect.code == "time-rate"
+    assert suspect.size == pytest.approx(factor, rel=0.05)
+
+
+@pytest.mark.parametrize("factor", [1.33, 0.76])
+def test_the_size_of_another_robot_is_found(factor: float) -> None:
+    """The file is of a robot of the same shape and another size."""
+    one = recording()
+    (suspect,) = suspects(Model(resized(one.robot, factor)), one.log())
+    assert suspect.code == "other-robot"
+    assert suspect.size == pytest.approx(1.0 / factor, rel=0.06)
+
+
+def test_torques_of_another_recording_are_unrelated() -> None:
+    """No reading explains torques of another motion."""
+    codes = [suspect.code for suspect in found(recording(), tau=other_motion(recording(3).tau))]
+    assert codes[0] == "unrelated-torque"
+
+
+def other_motion(tau: Array) -> Array:
+    """Torques in another order of time and of joints: nothing of the motion is left in them."""
+    rng = np.random.default_rng(5)
+    blocks = rng.permutation(np.array_split(np.arange(len(tau)), 40)[:-1])
+    rows = np.concatenate([*blocks, np.arange(len(tau) - blocks.size)])
+    return tau[rows]
+
+
+@pytest.mark.parametrize("joint", [None, 2])
+def test_a_sure_delay_is_corrected(joint: int | None) -> None:
+    """By 3.3 samples; the finding is a warning that says so, and no delay is left."""
+    one = recording(1)
+    late = CubicSpline(one.time, one.tau)(np.clip(one.time - 3.3 / RATE_HZ, 0.0, one.time[-1]))
+    tau = late if joint is None else np.where(np.arange(4) == joint, late, one.tau)
+    model = Model(one.robot)
+    physics = physics_of(model, one.log(tau=tau))
+    (finding,) = physics.findings
+    assert (finding.level, finding.code) == ("warning", "delay")
+    assert "corrected: these torques are read that much earlier" in finding.words
+    delay = physics.processing.torque_delay
+    name = one.robot.joint_names[2]
+    size = delay if joint is None else delay[name]
+    assert size == pytest.approx(3.3 / RATE_HZ, abs=0.2 / RATE_HZ)
+    assert physics_of(model, one.log(tau=tau), physics.processing).findings == ()
+    asis = physics_of(model, one.log(tau=tau), Processing(torque_delay=None))
+    assert asis.processing.torque_delay is None
+    assert asis.findings[0].code == "delay"
+    assert "corrected" not in asis.findings[0].words
+
+
+def test_a_delay_that_grows_is_not_corrected() -> None:
+    """Clocks that drift apart by 0.2 % are no delay."""
+    one = recording(1)
+    tau = CubicSpline(one.time, one.tau)(0.998 * one.time)
+    physics = physics_of(Model(one.robot), one.log(tau=tau))
+    assert [finding.code for finding in physics.findings][:1] == ["clock-drift"]
+    assert physics.processing.torque_delay == "auto"
+
+
+@pytest.mark.parametrize(("n", "rate_hz"), [(2000, 100.0), (9000, 500.0), (90_000, 100.0)])
+def test_thinned_rows_keep_their_neighbours(n: int, rate_hz: float) -> None:
+    """At most 3000 rows from all over the log, never slower than 40 Hz within a stretch."""
+    rows = spread_rows(n, rate_hz)
+    assert len(rows) <= 3000
+    assert rows[0] == 0
+    assert rows[-1] >= 0.97 * n
+    assert np.all(np.diff(rows) > 0)
+    assert np.median(np.diff(rows)) <= rate_hz / 40.0 + 1e-9
 
 
 def test_a_tilted_base_gives_the_gravity_that_mends_it() -> None:

@@ -34,6 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     robot, _ = robot_from(arguments, for_result=True)
     result = read_result(result_path(arguments.result))
     processing = processing_from(arguments, result.processing_as_used)
+    same_cutoff = processing.cutoff_hz == result.processing_as_used.cutoff_hz
+    automatic = same_cutoff and result.cutoff_is_automatic
     columns = columns_from(arguments)
     with progress() as shown:
         logs = read_logs(arguments.logs, shown, columns)
@@ -42,7 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
             result,
             logs,
             processing=processing,
-            check=lambda log, model: validation_findings(log, model, processing),
+            check=lambda log, model: validation_findings(
+                log, model, processing, cutoff_is_automatic=automatic
+            ),
         )
     output = Output(arguments.json)
     results.show_validation(output, held_out)

@@ -86,14 +86,24 @@ def accepted_log(
 
 
 def validation_findings(
-    log: Log, model: Model, processing: Processing | None = None
+    log: Log,
+    model: Model,
+    processing: Processing | None = None,
+    *,
+    cutoff_is_automatic: bool = False,
 ) -> tuple[Finding, ...]:
-    """What is wrong with a log that an estimate is tested on; nothing is refused."""
+    """What is wrong with a log that an estimate is tested on; nothing is refused.
+
+    cutoff_is_automatic : whether the cutoff was chosen on another log: this one is checked with
+        its own then, as if it were checked alone.
+    """
     signals = inspect_log(log, model.robot).findings
     given = processing or Processing()
     if given.torque_delay == "auto":
         # a delay is corrected if the training log has it; of this log alone, it is only named
         given = replace(given, torque_delay=None)
+    if cutoff_is_automatic:
+        given = replace(given, cutoff_hz="auto")
     physics: tuple[Finding, ...] = ()
     # what cannot be prepared is refused, with the reason, where it is prepared
     if not any(one.alarming and one.code in UNTRUSTED for one in signals):

@@ -335,6 +335,7 @@ def with_validation(found: Identification, logs: LogsLike) -> Identification:
 def _validated(found: Identification, logs: LogsLike) -> Identification:
     estimate = found.estimate
     processing = estimate.runs[0].processing_as_used
+    automatic = found.signals is not None and found.signals.cutoff_is_automatic
     held_out = validate_logs(
         found.model,
         estimate.base,
@@ -342,9 +343,11 @@ def _validated(found: Identification, logs: LogsLike) -> Identification:
         logs,
         processing,
         estimate.log_hashes,
-        cutoff_is_automatic=found.signals is not None and found.signals.cutoff_is_automatic,
+        cutoff_is_automatic=automatic,
         file_with_terms=file_with_terms(found.model, found.regression),
-        check=lambda log: validation_findings(log, found.model, processing),
+        check=lambda log: validation_findings(
+            log, found.model, processing, cutoff_is_automatic=automatic
+        ),
     )
     findings = (*held_out.findings, *worse_than_file_findings(held_out))
     return with_findings(replace(found, validation=held_out), findings)

@@ -18,18 +18,18 @@ def torque_size(recorded: Recorded) -> tuple[Finding, ...]:
         (float(np.nanmax(np.abs(tau))) for tau in torques.values() if np.isfinite(tau).any()),
         default=np.inf,
     )
-    if largest >= NOTHING:
+    if largest >= NOTHING or largest == 0.0:  # of channels at zero `standing` tells
         return ()
-    size = "all torques are zero" if largest == 0.0 else f"no torque is above {largest:.2g} N m"
     return (
         Finding(
             "severe",
             "no-torque",
-            f"log '{recorded.name}': {size}: they were not recorded, or are in another unit",
+            f"log '{recorded.name}': no torque is above {largest:.2g} N m: they were not recorded, "
+            "or are in another unit",
             joints=tuple(torques),
             size=largest,
             unit="N m",
             could_be=("torques in shares of another quantity", "a column of something else"),
-            option="name the right column with --map JOINT.torque=COLUMN",
+            option="--map JOINT.torque=COLUMN",
         ),
     )

@@ -43,6 +43,8 @@ FAR_SHARE, FAR_SAMPLES = 0.3, 800
 FAST, FAST_MARGIN = 0.5, 50.0
 """A delay has to explain a log better by this much with samples of joints faster than this share
 of their rms speed alone."""
+SHORTER = (0.5, 0.75)
+"""Shares of a delay that are tried with these samples, too."""
 LONG_S, LONG_MARGIN = 5e-3, 20.0
 """The same for delays of all joints that are longer than this: friction hardly looks so late."""
 DRIFTS = (3e-4, 6e-4, 1e-3, 2e-3, 3e-3, 5e-3, 8e-3, 0.012)
@@ -138,9 +140,14 @@ def lags_in_motion(reading: Reading, samples: Samples) -> bool:
     """
     rms = np.sqrt(np.mean(samples.v**2, axis=0))
     fast = replace(samples, moving=np.abs(samples.v) > FAST * rms)
-    given, read = (fit_of(moments(one)).score for one in (fast, reading.mended(fast)))
+    ways = [reading.mended]
+    if reading.code == "delay":
+        joint = samples.model.channels.index(reading.joints[0]) if reading.joints else None
+        # friction that is late, too, makes a delay seem longer
+        ways += [late_mended(share * reading.size, joint) for share in SHORTER]
+    given, *read = (fit_of(moments(one)).score for one in (fast, *(way(fast) for way in ways)))
     long = reading.code == "delay" and not reading.joints and abs(reading.size) > LONG_S
-    return given - read >= (LONG_MARGIN if long else FAST_MARGIN) + reading.cost
+    return given - min(read) >= (LONG_MARGIN if long else FAST_MARGIN) + reading.cost
 
 
 def filter_readings(shifted: Shifted) -> list[Reading]:

@@ -150,6 +150,11 @@ def suspects(model: Model, log: Log, processing: Processing | None = None) -> tu
             return (commanded_suspect(fit, quantity),)
         likely = (one for one in readings if believed(one, fit) and not turning(one, samples))
         best = next(likely, None)
+        # an estimate of external torques is what no model explains
+        if best is not None and not found and best.code != "external-torque":
+            nothing = unrelated(best.fit)
+            if nothing:
+                return tuple(nothing)
         if best is None:
             if not found:
                 found += unrelated(fit) or without_friction(model, fit)
@@ -313,7 +318,7 @@ def commanded_suspect(fit: Fit, quantity: str) -> Suspect:
 
 
 def unrelated(fit: Fit) -> list[Suspect]:
-    """Torques that neither the model of the file nor any reading of the log explains."""
+    """Torques that are unexplained in this reading of the log, the best, for every joint."""
     if _mean(fit) < NOTHING_FITS or fit.error.min() < NO_JOINT_FITS:
         return []
     error = _mean(fit)

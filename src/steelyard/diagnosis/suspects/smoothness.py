@@ -13,6 +13,11 @@ ORDER = 6
 """Differences of this order of a smooth signal are smaller than any sensor's noise."""
 NOISELESS, NOISY = 1e-10, 1e-8
 """Noise as a share of the signal: below the first there is none, above the second there is."""
+PLACES, LOOKED_AT = range(3, 10), 300
+"""Decimal places to which a file may have rounded, and how many samples are looked at."""
+ROUNDED, FINE = 1.5, 1e-4
+"""Noise below this many times that of the rounded digits is theirs, if these are below this share
+of the signal: coarser digits would hide the noise of an encoder."""
 
 
 def noise_shares(log: Log, joints: tuple[str, ...], quantity: str) -> Array:
@@ -27,8 +32,22 @@ def noise_shares(log: Log, joints: tuple[str, ...], quantity: str) -> Array:
             continue
         differences = np.abs(np.diff(values, ORDER))
         # of white noise of size one: a median of 0.67 times the root of the sum of C(6, k)²
-        out.append(float(np.median(differences)) / (0.6745 * np.sqrt(924.0)) / spread)
+        noise = float(np.median(differences)) / (0.6745 * np.sqrt(924.0))
+        step = decimal_step(values)
+        if noise < ROUNDED * step / np.sqrt(12.0) and step < FINE * spread:
+            noise = 0.0  # that of the digits alone
+        out.append(noise / spread)
     return np.array(out)
+
+
+def decimal_step(values: Array) -> float:
+    """The decimal place to which values were rounded, such as 1e-6; 0 where there is none."""
+    some = values[:: max(1, len(values) // LOOKED_AT)]
+    for places in PLACES:
+        scaled = some * 10.0**places
+        if np.all(np.abs(scaled - np.round(scaled)) < 1e-3):
+            return float(10.0**-places)
+    return 0.0
 
 
 def commanded_quantity(log: Log, joints: tuple[str, ...]) -> str | None:
