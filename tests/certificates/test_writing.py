@@ -299,11 +299,8 @@ def test_a_base_on_the_boundary_is_moved_as_little_as_decimals_need():
     moved = 0
     for seed in range(6):
         model = Model(random_robot(np.random.default_rng(seed), 2))
-        base, conditions, scale = (
-            base_map(model),
-            blocks(model, Constraints()),
-            parameter_scale(model),
-        )
+        base, scale = base_map(model), parameter_scale(model)
+        conditions = blocks(model, Constraints())
         theta = np.zeros(len(scale))
         for first in model.first_column_of_body:
             theta[first : first + 10] = from_com(
@@ -313,7 +310,7 @@ def test_a_base_on_the_boundary_is_moved_as_little_as_decimals_need():
         size = np.max(np.abs(base.K * scale), axis=1)
         away = np.max(np.abs(beta - base.K @ theta) / size)
         assert away < 1e-6
-        moved += away > 1e-12
+        moved += any(float(f"{x:.15g}") != y for x, y in zip(base.K @ theta, beta, strict=True))
         document = feasible_certificate(model, conditions, witness, base=base, beta=beta)
         assert verify(document).valid
     assert moved
@@ -488,9 +485,9 @@ def refusal(tmp_path: Path, content: bytes) -> str:
         (b"[" * 100_000, "is not JSON"),
         (b"[]", "holds a list, not a certificate"),
         (b"{}", "its schema is nothing"),
-        (b'{"schema": "steelyard.result/1"}', "its schema is 'steelyard.result/1'"),
+        (b'{"schema": "steelyard.result/1"}', "is a result, not a certificate"),
         (b'{"schema": "steelyard.result/1", "level": 0.95}', "is a result, not a certificate"),
-        (b'{"a": 1, "a": 2}', "names a key twice"),
+        (b'{"a": 1, "a": 2}', "names the key 'a' twice"),
         (b'{"a": 1.5}', "is not in quotes"),
         (b'{"a": NaN}', "is not in quotes"),
         (b'{"schema": "steelyard.certificate/1", "kind": "magic"}', "the kind is 'magic'"),
@@ -575,13 +572,8 @@ def test_verifying_needs_only_the_standard_library(one_of_each, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     ours = (
-        *(
-            "_version",
-            "certificates",
-            "certificates.bound",
-            "certificates.document",
-            "certificates.drawn",
-        ),
+        *("_files", "_files.access", "_files.json_text", "_files.limits", "_version"),
+        *("certificates", "certificates.bound", "certificates.document", "certificates.drawn"),
         *("certificates.verify", "conic", "conic.exact", "conic.exact_text", "errors"),
     )
     assert done.stdout.strip() == f"['steelyard'] {[f'steelyard.{name}' for name in ours]}"
