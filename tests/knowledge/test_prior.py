@@ -244,6 +244,12 @@ def test_a_massless_body_is_open(model):
     assert prior.findings[0].code == "no-prior"
 
 
+def test_a_prior_of_another_size_is_refused(model):
+    """One number for each column, no fewer."""
+    with pytest.raises(PriorError, match=r"a drawing must give a number for each of 28 columns"):
+        checked_prior(model, np.ones(27), "a drawing", repair="none")
+
+
 def test_an_unknown_repair_is_refused(model):
     """With those that there are."""
     with pytest.raises(PriorError, match="floor-moments"):

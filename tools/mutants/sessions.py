@@ -99,9 +99,12 @@ def _import_plugins() -> None:
 
 
 def start(
-    tests: Sequence[str], replaced: Replaced | None, cpu_s: float, plugins: Sequence[object] = ()
+    tests: Sequence[str], replaced: Replaced | None, cpu_s: float, recorder: object | None = None
 ) -> int:
-    """Fork a child that runs these tests and stops at the first failure; its process id."""
+    """Fork a child that runs these tests, to the first failure without a recorder; its process id.
+
+    recorder : a pytest plugin.
+    """
     import pytest
 
     sys.stdout.flush()
@@ -119,7 +122,10 @@ def start(
         os.environ["STEELYARD_DATASETS"] = NO_DATA
         if replaced is not None:
             sys.meta_path.insert(0, replaced)
-        code = int(pytest.main(["-x", "-q", *OPTIONS, *tests], plugins=list(plugins)))
+        if recorder is None:
+            code = int(pytest.main(["-x", "-q", *OPTIONS, *tests]))
+        else:
+            code = int(pytest.main(["-q", *OPTIONS, *tests], plugins=[recorder]))
     except BaseException:
         import traceback
 

@@ -83,7 +83,7 @@ def touched_lines(*, workers: int, limit_s: float) -> list[Touched]:
     missing = [file for file, place in places.items() if not place.exists()]
 
     def done(k: int, ended: Ended) -> None:
-        said = "" if ended.code in (0, 5) else f": code {ended.code}, its tests are not used"
+        said = "" if ended.code in (0, 5) else ": some fail as it is, and are not used"
         print(f"  {missing[k]} {ended.seconds:.0f} s{said}", flush=True)
 
     if missing:
@@ -98,7 +98,7 @@ def _target_files() -> list[Path]:
 
 
 def _record(file: str, place: Path) -> int:
-    return start([file], None, 1800.0, plugins=[Recorder(file, place)])
+    return start([file], None, 1800.0, Recorder(file, place))
 
 
 def _read(file: str, place: Path) -> Touched:
@@ -116,6 +116,7 @@ class Recorder:
     def __init__(self, file: str, place: Path) -> None:
         self.file, self.place = file, place
         self.seconds: dict[str, float] = {}
+        self.failed: set[str] = set()
         self.coverage: Any = None
 
     def pytest_sessionstart(self) -> None:
@@ -146,13 +147,23 @@ class Recorder:
         self.coverage.switch_context("")
         return None
 
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """A test that fails as it is would seem to notice every mutant."""
+        if report.failed:
+            self.failed.add(report.nodeid)
+
     def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """Write, unless a test failed."""
+        """Write what passed; nothing if the tests could not be run."""
         self.coverage.stop()
-        if int(exitstatus) not in (0, 5):
+        if int(exitstatus) not in (0, 1, 5):
             return
         data = self.coverage.get_data()
-        lines = {path: data.contexts_by_lineno(str(PACKAGE / path)) for path in sorted(modules())}
-        self.place.write_text(
-            json.dumps({"seconds": self.seconds, "lines": lines}), encoding="utf-8"
-        )
+        lines = {
+            path: {
+                line: [name for name in names if name.removesuffix(SETUP) not in self.failed]
+                for line, names in data.contexts_by_lineno(str(PACKAGE / path)).items()
+            }
+            for path in sorted(modules())
+        }
+        seconds = {name: s for name, s in self.seconds.items() if name not in self.failed}
+        self.place.write_text(json.dumps({"seconds": seconds, "lines": lines}), encoding="utf-8")
