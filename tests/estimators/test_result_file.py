@@ -201,7 +201,7 @@ def damaged(document: dict, change: str) -> str:
         ("no parameters", "is damaged.*parameters"),
         ("text for a number", "is damaged.*heavy"),
         ("unknown term", "is damaged.*magnetic"),
-        ("not finite", "is damaged.*finite"),
+        ("not finite", "is damaged.*not a number of at most"),
         ("no list of runs", "its record: 'runs' must be a list"),
         ("no processing", "run 1: does not say how its signals were processed"),
         ("unknown processing", "run 1: 'processing': torque_filter is 'magic'"),

@@ -7,6 +7,7 @@ import pytest
 from sampled_arm import NAMES, TAU, TIME, Q, V, arm, changed, signals
 
 from steelyard.logs.log import Log
+from steelyard.signals.outliers import left_out
 from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.recorded.mended import Mended, mended, without_stuck
 from steelyard.signals.recorded.recorded import Recorded
@@ -148,3 +149,19 @@ def test_held_torques_are_interpolated() -> None:
     assert np.all(np.abs(lag) < 2e-3)
     assert np.all(np.std(away, axis=0) < np.std(table - TAU, axis=0))
     assert clean.record.interpolated_between_updates == ()
+
+
+def test_outliers_far_away_are_not_taken_for_whole_turns() -> None:
+    """Of positions that are 200 to 300 rad off for a sample, every third is near a whole turn."""
+    time = np.arange(0.0, 10.0, 0.01)
+    angle = np.sin(time)
+    rng = np.random.default_rng(8)
+    rows = 50 + 90 * np.arange(10)
+    for _ in range(20):
+        q = angle.copy()
+        q[rows] = rng.uniform(200.0, 300.0, len(rows))
+        kept, masks = left_out(time, {("a", "position"): q}, {"a"})
+        assert np.flatnonzero(masks["a", "position"]).tolist() == rows.tolist()
+        np.testing.assert_array_equal(np.isnan(kept["a", "position"]), masks["a", "position"])
+    wrapped = np.mod(40.0 * angle, 2.0 * np.pi)
+    assert left_out(time, {("a", "position"): wrapped}, {"a"})[1] == {}

@@ -38,7 +38,7 @@ MAX_XML_ATTRIBUTES = 2_000_000
 
 # Robots
 
-MAX_LINKS = 3_000
+MAX_LINKS = 6_000
 """Most links, or joints, of a robot."""
 MAX_MJCF_ELEMENTS = 10_000
 """Most bodies, joints, geoms, defaults, actuators and equalities that MuJoCo is given."""
@@ -71,7 +71,7 @@ LARGEST_NUMBER = 1e12
 """Largest number of a robot, overlay or prior in SI units: no robot has a mass of 1e12 kg."""
 SMALLEST_NUMBER = 1e-100
 """Smallest mass that is not zero, likewise."""
-LARGEST_SIGNAL = 1e30
-"""Largest number of a log in SI units; time in ns that is taken for seconds has 1e18."""
+LARGEST_SIGNAL = 1e60
+"""Largest number of a log in SI units: above 3e38, which some drivers write for "no value"."""
 LARGEST_GRAVITY = 1e4
 """m/s²; the fastest centrifuges that carry a robot have 1e3."""

@@ -102,7 +102,7 @@ class _Reader:
         digits = digits_of(text, where)
         self.work += digits + digits * digits // 1000
         if self.work > MAX_DIGIT_WORK:
-            raise CertificateError(f"{where}: the numbers up to here have too many digits in all")
+            raise CertificateError(f"{where}: reading numbers this long would take too long")
         return number(text, where)
 
     def count(self, more: int) -> None:

@@ -71,7 +71,7 @@ def distance_bound(
 def body_bound(body: DrawnBody, phi: Vector, e: Vector, spend: Spend) -> Fraction | None:
     """w [tr(M J) + tr((M J)⁻¹) - 8]; None unless J, the prior and M are positive definite."""
     J, P = pseudo_inertia(phi), pseudo_inertia(body.prior)
-    longest = max(_bits(x) for x in (*phi, *body.prior, *e, body.weight))
+    longest = max(bits(x) for x in (*phi, *body.prior, *e, body.weight))
     spend(1000, 40 * longest)
     if not (exact.is_positive_definite(J) and exact.is_positive_definite(P)):
         return None
@@ -127,5 +127,6 @@ def _trace(A: exact.Matrix, B: exact.Matrix) -> Fraction:
     )
 
 
-def _bits(x: Fraction) -> int:
+def bits(x: Fraction) -> int:
+    """Bits of numerator and denominator of a rational number."""
     return x.numerator.bit_length() + x.denominator.bit_length()

@@ -7,7 +7,6 @@ result, and every body of the result must be a condition of it. A claim about ba
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from steelyard._files.access import read_capped
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA
+from steelyard._files.json_text import parse_json
 from steelyard._files.result_seal import refuse_changed, stated_hash
 from steelyard.certificates.block_texts import block_document
 from steelyard.certificates.bound import ROUNDING, Bound, compare_names, several
@@ -52,10 +52,7 @@ def read_exactly(path: str | Path) -> dict[str, Any]:
     """The object in a result file, its numbers as written."""
     data = read_capped(path, MAX_BYTES, ResultError)
     where = shown_path(path)
-    try:
-        document = json.loads(data, parse_float=WrittenNumber)
-    except (ValueError, RecursionError) as failure:
-        raise ResultError(f"{where}: is not JSON ({str(failure).splitlines()[0]})") from None
+    document = parse_json(data, where, ResultError, WrittenNumber)
     if not isinstance(document, dict) or document.get("schema") != RESULT_SCHEMA:
         raise ResultError(f"{where}: is not a result file, which has the schema '{RESULT_SCHEMA}'")
     return document

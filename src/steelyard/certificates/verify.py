@@ -31,7 +31,7 @@ from steelyard.certificates.document import (
     parse,
     read_certificate,
 )
-from steelyard.certificates.drawn import distance_bound
+from steelyard.certificates.drawn import bits, distance_bound
 from steelyard.conic import exact
 from steelyard.conic.exact_text import CertificateError, quoted, shown_value
 
@@ -215,11 +215,6 @@ class Work:
         M = exact.symmetric(whole_entries)
         strict = exact.is_positive_definite(M)
         return strict or exact.is_psd(M), strict
-
-
-def bits(x: Fraction) -> int:
-    """Bits of numerator and denominator of a rational number."""
-    return x.numerator.bit_length() + x.denominator.bit_length()
 
 
 def _strictly(kind: str, entries: Sequence[Fraction]) -> bool:

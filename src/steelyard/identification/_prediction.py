@@ -72,7 +72,7 @@ def _from_arrays(found: FoundFields, q: ArrayLike, v: ArrayLike, a: ArrayLike) -
             if np.iscomplexobj(values):
                 raise TypeError
             array = np.atleast_2d(np.asarray(values, dtype=float))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise SignalError(f"{name} is not an array of numbers") from None
         if array.ndim != 2 or array.shape[1] != size:
             joints = ", ".join(found.model.robot.joint_names)

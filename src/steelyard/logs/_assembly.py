@@ -73,7 +73,7 @@ def _refuse_huge(values: Array, title: str, where: str) -> None:
         row = int(huge[0])
         raise LogError(
             f"{where}: column {shown(title)} is {values[row]:g} in SI units at sample {row + 1}; "
-            f"at most {LARGEST_SIGNAL:g} is read"
+            f"at most {LARGEST_SIGNAL:g} is read; leave a cell empty where there is no value"
         )
 
 

@@ -266,7 +266,7 @@ def _table(values: ArrayLike, n_joints: int, what: str) -> Array:
     """A copy of the columns of all joints."""
     try:
         table = np.array(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise LogError(f"{what} is not an array of numbers") from None
     if table.ndim == 1 and n_joints == 1:
         table = table[:, None]

@@ -163,7 +163,7 @@ def _of_table(
     """The columns of a table, one for each joint."""
     column = _table(one, archive.where)
     table = _numbers(archive, archive.members[one.source], (2, 1) if len(joints) == 1 else (2,))
-    table = table.reshape(len(table), -1)
+    table = table if table.ndim == 2 else table[:, None]
     if table.shape[1] != len(joints):
         turned = "; are its rows and columns exchanged?" if len(table) == len(joints) else ""
         counted = f"'{NAMES_KEY}'" if NAMES_KEY in archive.members else "the first table"

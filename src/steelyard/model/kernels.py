@@ -222,7 +222,7 @@ def parameter_array(model: Model, theta: ArrayLike) -> Array:
         )
     try:
         array = np.asarray(theta, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(
             f"theta is a {type(theta).__name__}, not an array of {len(model.columns)} numbers"
         ) from None

@@ -106,7 +106,7 @@ def _parse(archive: Archive) -> Regression:
         extra = tuple(str(name) for name in header.get("extra", ()))  # older files have none
         equation = _equation_of(header.get("equation"), where)
         runs = _runs_of(header["record"], f"{where}: its record")
-    except (KeyError, TypeError, ValueError, RecursionError) as failure:
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as failure:
         reason = one_line(failure) or type(failure).__name__
         raise RegressionError(f"{where}: is not a regression file ({reason})") from None
     regression = Regression(

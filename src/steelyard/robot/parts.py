@@ -32,7 +32,7 @@ def gravity_vector(values: object = None) -> Array:
     """Gravity (3,) in m/s² as a read-only array; (0, 0, -9.81) for ``None``."""
     try:
         array = np.array(STANDARD_GRAVITY if values is None else values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.array(np.nan)
     if array.shape != (3,) or not np.all(np.isfinite(array)):
         raise RobotError(f"gravity is {shown(str(values))}; it must be three finite numbers, m/s²")

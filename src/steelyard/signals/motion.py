@@ -112,5 +112,5 @@ def _numbers(given: ArrayLike, what: str) -> Array:
     """An array of floats, the same object where it is one; refuses what is no table of numbers."""
     try:
         return np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise SignalError(f"{what} is {described(given)}, not an array of numbers") from None

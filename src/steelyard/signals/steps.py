@@ -34,6 +34,8 @@ LONGEST = 5.0
 
 NEAR_TURN = 1.0
 """A step within this (rad) of a whole turn is one."""
+MOST_TURNS = 2.0
+"""A step by more turns is none: angles are wrapped by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +112,10 @@ def whole_turns(step: Array, rows: Rows) -> Array:
 
     rows : (n,) that the step spans. From one row to the next an angle moves by less than
     ``NEAR_TURN`` besides, and by half of that in each row that is missing between them; over many
-    missing rows, nothing is known of the rest.
+    missing rows, nothing is known of the rest. A jump by many turns is no wrap: an
+    outlier of 253 rad is within 1 rad of a whole turn one time in three.
     """
     turns = np.round(step / (2.0 * np.pi))
     besides = np.minimum(0.5 * NEAR_TURN * (rows + 1.0), np.pi)
-    near = np.abs(step - 2.0 * np.pi * turns) <= besides
+    near = (np.abs(step - 2.0 * np.pi * turns) <= besides) & (np.abs(turns) <= MOST_TURNS)
     return np.where(near, turns, 0.0)

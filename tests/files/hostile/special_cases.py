@@ -25,6 +25,9 @@ INPUTS: dict[str, tuple[list[str], str]] = {
     "export": (["export", "@", "--to", "csv"], ".json"),
     "export-robot": (["export", "RESULT", "--to", "urdf", "--robot", "@"], ".urdf"),
     "verify": (["verify", "@"], ".json"),
+    "verify-result": (["verify", "CERTIFICATE", "--result", "@"], ".json"),
+    "verify-robot": (["verify", "CERTIFICATE", "--robot", "@"], ".urdf"),
+    "verify-overlay": (["verify", "CERTIFICATE", "--robot", "ROBOT", "--overlay", "@"], ".toml"),
     "base-test": (["base", "test", "@", "ROBOT"], ".csv"),
     "logs-check": (["logs", "check", "ROBOT", "@"], ".csv"),
     "design-like": (["design", "ROBOT", "--like", "@"], ".json"),
@@ -76,6 +79,7 @@ def _make(kind: str, command: list[str], ending: str) -> Callable[[Bench], Actio
         path = bench.path.with_name(f"{bench.path.name}{odd}{ending}")
         KINDS[kind][0](path)
         words = {"@": str(path), "ROBOT": bench.robot, "LOG": bench.log, "RESULT": bench.result,
+                 "CERTIFICATE": str(bench.honest / "found" / "certificate.json"),
                  "SOLID": str(bench.honest / "solid.urdf"),
                  "OUT": f"{bench.path}.out.csv"}  # fmt: skip
         return [words.get(word, word) for word in command]

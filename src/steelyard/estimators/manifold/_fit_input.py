@@ -87,7 +87,7 @@ def _numbers(given: ArrayLike, what: str) -> Array:
         found = np.asarray(given)
         if found.dtype.kind in "biuf" or found.size == 0:
             return np.asarray(found, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     raise EstimationError(f"{what} must be an array of real numbers")
 
@@ -114,7 +114,7 @@ def _check_ends(max_iterations: int, budget_s: float | None) -> None:
         )
     try:
         good = budget_s is None or float(budget_s) >= 0.0
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         good = False
     if not good or isinstance(budget_s, str):
         raise EstimationError(f"budget_s is {budget_s!r:.60}; it must be a number >= 0, s, or None")

@@ -139,7 +139,7 @@ def _finite(value: object, what: str) -> float:
 def _inertial(value: object, k: int) -> Array:
     try:
         array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.array(np.nan)
     if array.shape != (10,) or not np.all(np.isfinite(array)):
         raise RobotError(
