@@ -108,8 +108,8 @@ def test_a_correction_is_the_closest_in_the_metric_of_the_covariance(three_links
     """
     cvxpy = pytest.importorskip("cvxpy")
     model, base = three_links
-    scale = parameter_scale(model)
     rng = np.random.default_rng(seed)
+    scale = parameter_scale(model) * rng.uniform(0.5, 2.0, size=len(model.columns))
     sizes = np.max(np.abs(base.K * scale), axis=1)
     spread = sizes[:, None] * np.tril(rng.normal(size=(base.rank, base.rank)))
     covariance = spread @ spread.T + 1e-2 * np.diag(sizes**2)
