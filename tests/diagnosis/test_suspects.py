@@ -190,6 +190,27 @@ def test_what_is_mixed_up_is_named(code, joints, changed) -> None:
     assert finding.could_be or code.startswith(("torques-", "positions-", "joints-"))
 
 
+def test_an_order_beyond_limits_is_named_and_a_clean_log_beyond_them_is_not() -> None:
+    """The order with which positions are within the limits; limits alone may be wrong."""
+    one = recording()
+    ends = one.q.min(axis=0), one.q.max(axis=0)
+    ends[0][0] += 4.0
+    ends[1][0] += 4.0
+    shifted = one.q + np.array([4.0, 0.0, 0.0, 0.0])
+    joints = [
+        replace(joint, limits=replace(joint.limits, lower=float(low), upper=float(high)))
+        for joint, low, high in zip(one.robot.free_joints, *ends, strict=True)
+    ]
+    limited = {joint.name: joint for joint in joints}
+    robot = replace(
+        one.robot, joints=tuple(limited.get(joint.name, joint) for joint in one.robot.joints)
+    )
+    log = one.log(q=shifted[:, ::-1], tau=one.tau[:, ::-1])
+    (suspect,) = suspects(Model(robot), log)
+    assert suspect.code == "joints-reversed"
+    assert suspects(Model(robot), one.log(q=shifted + np.array([0.0, 0.0, 0.0, 0.3]))) == ()
+
+
 @pytest.mark.parametrize("factor", [1.7, 0.6])
 def test_a_wrong_rate_of_the_stamps_is_estimated(factor: float) -> None:
     """Stamps that run too far or not far enough, by factors that are on no grid."""

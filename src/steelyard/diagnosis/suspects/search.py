@@ -87,7 +87,9 @@ DRIVES_THERE = 0.03
 LAGGING_ERROR, NO_FRICTION = 0.04, 0.1
 """Unexplained share of a torque beside commanded positions; friction in commanded torques."""
 POSITIONS_DOUBTED = ("beyond-limits",)
-"""Findings of the preparation after which only the unit of positions is looked for."""
+"""Findings of the preparation after which only unit and order of positions are looked for."""
+LIMIT_SLACK = 0.05
+"""Share of its span by which a joint may be beyond its limits."""
 NOTHING_FITS, NO_JOINT_FITS = 0.4, 0.25
 """Unexplained shares of torques, mean and least of all joints, beyond which torques and motion have
 nothing to do with each other."""
@@ -140,7 +142,7 @@ def suspects(model: Model, log: Log, processing: Processing | None = None) -> tu
     if len(samples.time) < FEWEST_SAMPLES:
         return ()
     if any(one.code in POSITIONS_DOUBTED for one in prepared.findings):
-        return units_only(samples)
+        return positions_only(samples)
     rate_hz = 1.0 / float(np.median(np.diff(log.time)))
     quantity = commanded_quantity(log, samples.model.channels)
     found: list[Suspect] = []
@@ -166,14 +168,31 @@ def suspects(model: Model, log: Log, processing: Processing | None = None) -> tu
     return tuple(found)
 
 
-def units_only(samples: Samples) -> tuple[Suspect, ...]:
-    """The unit of positions that are known to be wrong: nothing else can be told from them."""
+def positions_only(samples: Samples) -> tuple[Suspect, ...]:
+    """What explains positions beyond the limits of the robot file: another unit, sign or order of
+    joints, with which the positions are within them. Nothing else can be told from such.
+    """
     step = max(1, len(samples.time) // COARSE_SAMPLES)
     coarse = every(samples, step)
     fit = fit_of(moments(coarse))
-    readings = sorted(position_unit_readings(coarse), key=lambda one: one.score)
-    good = [one for one in readings if believed(one, fit)]
-    return tuple(suspect_of(one, readings, fit, coarse) for one in good[:1])
+    found = position_unit_readings(coarse) + motion_readings(coarse)
+    readings = sorted(found, key=lambda one: one.score)
+    for one in readings:
+        if believed(one, fit) and within_limits(one.mended(coarse)):
+            return (suspect_of(one, readings, fit, coarse),)
+    return ()
+
+
+def within_limits(samples: Samples) -> bool:
+    """Whether the positions of every joint are within its limits, or hardly beyond."""
+    for name, q in zip(samples.model.channels, samples.q.T, strict=True):
+        limits = samples.model.robot.joint(name).limits
+        slack = LIMIT_SLACK * float(np.ptp(q))
+        if limits.lower is not None and q.min() < limits.lower - slack:
+            return False
+        if limits.upper is not None and q.max() > limits.upper + slack:
+            return False
+    return True
 
 
 def readings_of(samples: Samples, rate_hz: float) -> tuple[Fit, list[Reading]]:
