@@ -16,7 +16,7 @@ from typing import Literal
 from steelyard.certificates.certificate import prove
 from steelyard.diagnosis.checked_log import accepted_log, validation_findings
 from steelyard.diagnosis.fit_quality import poor_fit_findings, worse_than_file_findings
-from steelyard.diagnosis.refusals import telling
+from steelyard.diagnosis.refusals import check_accepted, telling
 from steelyard.diagnosis.sample_warnings import sample_warnings
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
 from steelyard.diagnosis.verdict.judge import CheckedInput
@@ -183,6 +183,7 @@ def identify(
     check_level(level)
     check_logs(logs)
     check_attached(attached)
+    check_accepted(accept)
     check_logs(validate_on)
     estimator = estimator_named(method)
     fitted = Equation(equation, interval_s)
