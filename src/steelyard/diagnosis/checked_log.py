@@ -109,10 +109,7 @@ def validation_findings(
     if not any(one.alarming and one.code in UNTRUSTED for one in signals):
         with suppress(SteelyardError):
             physics = physics_of(model, log, given).findings
-    return (
-        *(replace(one, words=f"validation {one.words}") for one in signals),
-        *(replace(one, words=f"validation log '{log.name}': {one.words}") for one in physics),
-    )
+    return tuple(replace(one, words=f"validation {one.words}") for one in (*signals, *physics))
 
 
 def once(findings: list[Finding]) -> tuple[Finding, ...]:
