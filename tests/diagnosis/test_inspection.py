@@ -296,6 +296,13 @@ def test_dead_torques_are_one_finding() -> None:
     assert only(found(tau=0.0 * TAU), "dead-channel").level == "severe"
 
 
+def test_torques_that_never_change_are_severe() -> None:
+    """If all are such, while the robot moves; nothing can be identified from them."""
+    finding = only(found(tau=np.full_like(TAU, 3.0)), "constant-torque")
+    assert (finding.level, finding.joints) == ("severe", NAMES)
+    assert found(tau=changed(TAU, "elbow", slice(None), 3.0)) == ()
+
+
 def test_few_repeated_rows_are_a_note() -> None:
     """As a recorder makes them that misses a message now and then."""
     rows = np.arange(len(TIME))

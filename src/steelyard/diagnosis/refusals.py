@@ -9,7 +9,14 @@ from steelyard.diagnosis.suspects.suspect import INHERENT, NEVER_SEVERE, SEVERE
 from steelyard.errors import EstimationError, InputRefusedError, SteelyardError, shown
 from steelyard.findings import Finding
 
-OF_SIGNALS = ("dead-channel", "no-torque", "position-unit", "time-rate", "time-unit")
+OF_SIGNALS = (
+    "constant-torque",
+    "dead-channel",
+    "no-torque",
+    "position-unit",
+    "time-rate",
+    "time-unit",
+)
 """Codes of the findings of the inspection that may be severe."""
 ACCEPTABLE = tuple(sorted({*OF_SIGNALS, *SEVERE, *INHERENT} - {*NEVER_SEVERE, "commanded-signals"}))
 """Codes of all findings that may stop an estimate."""
