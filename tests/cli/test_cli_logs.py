@@ -77,3 +77,14 @@ def test_a_severe_finding_stops_identify_unless_it_is_accepted(
     result = json.loads(capsys.readouterr().out)
     assert {one["code"]: one["level"] for one in result["findings"]}["time-unit"] == "severe"
     assert result["verdict"]["level"] == "do not use"
+
+
+@pytest.mark.parametrize("given", ["=3", "nonsense", "elbow=", "0.01,0.02"])
+def test_delays_that_are_none_are_refused(
+    given: str, tmp_path: Path, robot: Robot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By name; "=3", which names no joint, is not a delay of all joints."""
+    write_csv(arm_log(robot, 1), tmp_path / "run.csv")
+    paths = [str(tmp_path / "arm.urdf"), str(tmp_path / "run.csv")]
+    assert main(["logs", "check", *paths, "--torque-delay", given]) == 2
+    assert f"--torque-delay is '{given}'; it must be a delay" in capsys.readouterr().err
