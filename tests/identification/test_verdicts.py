@@ -339,3 +339,9 @@ def test_a_result_of_an_earlier_version_has_no_verdict(good, tmp_path):
     held_out = validate_result(ARM, read_result(path), arm_log(ARM, 2))
     assert held_out.overall.file_with_terms is None
     assert main(["compare", str(path), str(path)]) == 0
+
+
+def test_write_anyway_needs_a_folder(capsys) -> None:
+    """Without -o there is no robot file to write, and the option would do nothing."""
+    assert main(["identify", "arm.urdf", "run.csv", "--write-anyway"]) == 2
+    assert "give -o" in capsys.readouterr().err
