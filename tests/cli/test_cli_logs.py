@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -88,3 +89,14 @@ def test_delays_that_are_none_are_refused(
     paths = [str(tmp_path / "arm.urdf"), str(tmp_path / "run.csv")]
     assert main(["logs", "check", *paths, "--torque-delay", given]) == 2
     assert f"--torque-delay is '{given}'; it must be a delay" in capsys.readouterr().err
+
+
+def test_a_note_says_that_physics_was_not_checked(robot: Robot) -> None:
+    """Without masses in the file, "nothing found" is about the signals alone."""
+    clean = arm_log(robot, 1)
+    flipped = {key: -x if key[1] == "torque" else x for key, x in clean.signals.items()}
+    empty = replace(robot, links=tuple(replace(one, inertial=None) for one in robot.links))
+    (note,) = check_log(Log(clean.time, flipped), empty).findings
+    assert (note.level, note.code) == ("info", "physics-not-checked")
+    assert "because its file states no masses" in note.words
+    assert check_log(clean, robot).findings == ()

@@ -127,6 +127,19 @@ def of_log(log: Log, findings: list[Finding]) -> tuple[Finding, ...]:
     return tuple(replace(one, words=f"log '{log.name}': {one.words}") for one in findings)
 
 
+def why_not_judged(model: Model, processing: Processing | None = None) -> str:
+    """Why no log of a robot is compared with its file, in words; empty if logs are."""
+    if model.robot.floating_base:
+        return "its base is not fixed"
+    if model.robot.transmission is not None:
+        return "its joints have transmissions"
+    if not model.prior_theta().any():
+        return "its file states no masses"
+    if processing is not None and processing.sensing is not None:
+        return "forces on it are measured"
+    return ""
+
+
 def suspects(model: Model, log: Log, processing: Processing | None = None) -> tuple[Suspect, ...]:
     """What the physics of the robot file says is wrong with a log; empty where nothing is.
 
@@ -134,9 +147,7 @@ def suspects(model: Model, log: Log, processing: Processing | None = None) -> tu
     looked at: it says why itself.
     """
     robot = model.robot
-    if robot.floating_base or robot.transmission is not None or not model.prior_theta().any():
-        return ()
-    if processing is not None and processing.sensing is not None:
+    if why_not_judged(model, processing):
         return ()
     log, _ = name_numbered_joints(log, robot)
     try:
