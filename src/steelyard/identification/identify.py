@@ -223,6 +223,7 @@ def identify(
         if taken is None:
             raise LogError("there is no log to identify from; give at least one")
         tell("check of the log")
+        delay_is_automatic = processing.torque_delay == "auto"
         checked = accepted_log(taken[0], model, processing, accept)
         processing = checked.processing
         until_the_end.enter_context(telling(checked.findings))
@@ -251,6 +252,7 @@ def identify(
             threads,
             keep_first=keep_first_run,
             cutoff_is_automatic=signals.cutoff_is_automatic,
+            delay_is_automatic=delay_is_automatic,
             equation=fitted,
             found_in_first=checked.findings,
             accept=accept,
