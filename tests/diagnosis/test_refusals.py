@@ -18,6 +18,8 @@ def test_unknown_codes_are_refused_by_name() -> None:
     """Before any log is fitted, with the codes that there are."""
     with pytest.raises(EstimationError, match=r"'torque-sing'.*torque-sign"):
         identify(builtin_arm(), [], accept=["time-unit", "torque-sing"])
+    with pytest.raises(EstimationError, match="'1'"):
+        check_accepted([1])  # type: ignore[list-item]
     check_accepted(ACCEPTABLE)
 
 

@@ -29,8 +29,8 @@ def check_accepted(accept: Collection[str]) -> None:
     unknown = [code for code in accept if code not in ACCEPTABLE]
     if unknown:
         raise EstimationError(
-            f"--accept (accept in Python) names {', '.join(map(shown, unknown))}, which no severe "
-            f"finding has; the codes are {', '.join(ACCEPTABLE)}"
+            f"--accept (accept in Python) names {', '.join(shown(str(one)) for one in unknown)}, "
+            f"which no severe finding has; the codes are {', '.join(ACCEPTABLE)}"
         )
 
 
