@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -77,3 +78,25 @@ def test_a_severe_finding_stops_identify_unless_it_is_accepted(
     result = json.loads(capsys.readouterr().out)
     assert {one["code"]: one["level"] for one in result["findings"]}["time-unit"] == "severe"
     assert result["verdict"]["level"] == "do not use"
+
+
+@pytest.mark.parametrize("given", ["=3", "nonsense", "elbow=", "0.01,0.02"])
+def test_delays_that_are_none_are_refused(
+    given: str, tmp_path: Path, robot: Robot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By name; "=3", which names no joint, is not a delay of all joints."""
+    write_csv(arm_log(robot, 1), tmp_path / "run.csv")
+    paths = [str(tmp_path / "arm.urdf"), str(tmp_path / "run.csv")]
+    assert main(["logs", "check", *paths, "--torque-delay", given]) == 2
+    assert f"--torque-delay is '{given}'; it must be a delay" in capsys.readouterr().err
+
+
+def test_a_note_says_that_physics_was_not_checked(robot: Robot) -> None:
+    """Without masses in the file, "nothing found" is about the signals alone."""
+    clean = arm_log(robot, 1)
+    flipped = {key: -x if key[1] == "torque" else x for key, x in clean.signals.items()}
+    empty = replace(robot, links=tuple(replace(one, inertial=None) for one in robot.links))
+    (note,) = check_log(Log(clean.time, flipped), empty).findings
+    assert (note.level, note.code) == ("info", "physics-not-checked")
+    assert "because its file states no masses" in note.words
+    assert check_log(clean, robot).findings == ()

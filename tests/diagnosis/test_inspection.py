@@ -296,6 +296,20 @@ def test_dead_torques_are_one_finding() -> None:
     assert only(found(tau=0.0 * TAU), "dead-channel").level == "severe"
 
 
+def test_torques_that_never_change_are_severe() -> None:
+    """If all are such, while the robot moves; nothing can be identified from them."""
+    finding = only(found(tau=np.full_like(TAU, 3.0)), "constant-torque")
+    assert (finding.level, finding.joints) == ("severe", NAMES)
+    assert found(tau=changed(TAU, "elbow", slice(None), 3.0)) == ()
+
+
+def test_columns_without_any_sample_are_no_copies() -> None:
+    """Of two torques that were never recorded, neither is a copy of the other."""
+    tau = TAU.copy()
+    tau[:, 1:3] = np.nan
+    assert [one.code for one in found(tau=tau)] == ["missing-samples"]
+
+
 def test_few_repeated_rows_are_a_note() -> None:
     """As a recorder makes them that misses a message now and then."""
     rows = np.arange(len(TIME))

@@ -322,3 +322,16 @@ def test_robots_without_masses_are_not_judged() -> None:
         links=tuple(replace(link, inertial=None, inertia_com=None) for link in one.robot.links),
     )
     assert suspects(Model(bare), one.log()) == ()
+
+
+@pytest.mark.parametrize("stated", [0.02, {"shoulder_pitch": 0.02}])
+def test_the_option_against_a_delay_counts_what_is_taken_out_already(stated) -> None:
+    """Typed instead of the wrong one, it reads the torques where they belong."""
+    one = recording()
+    model = Model(one.robot)
+    (finding,) = physics_of(model, one.log(), Processing(torque_delay=stated)).findings
+    assert (finding.code, finding.size) == ("delay", pytest.approx(-0.02, abs=2e-3))
+    assert finding.words.startswith("log 'log': torques of ")
+    assert "early beyond the delay that is taken out already" in finding.words
+    option = finding.option.removeprefix("--torque-delay ").removeprefix("shoulder_pitch=")
+    assert float(option) == pytest.approx(0.0, abs=2e-3)

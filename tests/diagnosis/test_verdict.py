@@ -225,6 +225,13 @@ def test_a_joint_that_is_not_explained_is_named():
     assert level_of(replace(GOOD, joints=noisy)) == "usable"
 
 
+@pytest.mark.parametrize(("error", "words"), [(0.95, "hardly better"), (1.94, "worse")])
+def test_more_error_than_torque_is_worse_than_no_prediction(error: float, words: str) -> None:
+    """An error of 194 % is not "hardly better" than predicting no torque."""
+    (reason, *_) = reasons_of(replace(GOOD, error=error))
+    assert reason.words.endswith(f", {words} than predicting no torque")
+
+
 def test_the_sentence_is_one_and_starts_with_the_level():
     """Gravest first, at most three reasons, the rest counted; the numbers where all is well."""
     numbers = replace(GOOD, error=0.2, tested=False, friction_alone=0.2)

@@ -339,3 +339,24 @@ def test_a_result_of_an_earlier_version_has_no_verdict(good, tmp_path):
     held_out = validate_result(ARM, read_result(path), arm_log(ARM, 2))
     assert held_out.overall.file_with_terms is None
     assert main(["compare", str(path), str(path)]) == 0
+
+
+def test_write_anyway_needs_a_folder(capsys) -> None:
+    """Without -o there is no robot file to write, and the option would do nothing."""
+    assert main(["identify", "arm.urdf", "run.csv", "--write-anyway"]) == 2
+    assert "give -o" in capsys.readouterr().err
+
+
+def test_every_log_is_corrected_by_its_own_delay() -> None:
+    """What a finding calls corrected is: the second of two logs may be late, or the first alone."""
+    theta = true_theta(Model(ARM))
+    right, other = (simulated(ARM, theta, seed=seed) for seed in (1, 2))
+    other = replace(other, name="late")
+    late = with_signals(other, "torque", lambda x: np.concatenate([np.full(4, x[0]), x[:-4]]))
+    delay_s = 4.0 * float(np.median(np.diff(other.time)))
+    for logs in ([right, late], [late, right]):
+        found = judged(ARM, logs)
+        used = [run.processing.torque_delay for run in found.estimate.runs]
+        assert used[logs.index(late)] == pytest.approx(delay_s, rel=0.1)
+        assert used[logs.index(right)] == "auto"
+        assert [one.code for one in found.findings if one.alarming] == ["delay"]

@@ -73,5 +73,5 @@ SMALLEST_NUMBER = 1e-100
 """Smallest mass that is not zero, likewise."""
 LARGEST_SIGNAL = 1e60
 """Largest number of a log in SI units: above 3e38, which some drivers write for "no value"."""
-LARGEST_GRAVITY = 1e4
+LARGEST_GRAVITY = 1e6
 """m/s²; the fastest centrifuges that carry a robot have 1e3."""

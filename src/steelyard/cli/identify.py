@@ -173,6 +173,8 @@ def run(arguments: argparse.Namespace) -> int:
         from steelyard.model.weight_offsets import left_out_findings
         from steelyard.signals.processing import Processing
 
+    if arguments.write_anyway and arguments.out is None:
+        raise ResultError("--write-anyway is about the robot file in the folder of -o; give -o")
     level = checked_level(arguments.level)
     processing = processing_from(arguments, Processing())
     width = friction_width_from(arguments.friction_width)

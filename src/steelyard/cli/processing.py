@@ -190,9 +190,9 @@ def _numbers(option: str, given: list[str], noun: str, words: str) -> float | di
     """One number for all, or numbers by name. noun : what the numbers are."""
     numbers: dict[str, float] = {}
     for text in given:
-        name, _, number = text.rpartition("=")
+        name, equals, number = text.rpartition("=")
         try:
-            value = float(number)
+            value = float(number if name or not equals else text)  # "=3" names no joint
         except ValueError:
             raise SignalError(
                 f"{option} is {shown(text)}; it must be a {noun}, NAME={noun.upper()}, {words}"

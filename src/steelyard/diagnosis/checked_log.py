@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.diagnosis.inspection.inspection import inspect_log
 from steelyard.diagnosis.refusals import refuse_severe, telling
-from steelyard.diagnosis.suspects.search import physics_of
+from steelyard.diagnosis.suspects.search import physics_of, why_not_judged
 from steelyard.errors import SteelyardError
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
@@ -53,9 +53,22 @@ def check_log(log: Log, robot: Robot, processing: Processing | None = None) -> C
         untrusted = any(one.alarming and one.code in UNTRUSTED for one in findings)
         if not untrusted and all(finding.level != "severe" for finding in findings):
             findings += physics_of(Model(robot), log, processing).findings
+            findings += _not_compared(log, Model(robot), processing)
     except SteelyardError as error:
         findings.append(Finding("severe", "not-usable", str(error)))
     return CheckedLog(log.name, len(log), log.duration_s, once(findings))
+
+
+def _not_compared(log: Log, model: Model, processing: Processing | None) -> list[Finding]:
+    """A note if only the signals were looked at: that nothing was found says less then."""
+    why = why_not_judged(model, processing)
+    if not why:
+        return []
+    words = (
+        f"log '{log.name}': only its signals were checked; whether signs, order, units and delays "
+        f"agree with the robot file was not, because {why}"
+    )
+    return [Finding("info", "physics-not-checked", words)]
 
 
 @dataclass(frozen=True)
@@ -109,10 +122,7 @@ def validation_findings(
     if not any(one.alarming and one.code in UNTRUSTED for one in signals):
         with suppress(SteelyardError):
             physics = physics_of(model, log, given).findings
-    return (
-        *(replace(one, words=f"validation {one.words}") for one in signals),
-        *(replace(one, words=f"validation log '{log.name}': {one.words}") for one in physics),
-    )
+    return tuple(replace(one, words=f"validation {one.words}") for one in (*signals, *physics))
 
 
 def once(findings: list[Finding]) -> tuple[Finding, ...]:

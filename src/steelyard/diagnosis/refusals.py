@@ -5,8 +5,33 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
-from steelyard.errors import InputRefusedError, SteelyardError
+from steelyard.diagnosis.suspects.suspect import INHERENT, NEVER_SEVERE, SEVERE
+from steelyard.errors import EstimationError, InputRefusedError, SteelyardError, shown
 from steelyard.findings import Finding
+
+OF_SIGNALS = (
+    "constant-torque",
+    "dead-channel",
+    "no-torque",
+    "position-unit",
+    "time-rate",
+    "time-unit",
+)
+"""Codes of the findings of the inspection that may be severe."""
+ACCEPTABLE = tuple(sorted({*OF_SIGNALS, *SEVERE, *INHERENT} - {*NEVER_SEVERE, "commanded-signals"}))
+"""Codes of all findings that may stop an estimate."""
+
+
+def check_accepted(accept: Collection[str]) -> None:
+    """Refuse codes that no severe finding has: a typing error would accept nothing."""
+    if isinstance(accept, str):
+        raise EstimationError(f"accept is the text {shown(accept)}; give a list, [{accept!r}]")
+    unknown = [code for code in accept if code not in ACCEPTABLE]
+    if unknown:
+        raise EstimationError(
+            f"--accept (accept in Python) names {', '.join(shown(str(one)) for one in unknown)}, "
+            f"which no severe finding has; the codes are {', '.join(ACCEPTABLE)}"
+        )
 
 
 def refuse_severe(findings: Iterable[Finding], accept: Collection[str] = ()) -> None:

@@ -16,7 +16,7 @@ from typing import Literal
 from steelyard.certificates.certificate import prove
 from steelyard.diagnosis.checked_log import accepted_log, validation_findings
 from steelyard.diagnosis.fit_quality import poor_fit_findings, worse_than_file_findings
-from steelyard.diagnosis.refusals import telling
+from steelyard.diagnosis.refusals import check_accepted, telling
 from steelyard.diagnosis.sample_warnings import sample_warnings
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
 from steelyard.diagnosis.verdict.judge import CheckedInput
@@ -183,6 +183,7 @@ def identify(
     check_level(level)
     check_logs(logs)
     check_attached(attached)
+    check_accepted(accept)
     check_logs(validate_on)
     estimator = estimator_named(method)
     fitted = Equation(equation, interval_s)
@@ -222,6 +223,7 @@ def identify(
         if taken is None:
             raise LogError("there is no log to identify from; give at least one")
         tell("check of the log")
+        delay_is_automatic = processing.torque_delay == "auto"
         checked = accepted_log(taken[0], model, processing, accept)
         processing = checked.processing
         until_the_end.enter_context(telling(checked.findings))
@@ -250,6 +252,7 @@ def identify(
             threads,
             keep_first=keep_first_run,
             cutoff_is_automatic=signals.cutoff_is_automatic,
+            delay_is_automatic=delay_is_automatic,
             equation=fitted,
             found_in_first=checked.findings,
             accept=accept,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.diagnosis.checked_log import accepted_log
+from steelyard.diagnosis.suspects.search import suspects
 from steelyard.errors import LogError
 from steelyard.estimators.least_squares import joint_noise
 from steelyard.findings import Finding
 from steelyard.logs.any_log import LogsLike
+from steelyard.logs.log import Log
 from steelyard.logs.several import refuse_duplicates, with_unique_names
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
@@ -52,6 +54,7 @@ def compressed(
     *,
     keep_first: bool = False,
     cutoff_is_automatic: bool = False,
+    delay_is_automatic: bool = False,
     equation: Equation = TORQUE,
     found_in_first: tuple[Finding, ...] | None = None,
     accept: Collection[str] = (),
@@ -59,6 +62,7 @@ def compressed(
     """The factors of all logs for the model ``wide``, prepared as ``model`` needs it.
 
     cutoff_is_automatic : whether the cutoff of the processing was chosen on the first log.
+    delay_is_automatic : whether the delay of the torques was; a log that has another gets its own.
     found_in_first : what the check of the first log found, where it was checked before.
     accept : codes of severe findings that do not stop the run.
     The first run that is kept has accelerations, which its torques need, even if the equation has
@@ -75,11 +79,16 @@ def compressed(
     first = None
     for log in with_unique_names(logs):
         refuse_duplicates(log, seen)
+        used = processing
         if parts or found_in_first is None:
-            findings.extend(accepted_log(log, model, processing, accept).findings)
+            if delay_is_automatic and _has_another_delay(log, model, processing):
+                used = replace(processing, torque_delay="auto")
+            checked = accepted_log(log, model, used, accept)
+            findings.extend(checked.findings)
+            used = checked.processing
         else:
             findings.extend(found_in_first)
-        prepared = prepare(log, model, processing, cutoff_of_another_log=cutoff_is_automatic)
+        prepared = prepare(log, model, used, cutoff_of_another_log=cutoff_is_automatic)
         if keep_first and not parts:
             first = prepared
             if processing.acceleration == "none":
@@ -94,6 +103,13 @@ def compressed(
     if not parts:
         raise LogError("there is no log to identify from; give at least one")
     return CompressedLogs(merge(parts), tuple(dict.fromkeys(findings)), first, over_all(noise))
+
+
+def _has_another_delay(log: Log, model: Model, processing: Processing) -> bool:
+    """Whether a log is late or early after the delay of the first log is taken out of it."""
+    if processing.torque_delay is None or processing.torque_delay == "auto":
+        return False
+    return any(one.code == "delay" for one in suspects(model, log, processing))
 
 
 def _pooled_run(

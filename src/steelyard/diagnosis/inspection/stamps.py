@@ -52,7 +52,7 @@ def time_units(recorded: Recorded) -> tuple[Finding, ...]:
     else:
         words = f"time seems to be in {name}, which gives {count / period:.4g} Hz: "
         words += f"name its column time[{name}], or map it"
-        option = f"--map time[{name}]=COLUMN"
+        option = f"--map 'time[{name}]=COLUMN'"
     return (
         Finding(
             "severe",

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.diagnosis.inspection.stamps import time_units
 from steelyard.findings import Finding
+from steelyard.logs.columns import split_unit
+from steelyard.logs.likely_names import map_option
 from steelyard.robot.parts import Joint
 from steelyard.signals.recorded.recorded import Recorded
 from steelyard.signals.steps import whole_turns
@@ -41,15 +45,43 @@ def position_units(recorded: Recorded) -> tuple[Finding, ...]:
             "position-unit",
             f"log '{recorded.name}': {'some joints swing' if few else 'joints swing'} further or "
             f"faster than those of an arm: {spans}; are positions in degrees? In radians that "
-            f"would be up to {max(wide.values()) / PER_DEGREE:.3g}; name the columns like "
-            "'joint.position[deg]', or map them",
+            f"would be up to {max(wide.values()) / PER_DEGREE:.3g}; {_what_to_do(recorded, wide)}",
             joints=tuple(wide),
             size=max(wide.values()),
             unit="rad",
             could_be=("positions of motors before their gears", "encoder counts"),
-            option="--map '*.position[deg]=*.position'",
+            option=_in_degrees(recorded, tuple(wide)),
         ),
     )
+
+
+def _column(recorded: Recorded, joint: str) -> str:
+    """The column of a joint's position, by the usual name where no file names it."""
+    return recorded.columns.get((joint, "position"), f"{joint}.position")
+
+
+def _what_to_do(recorded: Recorded, joints: Iterable[str]) -> str:
+    """How to state the unit: a column that states one already has to be renamed."""
+    stated = [column for one in joints if split_unit(column := _column(recorded, one))[1]]
+    if stated and split_unit(stated[0])[1] == "deg":
+        return f"'{stated[0]}' says so already: are they?"
+    if stated:
+        return f"then '{stated[0]}' states a wrong unit: rename it to end in [deg]"
+    return "name the columns like 'joint.position[deg]', or map them"
+
+
+def _in_degrees(recorded: Recorded, joints: tuple[str, ...]) -> str:
+    """The option that reads the positions of these joints, and of no others, in degrees.
+
+    Empty where a column states its unit, which no option overrules.
+    """
+    columns = {joint: _column(recorded, joint) for joint in joints}
+    if any(split_unit(column)[1] for column in columns.values()):
+        return ""
+    usual = all(column == f"{joint}.position" for joint, column in columns.items())
+    if usual and len(joints) == len(recorded.joints) > 1:
+        return "--map '*.position[deg]=*.position'"
+    return " ".join(map_option(f"{joint}.position[deg]", columns[joint]) for joint in joints)
 
 
 def wraps(recorded: Recorded) -> tuple[Finding, ...]:

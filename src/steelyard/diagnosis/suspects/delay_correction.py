@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -52,3 +53,24 @@ def correction_of(found: Sequence[Suspect], joints: Sequence[str]) -> TorqueDela
     if len(rounded) == len(delays) and len(same) == 1:
         return same.pop()
     return rounded
+
+
+def beyond_stated(suspect: Suspect, stated: TorqueDelay, joints: Sequence[str]) -> Suspect:
+    """A delay that is left after one was taken out, with the option that takes out both.
+
+    stated : what is taken out, in seconds or by joint. joints : all that have torques.
+    """
+    if suspect.code != "delay" or not suspect.option or stated is None or stated == "auto":
+        return suspect
+    by_joint = stated if isinstance(stated, Mapping) else dict.fromkeys(joints, stated)
+    late = suspect.joints or tuple(joints)
+    delays = {
+        joint: float(by_joint.get(joint, 0.0)) + suspect.size * (joint in late) for joint in joints
+    }
+    same = set(delays.values())
+    if len(same) == 1:
+        option = f"--torque-delay {same.pop():.4g}"
+    else:
+        rest = {joint: delay for joint, delay in delays.items() if delay}
+        option = " ".join(f"--torque-delay {joint}={delay:.4g}" for joint, delay in rest.items())
+    return replace(suspect, option=option, beyond=True)

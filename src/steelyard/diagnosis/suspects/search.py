@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from steelyard.diagnosis.suspects.belief import MARGIN, believed, doubted, turning
 from steelyard.diagnosis.suspects.change_readings import change_readings
-from steelyard.diagnosis.suspects.delay_correction import correction_of
+from steelyard.diagnosis.suspects.delay_correction import beyond_stated, correction_of
 from steelyard.diagnosis.suspects.delay_readings import (
     LEAST_S,
     LONGEST_S,
@@ -118,8 +118,28 @@ def physics_of(model: Model, log: Log, processing: Processing | None = None) -> 
         left = suspects(model, log, corrected)
         if all(one.code != "delay" for one in left):
             said = [corrected_finding(one) for one in found if one.code == "delay"]
-            return Physics((*said, *(finding_of(one) for one in left)), corrected)
-    return Physics(tuple(finding_of(one) for one in found), given)
+            return Physics(of_log(log, [*said, *(finding_of(one) for one in left)]), corrected)
+    joints = model.robot.joint_names
+    total = [beyond_stated(one, given.torque_delay, joints) for one in found]
+    return Physics(of_log(log, [finding_of(one) for one in total]), given)
+
+
+def of_log(log: Log, findings: list[Finding]) -> tuple[Finding, ...]:
+    """The findings with the name of the log: an estimate may be made from several."""
+    return tuple(replace(one, words=f"log '{log.name}': {one.words}") for one in findings)
+
+
+def why_not_judged(model: Model, processing: Processing | None = None) -> str:
+    """Why no log of a robot is compared with its file, in words; empty if logs are."""
+    if model.robot.floating_base:
+        return "its base is not fixed"
+    if model.robot.transmission is not None:
+        return "its joints have transmissions"
+    if not model.prior_theta().any():
+        return "its file states no masses"
+    if processing is not None and processing.sensing is not None:
+        return "forces on it are measured"
+    return ""
 
 
 def suspects(model: Model, log: Log, processing: Processing | None = None) -> tuple[Suspect, ...]:
@@ -129,9 +149,7 @@ def suspects(model: Model, log: Log, processing: Processing | None = None) -> tu
     looked at: it says why itself.
     """
     robot = model.robot
-    if robot.floating_base or robot.transmission is not None or not model.prior_theta().any():
-        return ()
-    if processing is not None and processing.sensing is not None:
+    if why_not_judged(model, processing):
         return ()
     log, _ = name_numbered_joints(log, robot)
     try:

@@ -19,7 +19,8 @@ class Suspect:
     error : unexplained share of torque as the log is, and read in this way, the mean of all joints.
     could_be : other explanations, in words. option : what mends it, as a user types it.
     rivals : codes of readings that explain the log about as well. by_part : the size in parts of
-        the log, where it was computed.
+        the log, where it was computed. beyond : whether a delay comes on top of one that is taken
+        out already.
     """
 
     code: str
@@ -34,6 +35,7 @@ class Suspect:
     option: str = ""
     rivals: tuple[str, ...] = ()
     by_part: tuple[float, ...] = ()
+    beyond: bool = False
 
 
 SEVERE = (
@@ -60,8 +62,8 @@ SPOILT = 2.0
 NEVER_SEVERE = ("payload", "friction-removed", "torque-drift")
 
 INHERENT = {
-    "torque-sign": ("the axis of this joint in the robot file, if its position is wrong as well",),
-    "position-sign": ("the axis of this joint in the robot file",),
+    "torque-sign": ("the axis of the joint in the robot file, if its position is wrong as well",),
+    "position-sign": ("the axis of the joint in the robot file",),
     "axis-sign": ("the signs of both position and torque in the log",),
     "torque-gain": ("links of the file that are far from the robot's",),
     "torque-scale": (
@@ -152,6 +154,7 @@ def what_is_wrong(suspect: Suspect) -> str:
         inside = f" ± {1e3 * half:.2g}" if suspect.unit == "s" else f" ± {half:.2g}"
     when = "" if suspect.span_s is None else "{:.4g} to {:.4g} s".format(*suspect.span_s)
     late = "late" if size > 0.0 else "early"
+    late += " beyond the delay that is taken out already" if suspect.beyond else ""
     words = {
         "torque-sign": f"torques {of_whom} have the wrong sign",
         "position-sign": f"positions {of_whom} have the wrong sign",

@@ -85,7 +85,8 @@ def of_size(numbers: Numbers) -> list[Reason]:
     words = f"{share(error)} of the torque is unexplained on {numbers.data}"
     by_noise = error <= EXPLAINED_BY_NOISE * noise
     if not error < NOTHING:
-        more = "hardly better than predicting no torque"
+        than = "worse" if error > 1.0 else "hardly better"
+        more = f"{than} than predicting no torque"
         return [Reason(DO_NOT_USE, "explains-nothing", f"{words}, {more}", error, NOTHING)]
     if by_noise:
         if error <= LARGE:

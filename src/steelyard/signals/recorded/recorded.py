@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -44,7 +44,8 @@ class Recorded:
     the log has a position. raw : (joint, quantity) -> (n_samples,) as recorded,
     NaN where nothing was.
     signals : the same, those of quantities in ``USED`` with NaN in the place of outliers.
-    outliers : masks (n_samples,) of those.
+    outliers : masks (n_samples,) of those. columns : (joint, quantity) -> name of the column in
+    the file, where it is known.
     """
 
     name: str
@@ -54,11 +55,13 @@ class Recorded:
     raw: Mapping[Key, Array]
     signals: Mapping[Key, Array]
     outliers: Mapping[Key, Mask]
+    columns: Mapping[Key, str] = field(default_factory=dict)
 
     @staticmethod
     def of(log: Log, robot: Robot) -> Recorded:
         """The log beside the robot; joints are matched by name."""
-        return Recorded.of_signals(log.name, log.time, log.signals, robot, USED)
+        recorded = Recorded.of_signals(log.name, log.time, log.signals, robot, USED)
+        return replace(recorded, columns=log.columns)
 
     @staticmethod
     def of_signals(

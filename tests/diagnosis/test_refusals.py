@@ -1,0 +1,42 @@
+"""Codes of severe findings that a user accepts."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from steelyard import identify
+from steelyard.diagnosis.inspection import inspection
+from steelyard.diagnosis.refusals import ACCEPTABLE, OF_SIGNALS, check_accepted
+from steelyard.errors import EstimationError
+from steelyard.simulation.builtin_arm import builtin_arm
+
+
+def test_unknown_codes_are_refused_by_name() -> None:
+    """Before any log is fitted, with the codes that there are."""
+    with pytest.raises(EstimationError, match=r"'torque-sing'.*torque-sign"):
+        identify(builtin_arm(), [], accept=["time-unit", "torque-sing"])
+    with pytest.raises(EstimationError, match="'1'"):
+        check_accepted([1])  # type: ignore[list-item]
+    check_accepted(ACCEPTABLE)
+
+
+def test_a_text_is_no_list_of_codes() -> None:
+    """Its letters would be taken as codes, and every part of it would be accepted."""
+    with pytest.raises(EstimationError, match=r"give a list, \['time-unit'\]"):
+        check_accepted("time-unit")
+
+
+def test_every_severe_finding_of_the_signals_can_be_accepted() -> None:
+    """The list has the codes of all detectors that give a severe finding, and no others."""
+    folder = Path(inspection.__file__).parent
+    severe = set()
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding":
+                level, code = node.args[:2]
+                if "'severe'" in ast.unparse(level) and isinstance(code, ast.Constant):
+                    severe.add(code.value)
+    assert severe == set(OF_SIGNALS)
