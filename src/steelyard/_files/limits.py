@@ -74,4 +74,4 @@ SMALLEST_NUMBER = 1e-100
 LARGEST_SIGNAL = 1e60
 """Largest number of a log in SI units: above 3e38, which some drivers write for "no value"."""
 LARGEST_GRAVITY = 1e6
-"""m/s²; the fastest centrifuges that carry a robot have 1e3."""
+"""m/s²; that of the earth in mm/s² is 1e4."""
