@@ -56,9 +56,8 @@ def long(repeats: int) -> dict[str, object]:
     recording = wam.recording()
     with tempfile.TemporaryDirectory() as folder:
         robot = Robot.from_urdf(wam.write_urdf(Path(folder)))
-    time = np.arange(len(recording.q)) / 1000.0
     log = Log.from_arrays(
-        time,
+        recording.time,
         recording.q,
         recording.tau,
         joints=robot.joint_names,
