@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
-from scipy.stats import t as student
 
 from steelyard.diagnosis.suspects.evidence import Fit, Samples, solver_of
 
@@ -31,7 +29,9 @@ def perturbation(samples: Samples, W: Array, fit: Fit, column: Array) -> tuple[f
     left = c * (residual - size * c)
     sums = [block.sum() for block in np.array_split(left, BLOCKS)]
     spread = float(np.sqrt(np.sum(np.square(sums)) * BLOCKS / (BLOCKS - 1))) / square
-    return size, float(student.ppf(0.975, BLOCKS - 1)) * spread
+    from scipy.special import stdtrit  # quantile of Student's t; scipy.stats takes long to load
+
+    return size, float(stdtrit(BLOCKS - 1, 0.975)) * spread
 
 
 def sizes_by_part(samples: Samples, W: Array, fit: Fit, column: Array, n_parts: int) -> Array:
@@ -85,6 +85,8 @@ class Screen:
 
 def torque_slopes(samples: Samples, joint: int | None = None) -> Array:
     """Derivative (n, n_joints) of all torques, or of one: the column of a delay is minus this."""
+    from scipy.interpolate import CubicSpline
+
     slope = np.asarray(CubicSpline(samples.time, samples.tau)(samples.time, 1))
     return slope if joint is None else only(slope, joint)
 
