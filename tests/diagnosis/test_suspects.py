@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
+from steelyard.diagnosis.checked_log import check_log
 from steelyard.diagnosis.suspects.load_readings import resized
 from steelyard.diagnosis.suspects.search import physics_of, suspects
 from steelyard.diagnosis.suspects.suspect import finding_of
@@ -208,6 +209,8 @@ def test_an_order_beyond_limits_is_named_and_a_clean_log_beyond_them_is_not() ->
     log = one.log(q=shifted[:, ::-1], tau=one.tau[:, ::-1])
     (suspect,) = suspects(Model(robot), log)
     assert suspect.code == "joints-reversed"
+    codes = {one.code for one in check_log(log, robot).findings}
+    assert codes >= {"joints-reversed", "beyond-limits"}
     assert suspects(Model(robot), one.log(q=shifted + np.array([0.0, 0.0, 0.0, 0.3]))) == ()
 
 

@@ -18,7 +18,7 @@ from steelyard.robot.robot import Robot
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
 
-UNTRUSTED = ("position-unit", "beyond-limits", "time-unit", "time-order")
+UNTRUSTED = ("position-unit", "time-unit", "time-order")
 """Findings of the signals after which physics can tell nothing more: motion itself is wrong."""
 
 
