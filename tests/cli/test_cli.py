@@ -274,6 +274,8 @@ def test_a_joint_that_never_moves(capsys, tmp_path, files):
         (["identify", "{robot}", "{train}", "--level", "95"], "--level is 95.*0.95"),
         (["identify", "{robot}", "{train}", "--threads", "0"], "threads is 0"),
         (["identify", "{robot}", "{train}", "--gravity", "0", "0", "nan"], "gravity is"),
+        (["identify", "{robot}", "{train}", "--gravity", "0", "0", "-1e300"], "gravity is"),
+        (["identify", "{robot}", "{train}", "--gravity", "0", "-inf", "-9.81E+0"], "gravity is"),
         (["identify", "{robot}", "{train}", "--overlay", "gone.toml"], "gone.toml.*not exist"),
         (["identify", "{robot}", "{train}", "-o", "{train}"], "train.csv"),
         (["identify", "{train}", "{robot}"], "train.csv' is not XML"),

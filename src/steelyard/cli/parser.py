@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+import re
+from typing import Any, NoReturn
 
 import steelyard.cli.base as base
 import steelyard.cli.check as check
@@ -34,8 +35,19 @@ class CommandLineError(SteelyardError):
     """The command line has a wrong command, option or value."""
 
 
+NEGATIVE_NUMBER = re.compile(
+    r"-(?:(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|inf(?:inity)?|nan)$", re.IGNORECASE
+)
+"""Arguments that are numbers, not options, such as -9.81, -1e-3 and -inf."""
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises instead of printing usage and exiting."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # argparse's own pattern lacks exponents: it takes -1e-3 for an option
+        self._negative_number_matcher = NEGATIVE_NUMBER
 
     def error(self, message: str) -> NoReturn:
         """Raise an error of one line that points to --help."""
