@@ -10,7 +10,7 @@ import pytest
 from steelyard import identify
 from steelyard.diagnosis.inspection import inspection
 from steelyard.diagnosis.refusals import ACCEPTABLE, OF_SIGNALS, check_accepted
-from steelyard.errors import EstimationError
+from steelyard.errors import EstimationError, LogError
 from steelyard.simulation.builtin_arm import builtin_arm
 
 
@@ -27,6 +27,13 @@ def test_a_text_is_no_list_of_codes() -> None:
     """Its letters would be taken as codes, and every part of it would be accepted."""
     with pytest.raises(EstimationError, match=r"give a list, \['time-unit'\]"):
         check_accepted("time-unit")
+
+
+def test_none_accepts_nothing() -> None:
+    """As an empty list: the run goes on to look for its logs."""
+    for accept in (None, (), []):
+        with pytest.raises(LogError, match="no log to identify from"):
+            identify(builtin_arm(), [], accept=accept)
 
 
 def test_every_severe_finding_of_the_signals_can_be_accepted() -> None:

@@ -108,7 +108,7 @@ def identify(
     keep_first_run: bool = True,
     processing: Processing | None = None,
     friction_width: float | Mapping[str, float] | Literal["auto"] = "auto",
-    accept: Collection[str] = (),
+    accept: Collection[str] | None = (),
     threads: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Identification:
@@ -165,8 +165,8 @@ def identify(
         :mod:`steelyard.diagnosis.signal_choice`.
     friction_width : speed (rad/s or m/s) within which a straight line replaces the jump of Coulomb
         friction, for all or by joint; 0 for sign(v); "auto" chooses it on the first log.
-    accept : codes of severe findings about the logs in spite of which to go on; any other severe
-        finding raises :class:`steelyard.errors.InputRefusedError`.
+    accept : codes of severe findings about the logs in spite of which to go on, None for none; any
+        other severe finding raises :class:`steelyard.errors.InputRefusedError`.
     threads : by default as many as the machine offers; the result does not depend on it.
     progress : called with the name of the step, the number of problems solved, and their total.
 
@@ -183,6 +183,7 @@ def identify(
     check_level(level)
     check_logs(logs)
     check_attached(attached)
+    accept = accept or ()
     check_accepted(accept)
     check_logs(validate_on)
     estimator = estimator_named(method)
