@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -56,3 +57,12 @@ class Finding:
         }
         known = {name: value for name, value in facts.items() if value not in (None, "", [])}
         return {"level": self.level, "code": self.code, "words": self.words, **known}
+
+
+def not_yet_told(new: Iterable[Finding], told: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings about a log whose code and joints none of those has that were told before.
+
+    That no torque changes is severe for the inspection, and for the preparation a warning.
+    """
+    known = {(one.code, one.joints) for one in told if one.joints}
+    return tuple(one for one in new if (one.code, one.joints) not in known)

@@ -12,6 +12,7 @@ from project import DOCS
 from sampled_arm import NAMES, RATE_HZ, STEP, TAU, TIME, Q, V, arm, changed, signals
 
 from steelyard.diagnosis import inspection
+from steelyard.diagnosis.checked_log import check_log
 from steelyard.diagnosis.inspection.inspection import inspect_log
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
@@ -301,6 +302,15 @@ def test_torques_that_never_change_are_severe() -> None:
     finding = only(found(tau=np.full_like(TAU, 3.0)), "constant-torque")
     assert (finding.level, finding.joints) == ("severe", NAMES)
     assert found(tau=changed(TAU, "elbow", slice(None), 3.0)) == ()
+
+
+def test_torques_that_never_change_are_told_once() -> None:
+    """The inspection and the preparation find the same, one or all of them."""
+    for tau in (np.full_like(TAU, 3.0), changed(TAU, "elbow", slice(None), 3.0)):
+        checked = check_log(Log.from_arrays(TIME, Q, tau, joints=NAMES), arm())
+        told = [one for one in checked.findings if one.code == "constant-torque"]
+        assert len(told) == 1
+        assert told[0].joints in (NAMES, ("elbow",))
 
 
 def test_columns_without_any_sample_are_no_copies() -> None:

@@ -11,7 +11,7 @@ from steelyard.diagnosis.inspection.inspection import inspect_log
 from steelyard.diagnosis.refusals import refuse_severe, telling
 from steelyard.diagnosis.suspects.search import physics_of, why_not_judged
 from steelyard.errors import SteelyardError
-from steelyard.findings import Finding
+from steelyard.findings import Finding, not_yet_told
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
@@ -49,7 +49,7 @@ def check_log(log: Log, robot: Robot, processing: Processing | None = None) -> C
     """
     findings = [*inspect_log(log, robot).findings]
     try:
-        findings += prepare(log, robot, processing).findings
+        findings += not_yet_told(prepare(log, robot, processing).findings, findings)
         untrusted = any(one.alarming and one.code in UNTRUSTED for one in findings)
         if not untrusted and all(finding.level != "severe" for finding in findings):
             findings += physics_of(Model(robot), log, processing).findings

@@ -12,7 +12,7 @@ from steelyard.diagnosis.checked_log import accepted_log
 from steelyard.diagnosis.suspects.search import suspects
 from steelyard.errors import LogError
 from steelyard.estimators.least_squares import joint_noise
-from steelyard.findings import Finding
+from steelyard.findings import Finding, not_yet_told
 from steelyard.logs.any_log import LogsLike
 from steelyard.logs.log import Log
 from steelyard.logs.several import refuse_duplicates, with_unique_names
@@ -84,16 +84,16 @@ def compressed(
             if delay_is_automatic and _has_another_delay(log, model, processing):
                 used = replace(processing, torque_delay="auto")
             checked = accepted_log(log, model, used, accept)
-            findings.extend(checked.findings)
-            used = checked.processing
+            told, used = checked.findings, checked.processing
         else:
-            findings.extend(found_in_first)
+            told = found_in_first
+        findings.extend(told)
         prepared = prepare(log, model, used, cutoff_of_another_log=cutoff_is_automatic)
         if keep_first and not parts:
             first = prepared
             if processing.acceleration == "none":
                 first = prepare(log, model, prepared.record.processing_as_used)
-        findings.extend(prepared.findings)
+        findings.extend(not_yet_told(prepared.findings, told))
         noise.append(channel_noise(prepared))
         if pooled:
             parts.append(_pooled_run(wide, base, prepared, threads, parts))

@@ -144,18 +144,20 @@ def beyond_limits(robot: Robot, positions: Mapping[str, Array]) -> tuple[Finding
 
 def constant_torques(torques: Mapping[str, Array]) -> tuple[Finding, ...]:
     """A warning if the torque of a joint never changes."""
-    stuck = [
-        f"'{joint}' ({tau[0]:.4g})"
+    stuck = {
+        joint: f"'{joint}' ({tau[0]:.4g})"
         for joint, tau in torques.items()
         if len(tau) > 1 and tau[0] != 0.0 and np.nanmax(tau) == np.nanmin(tau)
-    ]
+    }
     if not stuck:
         return ()
     return (
         Finding(
             "warning",
             "constant-torque",
-            f"the torque of {', '.join(stuck)} never changes, as that of a dead sensor: it is "
-            "fitted perfectly and would outweigh all others; leave its column out of the log",
+            f"the torque of {', '.join(stuck.values())} never changes, as that of a dead sensor: "
+            "it is fitted perfectly and would outweigh all others; leave its column out of the "
+            "log",
+            joints=tuple(stuck),
         ),
     )

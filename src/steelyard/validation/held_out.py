@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.errors import LogError, listed
-from steelyard.findings import Finding
+from steelyard.findings import Finding, not_yet_told
 from steelyard.logs.any_log import LogsLike
 from steelyard.logs.log import Log
 from steelyard.logs.several import with_unique_names
@@ -135,7 +135,7 @@ def validate_logs(
         (
             *(_used_finding(name) for name in seen),
             *checked,
-            *(finding for run in prepared for finding in run.findings),
+            *(one for run in prepared for one in not_yet_told(run.findings, checked)),
         ),
         torque_noise(prepared),
         bool(model.prior_theta().any()),
