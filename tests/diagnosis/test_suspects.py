@@ -258,6 +258,7 @@ def test_a_sure_delay_is_corrected(joint: int | None) -> None:
     (finding,) = physics.findings
     assert (finding.level, finding.code) == ("warning", "delay")
     assert "corrected: these torques are read that much earlier" in finding.words
+    assert finding.corrected
     delay = physics.processing.torque_delay
     name = one.robot.joint_names[2]
     size = delay if joint is None else delay[name]
@@ -266,7 +267,7 @@ def test_a_sure_delay_is_corrected(joint: int | None) -> None:
     asis = physics_of(model, one.log(tau=tau), Processing(torque_delay=None))
     assert asis.processing.torque_delay is None
     assert asis.findings[0].code == "delay"
-    assert "corrected" not in asis.findings[0].words
+    assert not asis.findings[0].corrected
 
 
 def test_a_delay_that_grows_is_not_corrected() -> None:
@@ -315,6 +316,35 @@ def test_a_payload_that_is_picked_up_is_weighed_and_timed() -> None:
     assert suspect.size == pytest.approx(2.0, abs=0.1)
     assert suspect.span_s is not None
     assert suspect.span_s[0] == pytest.approx(0.5 * SECONDS, abs=0.05 * SECONDS)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_pendulum_with_little_friction_is_no_fault(seed: int) -> None:
+    """The inertia of its drive is one with that of its link, and says nothing of gears."""
+    one = recording(seed)
+    pendulum = one.robot.lock({name: 0.3 for name in one.robot.joint_names if name != "shoulder_pitch"})
+    model = Model(pendulum)
+    theta = model.prior_theta()
+    theta[model.column_names.index("shoulder_pitch.fv")] = 0.05
+    q, v, a = (table[:, [1]] for table in one.motion)
+    tau = torque(model, theta, q, v, a)
+    tau += NOISE * float(np.std(tau)) * np.random.default_rng(seed).normal(size=tau.shape)
+    steps = np.round(q / STEP_RAD) * STEP_RAD
+    log = Log.from_arrays(one.time, steps, tau, joints=pendulum.joint_names)
+    assert suspects(model, log) == ()
+
+
+def test_friction_that_was_taken_out_of_several_joints_is_named() -> None:
+    """Where the inertia of drives is there."""
+    one = recording()
+    model = Model(one.robot)
+    friction = one.theta.copy()
+    for k, column in enumerate(model.columns):
+        friction[k] *= column.symbol in ("fv", "fc")
+    _, v, _ = one.motion
+    taken = torque(model, friction, 0.0 * v, v, 0.0 * v)
+    (suspect,) = found(one, tau=one.tau - 0.9 * taken)
+    assert suspect.code == "friction-removed"
 
 
 def test_robots_without_masses_are_not_judged() -> None:

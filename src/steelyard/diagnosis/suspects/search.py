@@ -366,7 +366,9 @@ def unrelated(fit: Fit) -> list[Suspect]:
 def without_friction(model: Model, fit: Fit) -> list[Suspect]:
     """Torques with hardly any friction, where the model expects some and drive inertia is there.
 
-    Sensors behind the gears show neither.
+    Sensors behind the gears show neither. A drive at the base has an inertia that cannot be told
+    from that of the links it turns: where all joints are at the base, as that of a pendulum,
+    nothing is said.
     """
     kinds = [term.term_kind for term in model.terms]
     if not any(kind.is_friction for kind in kinds):
@@ -374,7 +376,7 @@ def without_friction(model: Model, fit: Fit) -> list[Suspect]:
     share = np.sort(np.abs(fit.friction))
     if share[0] > FRICTION_LEAST or np.median(share) > FRICTION_MEDIAN:
         return []
-    if np.median(fit.inertia) < DRIVES_THERE:
+    if not (model.mechanism.parent >= 0).any() or np.median(fit.inertia) < DRIVES_THERE:
         return []
     other = INHERENT["friction-removed"]
     error = _mean(fit)
