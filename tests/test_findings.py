@@ -21,6 +21,7 @@ FULL = Finding(
     unit="s",
     could_be=("a slow filter of the torque",),
     option="--accept delay",
+    corrected=True,
 )
 
 

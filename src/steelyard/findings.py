@@ -22,6 +22,7 @@ class Finding:
     size, unit : how large it is, such as 3 "samples" or 0.008 "s".
     could_be : other explanations, in words.
     option : what mends it, as a user types it, such as "--lock elbow=0.3".
+    corrected : whether it was mended before the fit.
     """
 
     level: Level
@@ -33,6 +34,7 @@ class Finding:
     unit: str = ""
     could_be: tuple[str, ...] = ()
     option: str = ""
+    corrected: bool = False
 
     @property
     def alarming(self) -> bool:
@@ -54,6 +56,7 @@ class Finding:
             "unit": self.unit,
             "could_be": list(self.could_be),
             "option": self.option,
+            "corrected": self.corrected or None,
         }
         known = {name: value for name, value in facts.items() if value not in (None, "", [])}
         return {"level": self.level, "code": self.code, "words": self.words, **known}

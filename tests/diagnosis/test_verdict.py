@@ -208,6 +208,18 @@ def test_what_was_found_in_the_logs_counts():
     assert level_of(GOOD, input_findings=(replace(WARNING, level="info"),)) == "usable"
 
 
+def test_a_corrected_delay_is_said_to_be_corrected():
+    """It asks for care, and the log is not called wrong for it."""
+    delay = replace(WARNING, code="delay", corrected=True)
+    verdict = verdict_of(GOOD, reasons_of(GOOD, input_findings=(delay,)))
+    assert (verdict.level, [one.code for one in verdict.reasons]) == (
+        "usable with care",
+        ["corrected"],
+    )
+    assert verdict.sentence == "usable with care: a delay of the torques was corrected (delay)"
+    assert codes_of(GOOD, input_findings=(delay, WARNING)) == ["corrected", "input"]
+
+
 def test_doubts_about_the_estimate_count():
     """Unphysical parameters and few samples ask for care; other warnings do not."""
     assert codes_of(GOOD, physical=False) == ["not-physical"]

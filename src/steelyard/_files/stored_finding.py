@@ -24,4 +24,5 @@ def stored_finding(entry: JsonObject) -> Finding:
         unit=entry.text("unit") or "",
         could_be=entry.texts("could_be"),
         option=entry.text("option") or "",
+        corrected=entry.entries.get("corrected") is True,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from steelyard.errors import listed
 from steelyard.findings import Finding, Level
@@ -110,7 +110,7 @@ def corrected_finding(suspect: Suspect) -> Finding:
         f"{_evidence(suspect)}; corrected: these torques are read that much {other_way}; "
         "--torque-delay none leaves them as they were recorded"
     )
-    return _finding(suspect, "warning", words)
+    return replace(_finding(suspect, "warning", words), corrected=True)
 
 
 def _finding(suspect: Suspect, level: Level, words: str) -> Finding:

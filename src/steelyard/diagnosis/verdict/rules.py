@@ -183,11 +183,15 @@ def of_input(
     if wrong:
         words = f"the log to validate on is wrong ({about(wrong)})"
         reasons.append(Reason(WITH_CARE, "validation-log-wrong", words))
+    mended = [one for one in input_findings if one.corrected]
+    if mended:
+        words = f"a delay of the torques was corrected ({about(mended)})"
+        reasons.append(Reason(WITH_CARE, "corrected", words))
     for where, code, found in (
         ("the log", "input", input_findings),
         ("the log to validate on", "validation-input", validation_findings),
     ):
-        warned = [one for one in found if one.level == "warning"]
+        warned = [one for one in found if one.level == "warning" and not one.corrected]
         if warned:
             words = f"{where} may be wrong ({about(warned)})"
             reasons.append(Reason(WITH_CARE, code, words))
