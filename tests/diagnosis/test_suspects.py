@@ -322,10 +322,12 @@ def test_a_payload_that_is_picked_up_is_weighed_and_timed() -> None:
 def test_a_pendulum_with_little_friction_is_no_fault(seed: int) -> None:
     """The inertia of its drive is one with that of its link, and says nothing of gears."""
     one = recording(seed)
-    pendulum = one.robot.lock({name: 0.3 for name in one.robot.joint_names if name != "shoulder_pitch"})
+    joint = "shoulder_pitch"
+    pendulum = one.robot.lock({name: 0.3 for name in one.robot.joint_names if name != joint})
     model = Model(pendulum)
     theta = model.prior_theta()
-    theta[model.column_names.index("shoulder_pitch.fv")] = 0.05
+    for symbol, value in (("Ia", 1.0), ("fv", 0.2)):
+        theta[model.column_names.index(f"{joint}.{symbol}")] = value
     q, v, a = (table[:, [1]] for table in one.motion)
     tau = torque(model, theta, q, v, a)
     tau += NOISE * float(np.std(tau)) * np.random.default_rng(seed).normal(size=tau.shape)
