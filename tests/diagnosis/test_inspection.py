@@ -9,15 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from project import DOCS
-from sampled_arm import NAMES, RATE_HZ, STEP, TAU, TIME, Q, V, arm, changed, signals
+from sampled_arm import NAMES, RATE_HZ, STEP, TAU, TIME, Q, V, arm, changed, signals, solid
 
 from steelyard.diagnosis import inspection
 from steelyard.diagnosis.checked_log import check_log
 from steelyard.diagnosis.inspection.inspection import inspect_log
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
-from steelyard.robot.parts import Limits
+from steelyard.model.kernels import torque
+from steelyard.model.model import Model
+from steelyard.robot.parts import Joint, Limits, Link
 from steelyard.robot.robot import Robot
+from steelyard.robot.rotations import frozen_array
 from steelyard.signals.prepare import prepare
 
 
@@ -280,6 +283,47 @@ def test_joints_in_another_order_are_not_too_fast() -> None:
     )
     assert found(q, robot=robot) == found(q[:, ::-1], robot=robot) == ()
     assert only(found(q, time=0.5 * TIME, robot=robot), "time-rate").level == "warning"
+
+
+def hanging_arm() -> Robot:
+    """A turntable, and a joint with a level axis below which a link hangs at position 0."""
+    body = frozen_array((2.0, 0.0, 0.0, -0.1, 6e-3, 0.0, 6e-3, 0.0, 0.0, 1e-3), (10,))
+    links = (Link("ground"), Link("table", solid()), Link("hanging", body))
+    axes = {"turn": np.eye(3)[2], "elbow": np.eye(3)[1]}
+    joints = (
+        Joint(name, "revolute", one.name, other.name, axis=frozen_array(axes[name], (3,)))
+        for name, one, other in zip(axes, links[:-1], links[1:], strict=True)
+    )
+    return Robot("hanging arm", links, tuple(joints))
+
+
+@pytest.mark.parametrize(
+    ("lowest", "highest", "unsigned"),
+    [(0.0, 1.6, False), (0.0, -1.6, True), (-0.8, 0.8, True)],
+    ids=["to one side", "to the other", "to both"],
+)
+def test_weight_to_one_side_is_no_torque_without_sign(
+    lowest: float, highest: float, unsigned: bool
+) -> None:
+    """An elbow that hangs straight down at the end of its range: its torque comes down to zero
+    again and again, and turns back. Sizes of torques that are or become negative are found.
+    """
+    robot = hanging_arm()
+    model = Model(robot, ())
+    time = np.arange(0.0, 24.0, 1.0 / 250.0)
+    omega, middle = 2.0 * np.pi * np.array([0.21, 0.3]), np.array([0.0, 0.5 * (lowest + highest)])
+    size = np.array([0.7, middle[1] - lowest])
+    phase = omega * time[:, None]
+    q = middle - size * np.cos(phase)
+    tau = torque(
+        model, model.prior_theta(), q, size * omega * np.sin(phase), size * omega**2 * np.cos(phase)
+    )
+    tau += 2e-3 * np.random.default_rng(0).normal(size=tau.shape)
+    assert (tau[:, 1].min() < 0.0) == unsigned
+    tau[:, 1] = np.abs(tau[:, 1])
+    log = Log.from_arrays(time, np.round(q / STEP) * STEP, tau, joints=robot.joint_names)
+    told = [one for one in inspect_log(log, robot).findings if one.code == "unsigned-torque"]
+    assert [one.joints for one in told] == [("elbow",)] * unsigned
 
 
 def test_degrees_of_one_joint_are_severe() -> None:

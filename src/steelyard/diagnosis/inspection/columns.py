@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.findings import Finding
+from steelyard.model.kernels import torque
+from steelyard.model.model import Model
 from steelyard.signals.recorded.recorded import Recorded
 
 Array = NDArray[np.float64]
@@ -15,6 +19,9 @@ MISSING = 0.02
 NEAR_ZERO, TOUCHES, TOUCHING = 0.03, 5, 0.002
 """A torque without sign comes below this share of its 99th percentile at least so many times, with
 at least this share of its samples."""
+ONE_SIDE, BY_WEIGHT = 0.05, 0.3
+"""Weight that pulls a joint to the other side by at most this share of what it pulls to one side,
+and that leaves at most this share of the torque (rms), holds its torque above zero."""
 
 
 def missing_samples(recorded: Recorded) -> tuple[Finding, ...]:
@@ -70,8 +77,14 @@ def copied_channels(recorded: Recorded) -> tuple[Finding, ...]:
 
 
 def unsigned_torques(recorded: Recorded) -> tuple[Finding, ...]:
-    """A warning if torques are never negative and yet come back from zero again and again."""
-    unsigned = [joint.name for joint, tau in recorded.of_quantity("torque") if _lacks_sign(tau)]
+    """A warning if torques are never negative and yet come back from zero again and again.
+
+    Not of a joint whose links weigh to one side all the time, as those of an elbow may, if the file
+    says that this is most of its torque.
+    """
+    lacking = {joint.name: tau for joint, tau in recorded.of_quantity("torque") if _lacks_sign(tau)}
+    held = _held_by_weight(recorded, lacking)
+    unsigned = [one for one in lacking if one not in held]
     if not unsigned:
         return ()
     names = ", ".join(f"'{joint}'" for joint in unsigned)
@@ -95,3 +108,29 @@ def _lacks_sign(tau: Array) -> bool:
     low = known < NEAR_ZERO * float(np.percentile(known, 99.0))
     touches = np.count_nonzero(low[1:] & ~low[:-1])
     return bool(touches >= TOUCHES and np.mean(low) >= TOUCHING)
+
+
+def _held_by_weight(recorded: Recorded, torques: Mapping[str, Array]) -> tuple[str, ...]:
+    """Joints whose torque (n_samples,) is mostly weight that never changes its side.
+
+    None where the file states no masses, or positions of some joints are not known.
+    """
+    robot = recorded.robot
+    q = {joint.name: x for joint, x in recorded.of_quantity("position")}
+    if not torques or robot.floating_base or set(robot.joint_names) - set(q):
+        return ()
+    model = Model(robot, ())
+    at = np.column_stack([q[name] for name in robot.joint_names])
+    rows = np.isfinite(at).all(axis=1)
+    still = np.zeros_like(at[rows])
+    weight = torque(model, model.prior_theta(), at[rows], still, still)
+    held = []
+    for name, tau in torques.items():
+        known = np.isfinite(tau[rows])
+        g, x = weight[known, robot.joint_names.index(name)], tau[rows][known]
+        if not len(g) or g.max() <= 0.0 or g.min() < -ONE_SIDE * g.max():
+            continue
+        scale = float(g @ x / (g @ g))
+        if scale > 0.0 and np.std(x - scale * g) <= BY_WEIGHT * np.sqrt(np.mean(x**2)):
+            held.append(name)
+    return tuple(held)
