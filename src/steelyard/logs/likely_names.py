@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -34,6 +34,22 @@ def map_option(signal: str, column: str) -> str:
     if not is_name(column):
         column = "COLUMN"
     return f"--map {shlex.quote(f'{signal}={column}')}"
+
+
+def unit_option(quantity: str, unit: str, columns: Mapping[str, str], *, every: bool) -> str:
+    """The option that reads columns, by joint, in a unit.
+
+    every : whether these are all columns of the quantity. Empty where a column states a unit, which
+    no option overrules.
+    """
+    if any(split_unit(column)[1] for column in columns.values()):
+        return ""
+    usual = all(column == f"{joint}.{quantity}" for joint, column in columns.items())
+    if usual and every and len(columns) > 1:
+        return map_option(f"*.{quantity}[{unit}]", f"*.{quantity}")
+    return " ".join(
+        map_option(f"{joint}.{quantity}[{unit}]", column) for joint, column in columns.items()
+    )
 
 
 def likely_quantity(column: str) -> str | None:

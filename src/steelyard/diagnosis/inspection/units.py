@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from steelyard.diagnosis.inspection.stamps import time_units
 from steelyard.findings import Finding
 from steelyard.logs.columns import split_unit
-from steelyard.logs.likely_names import map_option
+from steelyard.logs.likely_names import unit_option
 from steelyard.robot.parts import Joint
 from steelyard.signals.recorded.recorded import Recorded
 from steelyard.signals.steps import whole_turns
@@ -71,17 +71,9 @@ def _what_to_do(recorded: Recorded, joints: Iterable[str]) -> str:
 
 
 def _in_degrees(recorded: Recorded, joints: tuple[str, ...]) -> str:
-    """The option that reads the positions of these joints, and of no others, in degrees.
-
-    Empty where a column states its unit, which no option overrules.
-    """
+    """The option that reads the positions of these joints, and of no others, in degrees."""
     columns = {joint: _column(recorded, joint) for joint in joints}
-    if any(split_unit(column)[1] for column in columns.values()):
-        return ""
-    usual = all(column == f"{joint}.position" for joint, column in columns.items())
-    if usual and len(joints) == len(recorded.joints) > 1:
-        return "--map '*.position[deg]=*.position'"
-    return " ".join(map_option(f"{joint}.position[deg]", columns[joint]) for joint in joints)
+    return unit_option("position", "deg", columns, every=len(joints) == len(recorded.joints))
 
 
 def wraps(recorded: Recorded) -> tuple[Finding, ...]:

@@ -46,6 +46,7 @@ from steelyard.diagnosis.suspects.load_readings import (
 )
 from steelyard.diagnosis.suspects.motion_readings import motion_readings
 from steelyard.diagnosis.suspects.reading import Reading, unchanged
+from steelyard.diagnosis.suspects.remedies import with_options
 from steelyard.diagnosis.suspects.smoothness import commanded_quantity
 from steelyard.diagnosis.suspects.suspect import (
     INHERENT,
@@ -148,12 +149,17 @@ def suspects(model: Model, log: Log, processing: Processing | None = None) -> tu
     Robots on a fixed base whose file states masses. What :func:`steelyard.prepare` refuses is not
     looked at: it says why itself.
     """
-    robot = model.robot
     if why_not_judged(model, processing):
         return ()
-    log, _ = name_numbered_joints(log, robot)
+    log, numbers = name_numbered_joints(log, model.robot)
+    found = _searched(model, log, processing)
+    return with_options(found, log, model.robot, numbered=bool(numbers))
+
+
+def _searched(model: Model, log: Log, processing: Processing | None) -> tuple[Suspect, ...]:
+    """What the best reading of the log says is wrong, then that of the log so mended, and so on."""
     try:
-        prepared = thinned(robot, log, processing)
+        prepared = thinned(model.robot, log, processing)
     except SteelyardError:
         return ()
     samples = prepared.samples

@@ -94,13 +94,45 @@ INHERENT = {
     "position-unit": ("positions of motors before their gears",),
 }
 """What cannot be told apart from a suspect on any log."""
+TO_DO = {
+    "torque-sign": "multiply these torques by -1 in the log",
+    "position-sign": "multiply these positions by -1 in the log",
+    "axis-sign": "turn the axis in the robot file the other way, or multiply position and torque "
+    "of this joint by -1 in the log",
+    "torques-swapped": "name both columns after the joints that they belong to",
+    "positions-swapped": "name both columns after the joints that they belong to",
+    "joints-swapped": "name their columns after the joints that they belong to",
+    "joints-reversed": "name the columns after the joints that they belong to",
+    "joints-shifted": "name the columns after the joints that they belong to",
+    "torque-scale": "convert them to N m at the joints; torques of motors are to be multiplied by "
+    "the gear ratios, or an overlay states the motors",
+    "currents": "name the columns as currents, and state the torque constant of every drive in an "
+    "overlay",
+    "torque-gain": "calibrate this torque, or multiply it by the inverse in the log",
+    "delay": "state the delay, or record both with one clock",
+    "torque-filtered": "record the torques without this filter",
+    "gravity-removed": "record the torques of the drives, with gravity",
+    "external-torque": "record the torques of the drives, without a model taken out",
+    "gravity-direction": "state gravity as it is in the frame of the base",
+    "other-robot": "give the file of the robot that was recorded",
+    "position-offset": "set the zero of this joint right in the log",
+    "payload-change": "cut the log at this time, and use one part",
+    "friction-change": "let the robot warm up, or leave the start of the log out",
+    "disturbance": "leave this part out of the log",
+    "clock-drift": "give both the stamps of one clock",
+    "unrelated-torque": "record both together, with one clock",
+    "time-rate": "make the time stamps from the true rate",
+    "position-unit": "state the unit in the names of the columns",
+}
+"""What a user does about a suspect, in words: besides, or for want of, an option."""
 
 
 def finding_of(suspect: Suspect) -> Finding:
     """The finding that names a suspect."""
     spoils = suspect.error[0] > SPOILT * suspect.error[1]
     severe = suspect.code in SEVERE or (spoils and suspect.code not in NEVER_SEVERE)
-    return _finding(suspect, "severe" if severe else "warning", _evidence(suspect))
+    to_do = f"; {TO_DO[suspect.code]}" if suspect.code in TO_DO else ""
+    return _finding(suspect, "severe" if severe else "warning", f"{_evidence(suspect)}{to_do}")
 
 
 def corrected_finding(suspect: Suspect) -> Finding:
