@@ -159,6 +159,16 @@ def codes_of(numbers: Numbers, **given) -> list[str]:
         (replace(GOOD, error=0.6, noise=0.55, file=0.9, file_with_terms=0.7), "usable with care"),
         (replace(GOOD, error=0.6, noise=math.nan, file=0.9, file_with_terms=0.7), "do not use"),
         (replace(GOOD, error=0.2, file_with_terms=0.3), "usable with care"),
+        # a share that could be borne, if a hundredth of it were not all that noise explains
+        (replace(GOOD, error=0.43, noise=0.005, file=0.9, file_with_terms=0.7), "do not use"),
+        # a Kinova Gen3
+        (
+            replace(GOOD, error=0.35, noise=0.0163, file=0.66, file_with_terms=0.37),
+            "usable with care",
+        ),
+        (replace(GOOD, error=0.43, noise=0.03, file=0.9, file_with_terms=0.7), "usable with care"),
+        (replace(GOOD, error=0.43, noise=1e-5, file=0.9, file_with_terms=0.7), "usable with care"),
+        (replace(GOOD, error=0.29, noise=0.005, file=0.9, file_with_terms=0.7), "usable with care"),
         (replace(GOOD, error=0.08, noise=0.01, file_with_terms=0.3), "usable with care"),
         # no noise to be seen: simulated, or smoothed before it was recorded
         (replace(GOOD, error=0.05, noise=1e-9), "usable"),
