@@ -13,6 +13,7 @@ import pytest
 from weighed_payload import opened, weighed, without_inertia
 
 from steelyard.cli import main
+from steelyard.findings import Finding
 from steelyard.identification import payload_outputs
 from steelyard.payload.payload_file import payload_document, read_payload, read_payload_schema
 
@@ -178,6 +179,24 @@ def test_many_values_do_not_hide_the_body(stand, capsys):
     assert "20 more values" in printed
     assert "change 3" not in printed
     assert "* the body is at the edge" in printed
+
+
+@pytest.mark.parametrize(
+    ("level", "code", "says", "exit_code"),
+    [
+        (None, "", "Verdict: usable.", 0),
+        ("info", "static-motion", "Verdict: usable.", 0),
+        ("warning", "frozen", "Verdict: usable with care: warnings say why (frozen).", 0),
+        ("warning", "poor-fit", "Verdict: do not use: 40 % of what the payload causes", 1),
+        ("severe", "time-unit", "Verdict: do not use: the log is wrong (time-unit).", 1),
+    ],
+)
+def test_a_verdict_is_printed(stand, capsys, level, code, says, exit_code):
+    """In one sentence, from what was found and how well the body fits."""
+    findings = () if level is None else (Finding(level, code, "what is wrong"),)
+    stand.estimate = replace(weighed(), findings=findings, relative_error=0.4)
+    assert main(["payload", "ft", "a.csv", "--sensor", "tool"]) == exit_code
+    assert says in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_open_mass_is_a_negative_answer(stand, capsys):

@@ -269,3 +269,16 @@ def standing(log):
         for key, values in log.signals.items()
     }
     return replace(log, signals=signals)
+
+
+def test_what_is_wrong_with_the_signals_is_told():
+    """A torque that stands still for a part of the loaded log, with its joint; once."""
+    _, empty, loaded = WORLD.drawn(2.0, 0)
+    joint = WORLD.robot.joint_names[0]
+    signals = dict(loaded.signals)
+    tau = signals[joint, "torque"].copy()
+    tau[len(tau) // 3 : len(tau) // 2] = tau[len(tau) // 3]
+    signals[joint, "torque"] = tau
+    spoiled = replace(loaded, signals=signals)
+    found = weigh_payload_joints(WORLD.robot, spoiled, empty=empty, processing=PROCESSING)
+    assert [one.joints for one in found.findings if one.code == "frozen"] == [(joint,)]

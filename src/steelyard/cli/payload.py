@@ -27,8 +27,6 @@ NAME = "payload"
 HELP = "weigh a payload on a force/torque sensor, or by joint torques"
 
 SOLVERS = ("sdp", "manifold")
-NEEDED = ("m", "cx", "cy", "cz")
-"""Values without which the answer is negative, and the exit code 1."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -130,9 +128,11 @@ def _add_shared_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Weigh, print, and write files if asked; exit code 1 if mass or centre of mass stay open."""
+    """Weigh, print, and write files if asked; exit code 1 if the verdict is not to use it."""
     from steelyard.cli.payload_tables import show_payload
+    from steelyard.cli.results import show_verdict_sentence
     from steelyard.identification.payload_outputs import PAYLOAD_FILES, write_payload
+    from steelyard.identification.payload_verdict import payload_verdict
     from steelyard.payload.payload_file import payload_document
 
     if not 0.0 < arguments.level < 1.0:
@@ -151,10 +151,12 @@ def run(arguments: argparse.Namespace) -> int:
             files = write_payload(estimate, folder)
     output = Output(arguments.json)
     show_payload(output, estimate)
+    verdict = payload_verdict(estimate)
+    show_verdict_sentence(output, verdict)
     for path in files.values():
         output.line(f"wrote {path}")
     output.document(payload_document(estimate))
-    return 0 if all(estimate.value(name).kind == "confidence" for name in NEEDED) else 1
+    return 0 if verdict.usable else 1
 
 
 def _ft_task(arguments: argparse.Namespace) -> tuple[list[str], Weigh]:

@@ -57,8 +57,13 @@ def show_identification(
 
 def show_verdict(output: Output, verdict: Verdict) -> None:
     """Whether the result can be used, in one sentence, and what that assumes."""
-    output.line(f"Verdict: {verdict.sentence}.", VERDICT_STYLES[verdict.level])
+    show_verdict_sentence(output, verdict)
     output.line(f"Assumed: {verdict.assumed}.")
+
+
+def show_verdict_sentence(output: Output, verdict: Verdict) -> None:
+    """Print the verdict alone."""
+    output.line(f"Verdict: {verdict.sentence}.", VERDICT_STYLES[verdict.level])
 
 
 def show_certificate(

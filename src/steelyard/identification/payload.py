@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from steelyard.diagnosis.inspection.inspection import inspect_log
 from steelyard.errors import (
     EstimationError,
     LogError,
@@ -21,7 +22,7 @@ from steelyard.errors import (
     shown,
 )
 from steelyard.estimators.result_file import Result, read_result
-from steelyard.findings import Finding
+from steelyard.findings import Finding, not_yet_told
 from steelyard.identification._arguments import (
     RobotLike,
     as_robot,
@@ -131,8 +132,10 @@ def weigh_payload_joints(
         check_logs(empty)
         for log in with_unique_names(empty):
             refuse_duplicates(log, seen)
-            work.add(prepare(log, given.model, given.processing), log.name, loaded=False)
-            del log  # frees memory before the next log is read
+            inspected = inspect_log(log, given.model.robot).findings
+            prepared = prepare(log, given.model, given.processing)
+            work.add(prepared, log.name, inspected, loaded=False)
+            del log, prepared  # frees memory before the next log is read
         if not work.runs:
             raise LogError("there is no log without the payload; give one, or an earlier result")
     moves = False
@@ -144,12 +147,13 @@ def weigh_payload_joints(
                 f"the arm's result was made from the log '{log.name}', which is given as loaded: "
                 "the payload would be part of the arm; give logs that were not used for it"
             )
+        inspected = inspect_log(log, given.model.robot).findings
         keeping = replace(given.processing, still_joints="keep")
         prepared = prepare(
             log, given.model, keeping, cutoff_of_another_log=given.cutoff_is_automatic
         )
         moves = moves or _carrying_joints_move(given.model, link, prepared)
-        work.add(prepared, log.name, loaded=True)
+        work.add(prepared, log.name, inspected, loaded=True)
         del log, prepared
     if len(work.runs) == n_empty:
         raise LogError("there is no log with the payload; give at least one")
@@ -311,8 +315,10 @@ class _Work:
     runs: list[PayloadRun]
     findings: list[Finding]
 
-    def add(self, prepared: Prepared, name: str, *, loaded: bool) -> None:
-        """Compress a run."""
+    def add(
+        self, prepared: Prepared, name: str, inspected: tuple[Finding, ...], *, loaded: bool
+    ) -> None:
+        """Compress a run. inspected : what its signals say is wrong with its log."""
         model = self.given.model
         extra = loaded_columns(self.columns, FrictionColumns(model), loaded=loaded)
         run = f"{name} (loaded)" if loaded else name
@@ -322,7 +328,7 @@ class _Work:
         self.runs.append(
             PayloadRun(name, record.samples_out, record.duration_s, loaded, record.cutoff_hz)
         )
-        self.findings.extend(prepared.findings)
+        self.findings.extend((*inspected, *not_yet_told(prepared.findings, inspected)))
 
 
 def _from_logs(

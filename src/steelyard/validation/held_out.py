@@ -107,10 +107,13 @@ def validate_logs(
     keeping = replace(processing, still_joints="keep")
     prepared: list[Prepared] = []
     checked: list[Finding] = []
+    others: list[Finding] = []
     for log in with_unique_names(logs):
         prepared.append(prepare(log, model, keeping, cutoff_of_another_log=cutoff_is_automatic))
-        if check is not None and prepared[-1].record.content_sha256 not in used:
-            checked += check(log)
+        tested = prepared[-1].record.content_sha256 not in used
+        told = check(log) if check is not None and tested else ()
+        checked += told
+        others += not_yet_told(prepared[-1].findings, told)
     if not prepared:
         raise LogError("there is no log to validate on; give at least one")
     predicted = [_predict(model, base, beta, run) for run in prepared]
@@ -135,7 +138,7 @@ def validate_logs(
         (
             *(_used_finding(name) for name in seen),
             *checked,
-            *(one for run in prepared for one in not_yet_told(run.findings, checked)),
+            *others,
         ),
         torque_noise(prepared),
         bool(model.prior_theta().any()),

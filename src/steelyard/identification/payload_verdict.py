@@ -1,0 +1,44 @@
+"""The verdict on a weighed payload, in the words of other results."""
+
+from __future__ import annotations
+
+from steelyard.diagnosis.verdict.verdict import (
+    DO_NOT_USE,
+    WITH_CARE,
+    Reason,
+    Verdict,
+    about,
+    share,
+    verdict_of,
+)
+from steelyard.payload.payload_estimate import PayloadEstimate
+
+NEEDED = ("m", "cx", "cy", "cz")
+"""Values without which a payload is not known."""
+POOR_FIT = "poor-fit"
+"""Code of the warning that the fit is worse than noise explains, so that it is not to be relied
+on."""
+
+
+def payload_verdict(estimate: PayloadEstimate) -> Verdict:
+    """Whether a payload can be used: not if its mass or centre of mass stay open, or the fit is
+    poor, or its logs are wrong; with care if something else is a warning.
+    """
+    reasons = []
+    left_open = [name for name in NEEDED if estimate.value(name).kind != "confidence"]
+    if left_open:
+        words = f"the logs do not determine {', '.join(left_open)} of the payload"
+        reasons.append(Reason(DO_NOT_USE, "not-determined", words))
+    if any(one.code == POOR_FIT for one in estimate.findings):
+        error = estimate.relative_error
+        words = (
+            f"{share(error)} of what the payload causes is unexplained on the data that was used"
+        )
+        reasons.append(Reason(DO_NOT_USE, "large-error", words, error))
+    severe = [one for one in estimate.findings if one.level == "severe"]
+    if severe:
+        reasons.append(Reason(DO_NOT_USE, "input", f"the log is wrong ({about(severe)})"))
+    warned = [one for one in estimate.findings if one.level == "warning" and one.code != POOR_FIT]
+    if warned:
+        reasons.append(Reason(WITH_CARE, "doubts", f"warnings say why ({about(warned)})"))
+    return verdict_of(None, reasons)
