@@ -39,6 +39,9 @@ LEAST_GAIN = 0.4
 """Sum over channels of log(error² before / error² after) above which a zero explains an error: an
 error in one channel that falls by a fifth."""
 
+PARTS, UNLIKE = 4, 0.2
+"""A zero is the same in all parts of a log, within this share; an error of the model is not."""
+
 
 def changed_zero(model: Model, base: BaseMap, beta: ArrayLike, run: Prepared) -> Finding | None:
     """The joint whose zero differs most from that of the estimate, None where none does."""
@@ -68,24 +71,41 @@ def changed_zero(model: Model, base: BaseMap, beta: ArrayLike, run: Prepared) ->
     def errors(left: Array) -> Array:
         return np.maximum(rms(left), floor)
 
-    def newton(joint: int, offset: float, left: Array) -> tuple[float, float]:
-        """A step (rad) towards the best offset, and the squares that it explains."""
+    def products(joint: int, offset: float, left: Array) -> tuple[Array, Array]:
+        """Slope times slope and slope times residual, of each sample."""
         weights = 1.0 / errors(left)
         slope = weights * (residual(joint, offset + STEP) - left) / STEP
-        squares, product = float(np.sum(slope**2)), float(np.sum(slope * weights * left))
-        return (-product / squares, product**2 / squares) if squares > 0.0 else (0.0, 0.0)
+        return np.sum(slope**2, axis=1), -np.sum(slope * weights * left, axis=1)
 
-    joint = max(turning, key=lambda one: newton(one, 0.0, start)[1])
+    def explained(joint: int) -> float:
+        squares, product = (float(one.sum()) for one in products(joint, 0.0, start))
+        return product**2 / squares if squares > 0.0 else 0.0
+
+    joint = max(turning, key=explained)
     offset, left = 0.0, start
     for _ in range(STEPS):
-        step, _ = newton(joint, offset, left)
-        offset = float(np.clip(offset + step, -MOST_RAD, MOST_RAD))
+        squares, product = products(joint, offset, left)
+        offset = float(np.clip(offset + _ratio(product, squares), -MOST_RAD, MOST_RAD))
         left = residual(joint, offset)
     gain = float(np.sum(np.log((errors(start) / errors(left)) ** 2)))
     degrees = float(np.degrees(offset))
     if gain < LEAST_GAIN or abs(degrees) < LEAST_DEG:
         return None
+    away = [
+        abs(_ratio(product, squares))
+        for product, squares in zip(
+            *(np.array_split(one, PARTS) for one in reversed(products(joint, offset, left))),
+            strict=True,
+        )
+    ]
+    if max(away) > UNLIKE * abs(offset):
+        return None
     return _finding(robot.joint_names[joint], degrees, run.motion.run)
+
+
+def _ratio(above: Array, below: Array) -> float:
+    total = float(below.sum())
+    return float(above.sum()) / total if total > 0.0 else 0.0
 
 
 def _turns(robot: Robot, joint: str) -> bool:
