@@ -247,6 +247,17 @@ def test_a_joint_that_is_not_explained_is_named():
     assert level_of(replace(GOOD, joints=noisy)) == "usable"
 
 
+def test_logs_of_the_estimate_that_are_explained_far_worse_ask_for_care():
+    """A good error on another log does not hide what is wrong with the own one; noise does."""
+    own = Numbers("the logs that it was made from", False, 0.17, noise=0.01)
+    assert codes_of(GOOD, held_out=True, training=own) == ["training-unexplained"]
+    assert level_of(GOOD, held_out=True, training=own) == "usable with care"
+    assert level_of(GOOD, held_out=True, training=replace(own, noise=0.15)) == "usable"
+    assert level_of(GOOD, held_out=True, training=replace(own, error=0.07)) == "usable"
+    large = replace(GOOD, error=0.1, file_with_terms=0.3)
+    assert level_of(large, held_out=True, training=own) == level_of(large, held_out=True)
+
+
 @pytest.mark.parametrize(("error", "words"), [(0.95, "hardly better"), (1.94, "worse")])
 def test_more_error_than_torque_is_worse_than_no_prediction(error: float, words: str) -> None:
     """An error of 194 % is not "hardly better" than predicting no torque."""

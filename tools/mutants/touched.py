@@ -17,6 +17,8 @@ from targets import PACKAGE, ROOT, modules, test_files
 BUDGET_S = 10.0
 """Processor time of the tests that one mutant is given, at most."""
 SETUP = "|setup"
+MOST_LOST = 0.1
+"""Share of test files that may end in an error."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,12 @@ def touched_lines(*, workers: int, limit_s: float) -> list[Touched]:
         print(f"which lines {len(missing)} test files touch:", flush=True)
     tasks = [partial(_record, file, places[file]) for file in missing]
     run_all(tasks, done, workers=workers, limit_s=limit_s)
+    lost = [file for file, place in places.items() if not place.exists()]
+    if len(lost) > MOST_LOST * len(places):
+        raise SystemExit(
+            f"{len(lost)} of {len(places)} test files could not be run, such as {lost[0]}: mutants "
+            "would seem to survive; is everything of 'make .venv/.have-dev' installed?"
+        )
     return [_read(file, place) for file, place in places.items() if place.exists()]
 
 

@@ -60,9 +60,11 @@ def judge(
     """The verdict: on held-out logs where there are some, else on left-out parts of the logs."""
     checked = checked or CheckedInput()
     held_out = validation is not None and not validation.used
+    training = None
     if validation is None or not held_out:
         numbers = training_numbers(model, estimate, regression, checked.noise)
     else:
+        training = training_error(estimate, regression, checked.noise)
         numbers = held_out_numbers(
             validation, balanced_error(fits(regression, friction_alone(model, regression)))
         )
@@ -76,6 +78,7 @@ def judge(
             findings=estimate.findings,
             physical=standard is None or standard.feasible,
             held_out=held_out,
+            training=training,
         ),
     )
 
@@ -112,6 +115,18 @@ def training_numbers(
         file_with_terms=np.nan if with_terms is None else balanced_error(with_terms),
         friction_alone=balanced_error(fits(regression, friction_alone(model, regression))),
         joints=_joints(own, known),
+    )
+
+
+def training_error(estimate: Estimate, regression: Regression, noise: Array | None) -> Numbers:
+    """The error of the fit itself, beside the noise of its logs."""
+    own = fits(regression, estimate.beta)
+    known = noise if noise is not None and len(noise) == len(own) else np.full(len(own), np.nan)
+    return Numbers(
+        data="the logs that it was made from",
+        tested=False,
+        error=balanced_error(own),
+        noise=_noise_share(own, known),
     )
 
 

@@ -41,6 +41,9 @@ least difference, as a share of the torque: below it both are as good."""
 FILE_DOUBTED, FILE_CONTRADICTED = 1.0, 3.0
 """Error of the file's links, with or without fitted friction, from which file and log contradict
 each other so much that one of them is wrong: for care, and for not using what comes of them."""
+TRAINING_WORSE, TRAINING_LARGE = 2.0, 0.08
+"""Error of the fit, over that on other logs and as a share of the torque, from which care is needed
+although the other logs are explained."""
 NO_BETTER = 1.1
 """Error of friction alone, over that of the estimate, up to which links are not seen."""
 DOUBTS = (
@@ -65,18 +68,21 @@ def reasons_of(
     findings: Iterable[Finding] = (),
     physical: bool = True,
     held_out: bool = False,
+    training: Numbers | None = None,
 ) -> list[Reason]:
     """Everything that speaks against a result.
 
     input_findings, validation_findings : about the logs that it was made from, and those that it
         was tested on. findings : all of it. physical : whether its bodies can exist, where it has
-        any. held_out : whether the numbers are of other logs.
+        any. held_out : whether the numbers are of other logs. training : the error of the fit
+        then, where it is known.
     """
     if not numbers.error < NOTHING:
         return [*of_size(numbers), *of_input(numbers, input_findings, validation_findings)]
     return [
         *of_size(numbers),
         *of_joints(numbers),
+        *of_training(numbers, training),
         *of_other_models(numbers, held_out=held_out),
         *of_input(numbers, input_findings, validation_findings, held_out=held_out),
         *of_estimate(numbers, findings, physical=physical),
@@ -124,6 +130,22 @@ def of_joints(numbers: Numbers) -> list[Reason]:
     others = f", as of {len(bad) - 1} more" if len(bad) > 1 else ""
     words = f"{share(worst.error)} of the {name} is unexplained{others}"
     return [Reason(WITH_CARE, "joint-not-explained", words, worst.error, POOR)]
+
+
+def of_training(numbers: Numbers, training: Numbers | None) -> list[Reason]:
+    """Whether the logs of the estimate are explained far worse than others: something in them is
+    wrong that the others do not have.
+    """
+    if training is None or training.error <= EXPLAINED_BY_NOISE * training.noise:
+        return []
+    limit = max(TRAINING_WORSE * numbers.error, TRAINING_LARGE)
+    if not training.error > limit:
+        return []
+    words = (
+        f"{share(training.error)} of the torque is unexplained in {training.data}, and only "
+        f"{share(numbers.error)} on {numbers.data}: look at the former"
+    )
+    return [Reason(WITH_CARE, "training-unexplained", words, training.error, limit)]
 
 
 def of_other_models(numbers: Numbers, *, held_out: bool) -> list[Reason]:
