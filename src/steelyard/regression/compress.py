@@ -268,7 +268,7 @@ class Accumulator:
         n = self._width(self.rows.groups[g])
         out = np.empty((len(keys), n, n))
         for place, key in zip(out, keys, strict=True):
-            place[:] = np.triu(self.blocks[key].factors[g])
+            place[:] = self.blocks[key].factors[g]  # zero below: LAPACK writes the triangle only
             self.blocks[key].factors[g] = np.empty((0, 0))
         return out
 
@@ -300,7 +300,7 @@ class Accumulator:
 
     def _join(self, one: _Block, other: _Block) -> _Block:
         factors = [
-            np.asfortranarray(triangle(np.vstack([np.triu(x), np.triu(y)])))
+            np.asfortranarray(triangle(np.vstack([x, y])))
             for x, y in zip(one.factors, other.factors, strict=True)
         ]
         return _Block(factors, one.counts + other.counts)
