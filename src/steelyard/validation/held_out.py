@@ -21,6 +21,7 @@ from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord
 from steelyard.signals.torque_noise import torque_noise
+from steelyard.validation.changed_zero import changed_zero
 from steelyard.validation.scores import Score, Validation, predict_base, validate
 
 Array = NDArray[np.float64]
@@ -100,7 +101,8 @@ def validate_logs(
         lowered for logs that are sampled too slowly for it.
     file_with_terms : base parameters (n_base,) of the file's links with fitted terms, to compare
         with.
-    check : what is wrong with a log, for the findings; not asked of logs that were used.
+    check : what is wrong with a log, for the findings; not asked of logs that were used. Zeros of
+        joints are then compared with those of the estimate too.
 
     A log in which a joint never moves is accepted: its torque can be predicted.
     """
@@ -111,6 +113,8 @@ def validate_logs(
         prepared.append(prepare(log, model, keeping, cutoff_of_another_log=cutoff_is_automatic))
         if check is not None and prepared[-1].record.content_sha256 not in used:
             checked += check(log)
+            zero = changed_zero(model, base, beta, prepared[-1])
+            checked += () if zero is None else (zero,)
     if not prepared:
         raise LogError("there is no log to validate on; give at least one")
     predicted = [_predict(model, base, beta, run) for run in prepared]

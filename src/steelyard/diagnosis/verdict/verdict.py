@@ -14,8 +14,9 @@ VERDICT_LEVELS: tuple[VerdictLevel, ...] = get_args(VerdictLevel)
 USABLE, WITH_CARE, DO_NOT_USE = VERDICT_LEVELS
 
 ASSUMED = (
-    "that torques have the right scale, and that the robot carried nothing that its file lacks: "
-    "no log alone can tell either from heavier or lighter links"
+    "that torques have the right scale, that the robot carried nothing that its file lacks, and "
+    "that the zero of the last joint is right: no log alone can tell these from links that are "
+    "heavier, lighter or turned"
 )
 """What every verdict assumes."""
 SEEN = 1e-3
