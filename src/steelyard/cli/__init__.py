@@ -6,6 +6,7 @@ standard error, no traceback), 130 interrupted, 141 standard output was closed b
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -26,6 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     _replace_unencodable()
+    _end_quickly()
     try:
         with _collecting_seldom():
             code = run(argv)
@@ -97,6 +99,14 @@ def _collecting_seldom() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+def _end_quickly() -> None:
+    """Look for no cycles while the process ends, which would take a third of a second; what is in
+    some goes with the process.
+    """
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)
 
 
 def _replace_unencodable() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard._files.xml import read_file
 from steelyard.cli.output import Output
 from steelyard.errors import RobotError, shown_path
-from steelyard.export.physical import LinkRepair, write_nearest_urdf
 from steelyard.knowledge.overlay.read_robot import first_element
+
+if TYPE_CHECKING:
+    from steelyard.export.physical import LinkRepair
 
 
 def refuse_fix(files: list[str], out: str) -> None:
@@ -32,6 +34,8 @@ def refuse_fix(files: list[str], out: str) -> None:
 
 def fix(output: Output, source: str, out: str, verbose: bool) -> dict[str, Any]:
     """Write the URDF with the closest physical inertials, and return what changed as plain data."""
+    from steelyard.export.physical import write_nearest_urdf
+
     nearest = write_nearest_urdf(source, out)
     _show(output, out, nearest.repairs, dict(nearest.refused), verbose)
     return {

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Literal
 
 from steelyard.certificates.certificate import prove
+from steelyard.conic.blas_threads import one_blas_thread
 from steelyard.diagnosis.checked_log import accepted_log, validation_findings
 from steelyard.diagnosis.fit_quality import poor_fit_findings, worse_than_file_findings
 from steelyard.diagnosis.refusals import check_accepted, telling
@@ -195,14 +196,13 @@ def identify(
     threads = available_threads() if threads is None else threads
     if threads < 1:
         raise EstimationError(f"threads is {threads}; at least one is needed")
-    from threadpoolctl import threadpool_limits
 
     def tell(step: str) -> None:
         if progress is not None:
             progress(step, 0, 1)
 
     # matrices are small: LAPACK's own threads would be slower, and change the last digits
-    with threadpool_limits(limits=1, user_api="blas"), ExitStack() as until_the_end:
+    with one_blas_thread(), ExitStack() as until_the_end:
         refuse_contradictions(robot, terms, overlay, torque)
         robot, logs = robot_as_used(robot, logs, overlay, lock, keep_angles)
         model = model_with_terms(robot, terms, overlay, torque)

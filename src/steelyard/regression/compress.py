@@ -17,6 +17,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.conic.blas_threads import one_blas_thread
 from steelyard.errors import RegressionError, listed
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.kernels import state_arrays
@@ -121,15 +122,13 @@ def compress_stream(
     Chunks of one run must be in the order of time. Without ``block_s`` blocks start short, and
     neighbours are joined whenever a run has more than 64 of them.
     """
-    from threadpoolctl import threadpool_limits
-
     if isinstance(threads, bool) or not isinstance(threads, Integral) or threads < 1:
         raise RegressionError(f"threads is {threads!r}; a whole number from 1 on is needed")
     basis = base_map(model) if base is None else base
     rows = row_maker(model, basis, equation, extra, mixing)
     accumulator = Accumulator(model, basis, block_s, rows)
     # the matrices are small: LAPACK's own threads would only slow each other down
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         for motion, measurements in chunks:
             accumulator.add(motion, measurements, pool)
         return accumulator.finish(tuple(runs), pool)
@@ -269,7 +268,7 @@ class Accumulator:
         n = self._width(self.rows.groups[g])
         out = np.empty((len(keys), n, n))
         for place, key in zip(out, keys, strict=True):
-            place[:] = np.triu(self.blocks[key].factors[g])
+            place[:] = self.blocks[key].factors[g]  # zero below: LAPACK writes the triangle only
             self.blocks[key].factors[g] = np.empty((0, 0))
         return out
 
@@ -301,7 +300,7 @@ class Accumulator:
 
     def _join(self, one: _Block, other: _Block) -> _Block:
         factors = [
-            np.asfortranarray(triangle(np.vstack([np.triu(x), np.triu(y)])))
+            np.asfortranarray(triangle(np.vstack([x, y])))
             for x, y in zip(one.factors, other.factors, strict=True)
         ]
         return _Block(factors, one.counts + other.counts)

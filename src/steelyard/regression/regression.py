@@ -177,7 +177,7 @@ def check_finite(groups: tuple[RowGroup, ...], factors: tuple[Array, ...]) -> No
     """Refuse numbers whose squares overflow."""
     for group, blocks in zip(groups, factors, strict=True):
         with np.errstate(over="ignore"):
-            finite = np.isfinite(np.sum(blocks**2))
+            finite = np.isfinite(np.vdot(blocks, blocks))
         if not finite:
             raise RegressionError(
                 f"the torque or the motion of '{group.name}' is too large to work with (its "

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import SignalError
+from steelyard.signals.cubic_spline import cubic_spline
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import PeriodRecord, TimeBaseRecord
 
@@ -166,10 +167,7 @@ def _interpolate(time: Array, x: Array, missing: Mask, at: Array, processing: Pr
     known = ~missing
     if processing.interpolation == "linear":
         return np.interp(at, time[known], x[known])
-    from scipy.interpolate import make_interp_spline
-
-    degree = min(3, int(known.sum()) - 1)
-    return np.asarray(make_interp_spline(time[known], x[known], k=degree)(at), dtype=float)
+    return cubic_spline(time[known], x[known])(at)
 
 
 def missing_on_grid(base: TimeBase, missing: Mask) -> Mask:

@@ -18,6 +18,7 @@ from steelyard.findings import Finding
 from steelyard.logs.frame_columns import ORIENTATIONS
 from steelyard.logs.log import Log
 from steelyard.signals._matching import unwrap
+from steelyard.signals.cubic_spline import cubic_spline
 from steelyard.signals.orientation import (
     READINGS,
     QuaternionOrder,
@@ -157,9 +158,7 @@ def _onto(time: Array, values: Array, at: Array, cubic: bool) -> Array:
     straight = interpolated(time, values, at)
     if not cubic or len(known) < 4:
         return straight
-    from scipy.interpolate import make_interp_spline
-
-    curved = make_interp_spline(time[known], values[known], k=3)(at)
+    curved = cubic_spline(time[known], values[known])(at)
     return np.where(np.isfinite(straight), curved, np.nan)
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import SignalError, listed
 from steelyard.signals._timebase import HOLE_PERIODS
+from steelyard.signals.cubic_spline import cubic_spline
 from steelyard.signals.processing import Processing
 
 Array = NDArray[np.float64]
@@ -65,12 +66,10 @@ def undelayed(
 
 def read_at(time: Array, values: Array, when: Array, max_gap_s: float) -> Array:
     """Values (n,) recorded at ``time``, at other moments, by a cubic spline; see `undelayed`."""
-    from scipy.interpolate import CubicSpline
-
     known = np.isfinite(values)
     if np.count_nonzero(known) < 4:
         return np.full(len(when), np.nan)
-    out = np.asarray(CubicSpline(time[known], values[known])(when))
+    out = cubic_spline(time[known], values[known])(when)
     before, after = _around(time, when)
     period = float(np.median(np.diff(time)))
     lost = ~known[before] | ~known[after]

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 
 from steelyard.diagnosis.suspects.evidence import (
     FIRST_ERROR,
@@ -29,6 +28,7 @@ from steelyard.diagnosis.suspects.evidence import (
 from steelyard.diagnosis.suspects.intervals import SCREENED, Screen, only, torque_slopes
 from steelyard.diagnosis.suspects.reading import Reading
 from steelyard.diagnosis.suspects.torque_readings import lowest
+from steelyard.signals.cubic_spline import cubic_spline
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -56,13 +56,13 @@ class Shifted:
 
     def __init__(self, samples: Samples, W: Array, given: Moments) -> None:
         self.samples, self.W, self.given = samples, W, given
-        self.spline = CubicSpline(samples.time, samples.tau)
+        self.spline = cubic_spline(samples.time, samples.tau)
         self.ends = samples.time[0], samples.time[-1]
         self.found: dict[float, tuple[Array, Array]] = {}
 
     def tau_at(self, time: Array) -> Array:
         """Torques (n, n_joints) at these times, those of the ends beyond them."""
-        return np.asarray(self.spline(np.clip(time, *self.ends)))
+        return self.spline(np.clip(time, *self.ends))
 
     def products(self, tau: Array) -> tuple[Array, Array]:
         """C (n_joints, p) and S (n_joints,) of other torques in the place of the log's."""
@@ -123,7 +123,7 @@ def late_mended(delay: float, joint: int | None = None) -> Callable[[Samples], S
     """Takes a delay (s) out of all torques, or out of that of one joint."""
 
     def mended(samples: Samples) -> Samples:
-        spline = CubicSpline(samples.time, samples.tau)
+        spline = cubic_spline(samples.time, samples.tau)
         tau = spline(np.clip(samples.time + delay, samples.time[0], samples.time[-1]))
         if joint is not None:
             tau = np.where(np.arange(tau.shape[1]) == joint, tau, samples.tau)
@@ -152,7 +152,7 @@ def lags_in_motion(reading: Reading, samples: Samples) -> bool:
 
 def filter_readings(shifted: Shifted) -> list[Reading]:
     """All torques behind a first-order filter."""
-    slope = np.asarray(shifted.spline(shifted.samples.time, 1))
+    slope = shifted.spline.slopes
     tau = shifted.samples.tau
 
     def at(log_constant: float) -> Fit:
@@ -162,7 +162,7 @@ def filter_readings(shifted: Shifted) -> list[Reading]:
     constant = float(np.exp(best))
 
     def mended(samples: Samples) -> Samples:
-        derivative = CubicSpline(samples.time, samples.tau)(samples.time, 1)
+        derivative = cubic_spline(samples.time, samples.tau).slopes
         return replace(samples, tau=samples.tau + constant * derivative)
 
     cutoff = 1.0 / (2.0 * np.pi * constant)
@@ -183,7 +183,7 @@ def drift_readings(shifted: Shifted) -> list[Reading]:
     best = lowest(at, np.concatenate([-shares[::-1], shares]))
 
     def mended(samples: Samples) -> Samples:
-        spline = CubicSpline(samples.time, samples.tau)
+        spline = cubic_spline(samples.time, samples.tau)
         when = samples.time - best * (samples.time - samples.time[0])
         return replace(samples, tau=spline(np.clip(when, samples.time[0], samples.time[-1])))
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model
@@ -165,11 +165,18 @@ def moments(
         W = np.concatenate([W, extra * samples.moving[:, :, None]], axis=2)
         theta = np.append(theta, np.zeros(len(extra_spread)))
         spread = np.append(spread, extra_spread)
-    rows = [np.ascontiguousarray(W[:, i]) for i in range(n_joints)]
+    G = np.zeros((n_joints, len(theta), len(theta)))
+    C = np.zeros((n_joints, n_joints, len(theta)))
+    for i in range(n_joints):
+        # links before a joint, and other joints' terms, have columns of zeros
+        used = np.flatnonzero(np.any(W[:, i], axis=0))
+        rows = W[:, i][:, used]
+        G[i][np.ix_(used, used)] = rows.T @ rows
+        C[i][:, used] = tau.T @ rows
     return Moments(
         model=model,
-        G=np.array([one.T @ one for one in rows]),
-        C=np.array([(one.T @ tau).T for one in rows]),
+        G=G,
+        C=C,
         S=samples.moving.T.astype(float) @ tau**2,
         counts=np.maximum(samples.moving.sum(axis=0), 1).astype(float),
         speed=_rms(samples.v),
@@ -210,12 +217,11 @@ class Fit:
 
 def solver_of(H: Array) -> Callable[[Array], Array]:
     """Solves H x = b for a matrix (n, n) that is positive definite but for rounding."""
-    try:
-        factor = cho_factor(H, check_finite=False)
-    except LinAlgError:
+    factor, failed = dpotrf(H, clean=False)
+    if failed:
         inverse = np.linalg.pinv(H, hermitian=True)
         return lambda b: np.asarray(inverse @ b)
-    return lambda b: np.asarray(cho_solve(factor, b, check_finite=False))
+    return lambda b: np.asarray(dpotrs(factor, b)[0])
 
 
 def fitted(

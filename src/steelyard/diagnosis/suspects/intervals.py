@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.diagnosis.suspects.evidence import Fit, Samples, solver_of
+from steelyard.signals.cubic_spline import cubic_spline
 
 Array = NDArray[np.float64]
 
@@ -85,9 +86,7 @@ class Screen:
 
 def torque_slopes(samples: Samples, joint: int | None = None) -> Array:
     """Derivative (n, n_joints) of all torques, or of one: the column of a delay is minus this."""
-    from scipy.interpolate import CubicSpline
-
-    slope = np.asarray(CubicSpline(samples.time, samples.tau)(samples.time, 1))
+    slope = cubic_spline(samples.time, samples.tau).slopes
     return slope if joint is None else only(slope, joint)
 
 

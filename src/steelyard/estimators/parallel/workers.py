@@ -11,6 +11,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.conic.blas_threads import one_blas_thread
+
 Array = NDArray[np.float64]
 Solver = Callable[[Array], Array]
 
@@ -26,15 +28,13 @@ def solve_all(
     solve : from one task to its answer; called from several threads.
     done : called from this thread with the number of answers so far.
     """
-    from threadpoolctl import threadpool_limits
-
     answers: dict[int, Array] = {}
 
     def tell() -> None:
         if done is not None:
             done(len(answers))
 
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         if threads <= 1 or len(tasks) <= 1:
             for index, task in enumerate(tasks):
                 answers[index] = solve(task)

@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.conic.blas_threads import one_blas_thread
 from steelyard.errors import SignalError
 from steelyard.excitation.search._interior import minimise
 from steelyard.excitation.search._objective import (
@@ -167,8 +168,6 @@ def search(
     Where nothing better than a random motion was found by then, the search goes on, for at most
     `EXTENSIONS` times the budget.
     """
-    from threadpoolctl import threadpool_limits
-
     _compiled(problem)
     began = time.perf_counter()
     deadline = Deadline(began + budget_s)
@@ -177,7 +176,7 @@ def search(
     best, best_value, start_value = None, np.inf, np.inf
     done, unchanged = 0, 0
     ending: Ending = "rounds"
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
         while rounds is None or done < rounds:
             starts = _starts(problem, seed, done, best)
             descents = [Descent(x, 0.1 * np.eye(x.size)) for x in starts]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.signals.cubic_spline import cubic_spline
 from steelyard.signals.recorded.frozen import resolution
 from steelyard.signals.recorded.recorded import FAST, Recorded
 
@@ -78,8 +79,6 @@ def between_updates(time: Array, x: Array) -> Array:
 
     time : (n_samples,) s. Runs longer than ``FROZEN_S`` stay as they are.
     """
-    from scipy.interpolate import make_interp_spline
-
     same = np.concatenate([[False], x[1:] == x[:-1]])
     new = np.isfinite(x) & ~same
     if np.count_nonzero(new) < 4:
@@ -89,7 +88,7 @@ def between_updates(time: Array, x: Array) -> Array:
     # after the last new value there is nothing to go by
     repeated &= time <= time[np.flatnonzero(new)[-1]]
     out = x.copy()
-    out[repeated] = make_interp_spline(time[new], x[new], k=3)(time[repeated])
+    out[repeated] = cubic_spline(time[new], x[new])(time[repeated])
     return out
 
 
