@@ -40,6 +40,8 @@ SIZES = np.log(2.4) * np.linspace(-1.0, 1.0, 9)
 """Logarithms of the sizes of other robots that are tried first: factors of every length."""
 LEAST_SIZE = 1.12
 """Sizes within this factor are those of a poor file."""
+OFFSET_BETTER = 2.5
+"""By how much a score has to be better for an offset to be looked at closely."""
 OFFSET_STEP = 1e-5
 """Angle (rad) by which torques are differentiated."""
 PAYLOAD_KG = 3.0
@@ -168,7 +170,7 @@ def offset_readings(samples: Samples, given: Fit, screen: Screen) -> list[Readin
         better, size = screen.gain(offset_column(samples, given.theta, k, base))
         if best is None or better > best[0]:
             best = better, k, size
-    if best is None or best[0] < LEAST_BETTER:
+    if best is None or best[0] < OFFSET_BETTER:
         return []
     _, k, offset = best
     offset = float(np.clip(offset, -0.6, 0.6))

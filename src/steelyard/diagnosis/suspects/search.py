@@ -91,6 +91,9 @@ POSITIONS_DOUBTED = ("beyond-limits",)
 """Findings of the preparation after which only unit and order of positions are looked for."""
 LIMIT_SLACK = 0.05
 """Share of its span by which a joint may be beyond its limits."""
+STEADY_MARGIN, STEADY_SHARE = 3.0, 0.7
+"""By how much a zero has to explain a log better that is not doubted, if it is the same in all
+parts of the log, within this share of its size."""
 NOTHING_FITS, NO_JOINT_FITS = 0.4, 0.25
 """Unexplained shares of torques, mean and least of all joints, beyond which torques and motion have
 nothing to do with each other."""
@@ -183,7 +186,10 @@ def _searched(model: Model, log: Log, processing: Processing | None) -> tuple[Su
                 return tuple(nothing)
         if best is None:
             if not found:
-                found += unrelated(fit) or without_friction(model, fit)
+                found += unrelated(fit) or [
+                    *steady_offset(readings, fit, samples),
+                    *without_friction(model, fit),
+                ]
             break
         found = with_suspect(found, suspect_of(best, readings, fit, samples))
         if best.mended is unchanged:
@@ -367,6 +373,23 @@ def unrelated(fit: Fit) -> list[Suspect]:
     error = _mean(fit)
     other = INHERENT["unrelated-torque"]
     return [Suspect("unrelated-torque", (), error, "share", 0.0, (error, error), could_be=other)]
+
+
+def steady_offset(readings: list[Reading], given: Fit, samples: Samples) -> list[Suspect]:
+    """A zero that explains little, since the links beyond the joint turn with it, but the same in
+    all parts of the log: noise has another size in each. Only of a log that leaves no doubts, as
+    errors of a model may be steady.
+    """
+    for one in readings:
+        if one.code != "position-offset" or given.score - one.fit.score < STEADY_MARGIN:
+            continue
+        if doubted(samples, regressor(samples), given):
+            continue
+        suspect = suspect_of(one, readings, given, samples)
+        away = np.abs(np.array(suspect.by_part) - suspect.size)
+        if len(away) and away.max() < STEADY_SHARE * abs(suspect.size):
+            return [suspect]
+    return []
 
 
 def without_friction(model: Model, fit: Fit) -> list[Suspect]:
