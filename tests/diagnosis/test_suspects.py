@@ -48,16 +48,16 @@ class Recording:
 
 
 @cache
-def recording(seed: int = 0) -> Recording:
-    """Four joints of the built-in arm with the true parameters of this seed, along sines."""
+def recording(seed: int = 0, joints: int = 4) -> Recording:
+    """Joints of the built-in arm with the true parameters of this seed, along sines."""
     arm = builtin_arm()
-    robot = arm.lock({name: 0.3 for name in arm.joint_names[4:]})
+    robot = arm.lock({name: 0.3 for name in arm.joint_names[joints:]})
     model = Model(robot)
     rng = np.random.default_rng(seed)
     n = model.nv
     theta = likely_truth(
         model,
-        torque_range=np.array([60.0, 80.0, 40.0, 40.0]),
+        torque_range=np.array([60.0, 80.0, 40.0, 40.0, 8.0, 6.0, 4.0])[:joints],
         velocity=np.full(n, 2.0),
         acceleration=np.full(n, 8.0),
         seed=seed,
@@ -155,6 +155,19 @@ def test_an_offset_of_a_joint_is_estimated() -> None:
     (suspect,) = found(one, q=q)
     assert (suspect.code, suspect.joints) == ("position-offset", (one.robot.joint_names[2],))
     assert suspect.size == pytest.approx(10.0, abs=0.7)
+
+
+def test_a_small_offset_of_the_last_joint_but_one_is_named() -> None:
+    """Its links absorb most of it; what is left has the same size throughout the log."""
+    for seed in range(4):
+        one = recording(seed, joints=7)
+        assert found(one) == ()
+        q = one.q.copy()
+        q[:, 5] += np.radians(5.0)
+        (suspect,) = found(one, q=q)
+        assert (suspect.code, suspect.joints) == ("position-offset", (one.robot.joint_names[5],))
+        assert suspect.size == pytest.approx(5.0, abs=1.5)
+        assert finding_of(suspect).level == "warning"
 
 
 @pytest.mark.parametrize(
