@@ -76,6 +76,7 @@ def test_maps():
         (words,) = compare_map(entries({**K, place: value}), K, OF).problems
         where = f"the first in row {place[0] + 1}, column {place[1] + 1}"
         assert words == f"K is not that of the arm: {count} entries differ, {where}"
+    assert compare_map([(0, 0, Fraction(1, 10**13))], {}, OF).problems != ()
     (words,) = compare_map(entries({(1, 1): Fraction(1)}), K, OF).problems
     assert "3 entries differ, the first in row 1, column 1" in words
 
@@ -133,6 +134,7 @@ def test_the_same_conditions_in_any_order():
         ([A, B], [A], None, '"b"'),
         ([A, C], [A, B], '"b"', '"c"'),
         ([A, A], [A], None, '"a"'),
+        ([A, A, A], [A], None, '"a", "a"'),
         ([A], [A, A], '"a"', None),
         ([A, A, B], [A, B, B], '"b"', '"a"'),
         ([], [A, B, C], '"a", "b", "c"', None),

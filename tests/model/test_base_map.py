@@ -14,7 +14,9 @@ from steelyard.errors import ModelError, RobotError
 from steelyard.model.base_map import base_map, sampled_regressor, write_combination
 from steelyard.model.dependent_columns import (
     RANK_TOLERANCE,
+    ZERO_TOLERANCE,
     clean_coefficients,
+    independent_columns,
     snap,
     unit_columns,
 )
@@ -201,6 +203,98 @@ def test_snapping_leaves_other_numbers():
     snapped = snap(values, np.full(len(values), 1e-12))
     assert np.mean(snapped != values) <= 3e-3
     assert np.max(np.abs(snapped - values)) <= 1e-12
+
+
+@pytest.mark.parametrize("places", range(13))
+def test_snapping_uses_decimals_a_thousand_times_coarser_than_the_slack(places):
+    """Of finer ones, any number would have one within its slack. Within it the value moves, beyond
+    it stays; zero is no decimal of a small number.
+    """
+    step = 10.0**-places
+    short = 7.0 * step  # one digit, which coarser decimals do not have
+    for share, used in ((0.8e-3, True), (1.2e-3, False)):
+        slack = share * step
+        for near in (0.9, -0.9):
+            value = short + near * slack
+            found = float(snap(np.array([value]), np.array([slack]))[0])
+            assert (abs(found - short) <= 1e-15 * short) == used
+            assert used or found == value
+    far = np.array([short + 1.1 * 0.8e-3 * step])
+    assert snap(far, np.array([0.8e-3 * step])) == far
+    small = np.array([0.5e-3 * step, -0.5e-3 * step])
+    assert np.all(snap(small, np.full(2, 0.8e-3 * step)) != 0.0)
+
+
+def test_snapping_takes_the_fewest_places():
+    """A coarse decimal within the slack is preferred to a finer one that is nearer."""
+    values = np.array([2.0005, 2.450004, -3.0, 0.0, 1.0])
+    assert snap(values, np.array([9e-4, 9e-6, 1e-4, 1e-4, 1e-4])).tolist() == [2, 2.45, -3, 0, 1]
+
+
+def test_coefficients_of_odd_angles_are_not_rounded_away():
+    """100 + 4e-10 is no rounding error of 100, where columns are of size one; 100 + 4e-14 is."""
+    one, two = np.array([1.0, 0.0]), np.array([1.0, 0.01]) / np.hypot(1.0, 0.01)
+    for away, kept in ((4e-10, True), (4e-14, False)):
+        factors = np.array([-100.0 - away, 100.0 + 3.0 * away])
+        W = np.column_stack([one, two, factors[0] * one + factors[1] * two])
+        scale = np.linalg.norm(W, axis=0)
+        found = clean_coefficients(W / scale, scale, [0, 1], np.array([2]))[:, 0]
+        assert found == pytest.approx(factors, abs=2e-11, rel=0)
+        assert (found.tolist() == [-100.0, 100.0]) != kept
+
+
+def test_coefficients_are_judged_in_units_of_their_columns():
+    """A coefficient between columns of size one that is below 1e-10 is zero, above it is not; also
+    where the columns have other sizes.
+    """
+    for sizes in ((1.0, 1.0), (1e3, 1e-3), (1e-3, 1e3)):
+        for unit, kept in ((0.5e-10, False), (2e-10, True), (-2e-10, True)):
+            W = np.array([[1.0, 0.0, unit], [0.0, 1.0, 1.0]]) * (sizes[0], sizes[0], sizes[1])
+            scale = np.linalg.norm(W, axis=0)
+            found = clean_coefficients(W / scale, scale, [0, 1], np.array([2]))[:, 0]
+            assert (found[0] != 0.0) == kept
+            assert found[1] == pytest.approx(sizes[1] / sizes[0], rel=1e-12)
+
+
+def test_columns_are_independent_where_more_than_rounding_is_left():
+    """2e-9 of a column that others do not explain makes it independent, 0.5e-9 does not; before and
+    after 32 columns, and in the given order.
+    """
+    n = 40
+    for first in (1, 33):
+        for left, counts in ((2e-9, True), (0.5e-9, False)):
+            W = np.eye(n + 1)[:, : n - 1]
+            column = W[:, :first].sum(axis=1) / np.sqrt(first)
+            column[n] = left
+            W = np.column_stack([W[:, :first], column, W[:, first:]])
+            chosen = independent_columns(W, range(W.shape[1]))
+            assert chosen == tuple(k for k in range(W.shape[1]) if counts or k != first)
+    W = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    assert independent_columns(W, [0, 1, 2]) == (0,)
+    assert independent_columns(W, [2, 1, 0]) == (1,)
+    assert independent_columns(W, []) == ()
+
+
+def test_columns_of_rounding_become_zero():
+    """1e-10 of the largest column of the same unit is the limit; other units do not matter."""
+    model = Model(puma_arm(), ())
+    units = [column.unit for column in model.columns]
+    rng = np.random.default_rng(5)
+    W = rng.normal(size=(50, len(units)))
+    W /= np.linalg.norm(W, axis=0)
+    for unit, size in (("kg", 1e8), ("kg m", 1.0), ("kg m²", 1e-6)):
+        W[:, [own == unit for own in units]] *= size
+    own = [k for k, name in enumerate(units) if name == "kg m²"]
+    W[:, own[0]] *= 0.5 * ZERO_TOLERANCE
+    W[:, own[1]] *= 2.0 * ZERO_TOLERANCE
+    unit_W, scale = unit_columns(model, W)
+    norms = np.linalg.norm(unit_W, axis=0)
+    assert norms[own[0]] == 0.0
+    assert scale[own[0]] == 1.0
+    others = [k for k in range(len(units)) if k != own[0]]
+    assert norms[others] == pytest.approx(1.0, rel=1e-12)
+    assert np.allclose(unit_W[:, others] * scale[others], W[:, others], rtol=1e-14, atol=0)
+    assert ZERO_TOLERANCE == 1e-10
 
 
 def test_coefficients_are_found_where_columns_nearly_depend_on_each_other():
