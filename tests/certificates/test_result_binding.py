@@ -333,6 +333,7 @@ BODIES: list[tuple[dict[str, Any], str | None]] = [
     (massless(), None),
     (body(-0.5), MISSING),  # less
     (massless("1"), MISSING),
+    ({**massless(), "b": ["0"] * 9 + ["-1"]}, MISSING),
     ({**massless(), "kind": "nonnegative"}, MISSING),
     ({**massless(), "A": [["1"] * 10 for _ in range(10)]}, MISSING),
     ({**body(), "columns": [*range(1, 10), 0]}, MISSING),
