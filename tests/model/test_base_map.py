@@ -11,7 +11,15 @@ from robot_files import dataset, example_urdfs
 
 from steelyard import Robot
 from steelyard.errors import ModelError, RobotError
-from steelyard.model.base_map import base_map, sampled_regressor, write_combination
+from steelyard.model.base_map import (
+    BaseMap,
+    _is_large,
+    base_map,
+    column_order,
+    paper_labels,
+    sampled_regressor,
+    write_combination,
+)
 from steelyard.model.dependent_columns import (
     RANK_TOLERANCE,
     ZERO_TOLERANCE,
@@ -180,6 +188,96 @@ def test_fates():
     assert "combination" in {fate[f"link_{k}.m"].kind for k in (3, 4, 5, 6, 7)}
 
 
+def test_fates_of_every_kind_in_words():
+    """A column in no row of K, alone in one, with others in one, and in several rows."""
+    columns = Model(puma_arm(), ()).columns[:5]
+    K = np.array([[1.0, 0, 0, 0, 0], [0, 1, -2, 0, 0.5], [0, 0, 0, 0, 3]])
+    base = BaseMap(columns, (0, 1, 4), K, (4, 3, 2, 1, 0), "")
+    n = base._names
+    assert [(one.name, one.kind, one.words) for one in base.fates()] == [
+        (n[0], "alone", "identifiable alone"),
+        (n[1], "combination", f"only in {n[1]} + 0.5 {n[4]} - 2 {n[2]}"),
+        (n[2], "combination", f"only in {n[1]} + 0.5 {n[4]} - 2 {n[2]}"),
+        (n[3], "never", "it has no effect on any torque"),
+        (n[4], "combination", f"only in the combinations of {n[1]}, {n[4]}"),
+    ]
+    assert base.rank == 3
+    assert base.names == (n[0], n[1], n[4])
+    assert base.units == tuple(columns[k].unit for k in (0, 1, 4))
+    assert base.combinations() == tuple(base.combination(k) for k in range(3))
+
+
+def test_labels_of_papers():
+    """Bodies are counted from one; terms have the number of the body before them; labels that
+    would occur twice are names instead.
+    """
+    model = Model(puma_arm())
+    labels = paper_labels(model.columns)
+    assert len(labels) == len(set(labels))
+    first, second = model.first_column_of_body[:2]
+    assert labels[first : first + 10] == [
+        "m_1", "l_1x", "l_1y", "l_1z", "L_1xx", "L_1xy", "L_1yy", "L_1xz", "L_1yz", "L_1zz",
+    ]  # fmt: skip
+    assert labels[first + 10 : second] == ["Ia_1", "fv_1", "fc_1", "fo_1"]
+    assert labels[second] == "m_2"
+    twice = [*model.columns[:11], model.columns[10]]
+    assert paper_labels(twice)[10:] == [model.columns[10].name] * 2
+
+
+def test_orders_of_columns():
+    """Sousa's takes inertia, first moments and mass of each body; terms stay where they are."""
+    model = Model(puma_arm())
+    assert column_order(model, "pinocchio") == tuple(range(len(model.columns)))
+    found = [model.columns[k].symbol for k in column_order(model, "sousa")]
+    assert found[:14] == [
+        *("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz", "mx", "my", "mz", "m", "Ia", "fv", "fc", "fo")
+    ]
+    assert found[14:28] == found[:14]
+
+
+def test_base_maps_are_read_only_and_kept():
+    """The same model gives the same object, whose K nobody can change."""
+    model = Model(puma_arm(), ())
+    base = base_map(model)
+    assert base_map(model) is base
+    assert base.sequence == column_order(model, "sousa")
+    with pytest.raises(ValueError, match="read-only"):
+        base.K[0, 0] = 2.0
+    own = base.K[:, list(base.independent)]
+    assert own.tolist() == np.eye(base.rank).tolist()
+
+
+def test_a_sampled_regressor_has_enough_rows():
+    """Four times as many rows as columns and 20 states more, at least 30 states and the rows that
+    are asked for; of large models, half of that.
+    """
+    rng = np.random.default_rng(0)
+    small = Model(random_robot(rng, 2, fixed=0.0), ())
+    assert (small.nv, len(small.columns)) == (2, 20)
+    assert sampled_regressor(small, 0).shape == (2 * 60, 20)
+    assert sampled_regressor(small, 0, least_rows=121).shape == (2 * 61, 20)
+    assert sampled_regressor(small, 0, least_rows=120).shape == (2 * 60, 20)
+    floating = Model(random_robot(rng, 1, fixed=0.0, floating_base=True), ())
+    n_columns = len(floating.columns)
+    n_states = max(30, 4 * n_columns // floating.nv + 20)
+    assert sampled_regressor(floating, 0).shape == (floating.nv * n_states, n_columns)
+    assert not np.array_equal(sampled_regressor(small, 0), sampled_regressor(small, 1))
+    large = Model(random_robot(rng, 60, fixed=0.0, chain=False), ())
+    assert len(large.columns) == 600
+    assert sampled_regressor(large, 0).shape == (60 * 30, 600)
+
+
+@pytest.mark.parametrize(
+    ("n_links", "chain", "large"),
+    [(23, True, False), (24, True, True), (59, False, False), (60, False, True)],
+)
+def test_large_models_by_links_and_columns(n_links, chain, large):
+    """From 24 joints in a row, or 600 columns, base parameters are found link by link."""
+    model = Model(random_robot(np.random.default_rng(2), n_links, fixed=0.0, chain=chain), ())
+    assert len(model.columns) == 10 * n_links
+    assert _is_large(model) == large
+
+
 def test_gravity_direction_changes_what_is_identifiable():
     """A first joint along gravity hides the first moments of its link; a wall mount does not."""
     rows = [{}, {"alpha": np.pi / 2}]
@@ -319,6 +417,10 @@ def test_combination_writer_groups_factors():
     """Signs and equal factors are written as in papers."""
     assert write_combination(["a", "b", "c", "d"], [1.0, -1.0, 0.5, 0.5]) == "a - b + 0.5 (c + d)"
     assert write_combination(["a", "b"], [1.0, -0.25]) == "a - 0.25 b"
+    # factors of one are terms of their own; a leading minus stays
+    assert write_combination(["a", "b", "c"], [-1.0, -1.0, 1.0]) == "- a - b + c"
+    assert write_combination(["a", "b", "c"], [2.0, -2.0, 2.0]) == "2 (a + c) - 2 b"
+    assert write_combination(["a"], [1.0 / 3.0]) == "0.3333333333 a"
 
 
 def test_unknown_orders_are_refused():
