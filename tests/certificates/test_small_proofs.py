@@ -17,7 +17,12 @@ from steelyard.certificates.base_feasibility import (
     widest_margin,
     without_mass,
 )
-from steelyard.certificates.infeasibility import face, pivot_blocks, prove_infeasible
+from steelyard.certificates.infeasibility import (
+    exact_certificate,
+    face,
+    pivot_blocks,
+    prove_infeasible,
+)
 from steelyard.certificates.optimality import (
     Optimality,
     _least_shift,
@@ -249,6 +254,18 @@ def test_infeasible_on_one_side_of_a_known_limit(case):
     ]
     assert value == proof.value < 0
     assert prove_infeasible(base, np.array(within), given, scale) is None
+
+
+@pytest.mark.parametrize("case", INFEASIBLE, ids=lambda case: case[0])
+def test_nothing_is_proven_at_the_limit(case):
+    """A value of exactly zero proves nothing: the limit itself is feasible."""
+    _, K, given, _, within = case
+    faces = {k: list(range(len(given[k].b))) for k in set(pivot_blocks(given).values())}
+    zero = [np.zeros(len(block.b)) for block in given]
+    base = base_of(K)
+    assert exact_certificate(base, np.array(within), given, zero, faces) is None
+    edge = prove_infeasible(base_of([[1.0]]), np.zeros(1), [at_least(0, 0.0)], np.ones(1))
+    assert edge is None
 
 
 def gap(
