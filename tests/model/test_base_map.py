@@ -247,6 +247,16 @@ def test_base_maps_are_read_only_and_kept():
     assert own.tolist() == np.eye(base.rank).tolist()
 
 
+def test_base_maps_of_large_robots_are_read_only(monkeypatch):
+    """Found link by link, they are kept as well, and nobody can change their K."""
+    monkeypatch.setattr("steelyard.model.base_map.LINKWISE_FROM", 1)
+    model = Model(random_robot(np.random.default_rng(8), 3, fixed=0.0), ())
+    base = base_map(model)
+    assert base_map(model) is base
+    with pytest.raises(ValueError, match="read-only"):
+        base.K[0, 0] = 2.0
+
+
 def test_a_sampled_regressor_has_enough_rows():
     """Four times as many rows as columns and 20 states more, at least 30 states and the rows that
     are asked for; of large models, half of that.
