@@ -11,10 +11,20 @@ from robot_files import dataset, example_urdfs
 
 from steelyard import Robot
 from steelyard.errors import ModelError, RobotError
-from steelyard.model.base_map import base_map, sampled_regressor, write_combination
+from steelyard.model.base_map import (
+    BaseMap,
+    _is_large,
+    base_map,
+    column_order,
+    paper_labels,
+    sampled_regressor,
+    write_combination,
+)
 from steelyard.model.dependent_columns import (
     RANK_TOLERANCE,
+    ZERO_TOLERANCE,
     clean_coefficients,
+    independent_columns,
     snap,
     unit_columns,
 )
@@ -178,6 +188,106 @@ def test_fates():
     assert "combination" in {fate[f"link_{k}.m"].kind for k in (3, 4, 5, 6, 7)}
 
 
+def test_fates_of_every_kind_in_words():
+    """A column in no row of K, alone in one, with others in one, and in several rows."""
+    columns = Model(puma_arm(), ()).columns[:5]
+    K = np.array([[1.0, 0, 0, 0, 0], [0, 1, -2, 0, 0.5], [0, 0, 0, 0, 3]])
+    base = BaseMap(columns, (0, 1, 4), K, (4, 3, 2, 1, 0), "")
+    n = base._names
+    assert [(one.name, one.kind, one.words) for one in base.fates()] == [
+        (n[0], "alone", "identifiable alone"),
+        (n[1], "combination", f"only in {n[1]} + 0.5 {n[4]} - 2 {n[2]}"),
+        (n[2], "combination", f"only in {n[1]} + 0.5 {n[4]} - 2 {n[2]}"),
+        (n[3], "never", "it has no effect on any torque"),
+        (n[4], "combination", f"only in the combinations of {n[1]}, {n[4]}"),
+    ]
+    assert base.rank == 3
+    assert base.names == (n[0], n[1], n[4])
+    assert base.units == tuple(columns[k].unit for k in (0, 1, 4))
+    assert base.combinations() == tuple(base.combination(k) for k in range(3))
+
+
+def test_labels_of_papers():
+    """Bodies are counted from one; terms have the number of the body before them; labels that
+    would occur twice are names instead.
+    """
+    model = Model(puma_arm())
+    labels = paper_labels(model.columns)
+    assert len(labels) == len(set(labels))
+    first, second = model.first_column_of_body[:2]
+    assert labels[first : first + 10] == [
+        "m_1", "l_1x", "l_1y", "l_1z", "L_1xx", "L_1xy", "L_1yy", "L_1xz", "L_1yz", "L_1zz",
+    ]  # fmt: skip
+    assert labels[first + 10 : second] == ["Ia_1", "fv_1", "fc_1", "fo_1"]
+    assert labels[second] == "m_2"
+    twice = [*model.columns[:11], model.columns[10]]
+    assert paper_labels(twice)[10:] == [model.columns[10].name] * 2
+
+
+def test_orders_of_columns():
+    """Sousa's takes inertia, first moments and mass of each body; terms stay where they are."""
+    model = Model(puma_arm())
+    assert column_order(model, "pinocchio") == tuple(range(len(model.columns)))
+    found = [model.columns[k].symbol for k in column_order(model, "sousa")]
+    assert found[:14] == [
+        *("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz", "mx", "my", "mz", "m", "Ia", "fv", "fc", "fo")
+    ]
+    assert found[14:28] == found[:14]
+
+
+def test_base_maps_are_read_only_and_kept():
+    """The same model gives the same object, whose K nobody can change."""
+    model = Model(puma_arm(), ())
+    base = base_map(model)
+    assert base_map(model) is base
+    assert base.sequence == column_order(model, "sousa")
+    with pytest.raises(ValueError, match="read-only"):
+        base.K[0, 0] = 2.0
+    own = base.K[:, list(base.independent)]
+    assert own.tolist() == np.eye(base.rank).tolist()
+
+
+def test_base_maps_of_large_robots_are_read_only(monkeypatch):
+    """Found link by link, they are kept as well, and nobody can change their K."""
+    monkeypatch.setattr("steelyard.model.base_map.LINKWISE_FROM", 1)
+    model = Model(random_robot(np.random.default_rng(8), 3, fixed=0.0), ())
+    base = base_map(model)
+    assert base_map(model) is base
+    with pytest.raises(ValueError, match="read-only"):
+        base.K[0, 0] = 2.0
+
+
+def test_a_sampled_regressor_has_enough_rows():
+    """Four times as many rows as columns and 20 states more, at least 30 states and the rows that
+    are asked for; of large models, half of that.
+    """
+    rng = np.random.default_rng(0)
+    small = Model(random_robot(rng, 2, fixed=0.0), ())
+    assert (small.nv, len(small.columns)) == (2, 20)
+    assert sampled_regressor(small, 0).shape == (2 * 60, 20)
+    assert sampled_regressor(small, 0, least_rows=121).shape == (2 * 61, 20)
+    assert sampled_regressor(small, 0, least_rows=120).shape == (2 * 60, 20)
+    floating = Model(random_robot(rng, 1, fixed=0.0, floating_base=True), ())
+    n_columns = len(floating.columns)
+    n_states = max(30, 4 * n_columns // floating.nv + 20)
+    assert sampled_regressor(floating, 0).shape == (floating.nv * n_states, n_columns)
+    assert not np.array_equal(sampled_regressor(small, 0), sampled_regressor(small, 1))
+    large = Model(random_robot(rng, 60, fixed=0.0, chain=False), ())
+    assert len(large.columns) == 600
+    assert sampled_regressor(large, 0).shape == (60 * 30, 600)
+
+
+@pytest.mark.parametrize(
+    ("n_links", "chain", "large"),
+    [(23, True, False), (24, True, True), (59, False, False), (60, False, True)],
+)
+def test_large_models_by_links_and_columns(n_links, chain, large):
+    """From 24 joints in a row, or 600 columns, base parameters are found link by link."""
+    model = Model(random_robot(np.random.default_rng(2), n_links, fixed=0.0, chain=chain), ())
+    assert len(model.columns) == 10 * n_links
+    assert _is_large(model) == large
+
+
 def test_gravity_direction_changes_what_is_identifiable():
     """A first joint along gravity hides the first moments of its link; a wall mount does not."""
     rows = [{}, {"alpha": np.pi / 2}]
@@ -203,6 +313,98 @@ def test_snapping_leaves_other_numbers():
     assert np.max(np.abs(snapped - values)) <= 1e-12
 
 
+@pytest.mark.parametrize("places", range(13))
+def test_snapping_uses_decimals_a_thousand_times_coarser_than_the_slack(places):
+    """Of finer ones, any number would have one within its slack. Within it the value moves, beyond
+    it stays; zero is no decimal of a small number.
+    """
+    step = 10.0**-places
+    short = 7.0 * step  # one digit, which coarser decimals do not have
+    for share, used in ((0.8e-3, True), (1.2e-3, False)):
+        slack = share * step
+        for near in (0.9, -0.9):
+            value = short + near * slack
+            found = float(snap(np.array([value]), np.array([slack]))[0])
+            assert (abs(found - short) <= 1e-15 * short) == used
+            assert used or found == value
+    far = np.array([short + 1.1 * 0.8e-3 * step])
+    assert snap(far, np.array([0.8e-3 * step])) == far
+    small = np.array([0.5e-3 * step, -0.5e-3 * step])
+    assert np.all(snap(small, np.full(2, 0.8e-3 * step)) != 0.0)
+
+
+def test_snapping_takes_the_fewest_places():
+    """A coarse decimal within the slack is preferred to a finer one that is nearer."""
+    values = np.array([2.0005, 2.450004, -3.0, 0.0, 1.0])
+    assert snap(values, np.array([9e-4, 9e-6, 1e-4, 1e-4, 1e-4])).tolist() == [2, 2.45, -3, 0, 1]
+
+
+def test_coefficients_of_odd_angles_are_not_rounded_away():
+    """100 + 4e-10 is no rounding error of 100, where columns are of size one; 100 + 4e-14 is."""
+    one, two = np.array([1.0, 0.0]), np.array([1.0, 0.01]) / np.hypot(1.0, 0.01)
+    for away, kept in ((4e-10, True), (4e-14, False)):
+        factors = np.array([-100.0 - away, 100.0 + 3.0 * away])
+        W = np.column_stack([one, two, factors[0] * one + factors[1] * two])
+        scale = np.linalg.norm(W, axis=0)
+        found = clean_coefficients(W / scale, scale, [0, 1], np.array([2]))[:, 0]
+        assert found == pytest.approx(factors, abs=2e-11, rel=0)
+        assert (found.tolist() == [-100.0, 100.0]) != kept
+
+
+def test_coefficients_are_judged_in_units_of_their_columns():
+    """A coefficient between columns of size one that is below 1e-10 is zero, above it is not; also
+    where the columns have other sizes.
+    """
+    for sizes in ((1.0, 1.0), (1e3, 1e-3), (1e-3, 1e3)):
+        for unit, kept in ((0.5e-10, False), (2e-10, True), (-2e-10, True)):
+            W = np.array([[1.0, 0.0, unit], [0.0, 1.0, 1.0]]) * (sizes[0], sizes[0], sizes[1])
+            scale = np.linalg.norm(W, axis=0)
+            found = clean_coefficients(W / scale, scale, [0, 1], np.array([2]))[:, 0]
+            assert (found[0] != 0.0) == kept
+            assert found[1] == pytest.approx(sizes[1] / sizes[0], rel=1e-12)
+
+
+def test_columns_are_independent_where_more_than_rounding_is_left():
+    """2e-9 of a column that others do not explain makes it independent, 0.5e-9 does not; before and
+    after 32 columns, and in the given order.
+    """
+    n = 40
+    for first in (1, 33):
+        for left, counts in ((2e-9, True), (0.5e-9, False)):
+            W = np.eye(n + 1)[:, : n - 1]
+            column = W[:, :first].sum(axis=1) / np.sqrt(first)
+            column[n] = left
+            W = np.column_stack([W[:, :first], column, W[:, first:]])
+            chosen = independent_columns(W, range(W.shape[1]))
+            assert chosen == tuple(k for k in range(W.shape[1]) if counts or k != first)
+    W = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    assert independent_columns(W, [0, 1, 2]) == (0,)
+    assert independent_columns(W, [2, 1, 0]) == (1,)
+    assert independent_columns(W, []) == ()
+
+
+def test_columns_of_rounding_become_zero():
+    """1e-10 of the largest column of the same unit is the limit; other units do not matter."""
+    model = Model(puma_arm(), ())
+    units = [column.unit for column in model.columns]
+    rng = np.random.default_rng(5)
+    W = rng.normal(size=(50, len(units)))
+    W /= np.linalg.norm(W, axis=0)
+    for unit, size in (("kg", 1e8), ("kg m", 1.0), ("kg m²", 1e-6)):
+        W[:, [own == unit for own in units]] *= size
+    own = [k for k, name in enumerate(units) if name == "kg m²"]
+    W[:, own[0]] *= 0.5 * ZERO_TOLERANCE
+    W[:, own[1]] *= 2.0 * ZERO_TOLERANCE
+    unit_W, scale = unit_columns(model, W)
+    norms = np.linalg.norm(unit_W, axis=0)
+    assert norms[own[0]] == 0.0
+    assert scale[own[0]] == 1.0
+    others = [k for k in range(len(units)) if k != own[0]]
+    assert norms[others] == pytest.approx(1.0, rel=1e-12)
+    assert np.allclose(unit_W[:, others] * scale[others], W[:, others], rtol=1e-14, atol=0)
+    assert ZERO_TOLERANCE == 1e-10
+
+
 def test_coefficients_are_found_where_columns_nearly_depend_on_each_other():
     """Decimals of three places come back exactly from columns of condition 1e4; at 1e5, where
     rounding alone would hide many, from almost all: the solution is refined once.
@@ -225,6 +427,10 @@ def test_combination_writer_groups_factors():
     """Signs and equal factors are written as in papers."""
     assert write_combination(["a", "b", "c", "d"], [1.0, -1.0, 0.5, 0.5]) == "a - b + 0.5 (c + d)"
     assert write_combination(["a", "b"], [1.0, -0.25]) == "a - 0.25 b"
+    # factors of one are terms of their own; a leading minus stays
+    assert write_combination(["a", "b", "c"], [-1.0, -1.0, 1.0]) == "- a - b + c"
+    assert write_combination(["a", "b", "c"], [2.0, -2.0, 2.0]) == "2 (a + c) - 2 b"
+    assert write_combination(["a"], [1.0 / 3.0]) == "0.3333333333 a"
 
 
 def test_unknown_orders_are_refused():

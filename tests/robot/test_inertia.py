@@ -14,6 +14,7 @@ from steelyard.robot.inertia import (
     PARAMETERS,
     from_com,
     from_log_cholesky,
+    from_origin,
     from_pseudo_inertia,
     inertia_origin,
     is_physical,
@@ -260,6 +261,91 @@ def test_a_printed_plate_is_flat_not_broken() -> None:
     plates = from_com(1.0, rng.normal(size=(N_BODIES, 3)), inertia)
     assert is_physical(plates).all()
     assert is_physical(transform(plates, random_poses(19))).all()
+
+
+@pytest.mark.parametrize("distance", [1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("n_points", [1, 2])
+def test_points_and_rods_on_the_diagonals_of_the_frame_are_physical(
+    distance: float, n_points: int
+) -> None:
+    """Far along (±1, ±1, ±1) the products of inertia cancel the moments in a plain sum: the size
+    of rounding is that of their absolute values.
+    """
+    rng = np.random.default_rng(31)
+    for signs in np.array(np.meshgrid(*3 * ([-1.0, 1.0],))).reshape(3, -1).T:
+        masses = rng.uniform(0.1, 3.0, (50, n_points))
+        along = distance * rng.uniform(0.9, 1.1, (50, n_points))
+        bodies = phi_of_points(masses, along[..., None] * signs)
+        assert is_physical(bodies).all()
+        assert all(violations(phi) == () for phi in bodies)
+
+
+@pytest.mark.parametrize("place", [(0.0, 0.0, 0.0), (0.2, -0.1, 0.3)])
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e4])
+def test_rounding_is_a_share_of_the_moments(place: tuple[float, ...], size: float) -> None:
+    """What is 0.5e-12 of the moments about the centre and the origin, together, is rounding; three
+    times that breaks a rule, and keeps a body from having log-Cholesky parameters.
+    """
+    for moments, slope in (
+        ((0.4, 0.6, 1.0), (0.0, 0.0, 1.0)),  # a plate, its largest moment larger
+        ((0.0, 1.0, 1.0), (-1.0, 0.0, 0.0)),  # a rod, its smallest moment negative
+    ):
+        for share, physical in ((0.5e-12, True), (1.5e-12, False)):
+            flat = from_com(1.0, np.array(place), size * np.diag(moments))
+            sizes = size * sum(moments) + np.abs(inertia_origin(flat)).sum()
+            moved = size * np.array(moments) + share * sizes * np.array(slope)
+            phi = from_com(1.0, np.array(place), np.diag(moved))
+            assert (violations(phi) == ()) == physical
+            assert bool(is_physical(phi)) == physical
+    for share, inside in ((-0.5e-12, False), (-1.5e-12, True)):
+        flat = from_com(1.0, np.array(place), size * np.diag([0.4, 0.6, 1.0]))
+        sizes = 2.0 * size + np.abs(inertia_origin(flat)).sum()
+        phi = from_com(1.0, np.array(place), np.diag([0.4, 0.6, 1.0 + share * sizes / size]) * size)
+        if inside:
+            assert np.isfinite(log_cholesky(phi)).all()
+        else:
+            with pytest.raises(ModelError, match="on the boundary of the physical set"):
+                log_cholesky(phi)
+
+
+def test_bodies_without_mass_are_measured_by_their_largest_parameter() -> None:
+    """Of first moments and inertias, whichever is larger, of either sign; both are in the words."""
+    for at, other in ((1, 4), (3, 9), (2, 5), (6, 3), (7, 1), (8, 2)):
+        phi = np.zeros(10)
+        phi[at], phi[other] = -0.75, 0.5
+        (found,) = violations(phi, "hand")
+        assert (found.rule, found.amount) == ("massless_with_inertia", 0.75)
+        moment, inertia = (0.75, 0.5) if at < 4 else (0.5, 0.75)
+        assert f"up to {moment} kg m and an inertia of up to {inertia} kg m²" in found.words
+        assert not is_physical(phi)
+    assert is_physical(np.array([np.zeros(10), phi])).tolist() == [True, False]
+
+
+def test_only_the_upper_triangle_is_read() -> None:
+    """from_origin takes xx, xy, xz, yy, yz, zz of the tensor; shapes broadcast."""
+    tensor = np.array([[1.0, 2.0, 3.0], [np.nan, 4.0, 5.0], [np.nan, np.nan, 6.0]])
+    phi = from_origin([7.0, 8.0], [9.0, 10.0, 11.0], tensor)
+    assert phi.tolist() == [[m, 9, 10, 11, 1, 2, 4, 3, 5, 6] for m in (7.0, 8.0)]
+
+
+@pytest.mark.parametrize(("stretch", "last", "fits"), [
+    (4e-7, 0.0, True), (6e-7, 0.0, False), (0.0, 0.9e-9, True), (0.0, 1.1e-9, False),
+    (-4e-7, -0.9e-9, True), (-6e-7, 0.0, False), (0.0, -1.1e-9, False),
+])  # fmt: skip
+def test_poses_may_have_the_rounding_of_a_file(stretch: float, last: float, fits: bool) -> None:
+    """R Rᵀ may differ from 1 by 1e-6, the last row from 0, 0, 0, 1 by 1e-9; the message says by how
+    much they do.
+    """
+    phi = random_bodies(30)[0]
+    for row in range(4):
+        T = np.eye(4)
+        T[:3, :3] *= 1.0 + stretch
+        T[3, row] += last
+        if fits:
+            assert relative_difference(transform(phi, T), phi) < 1e-5
+        else:
+            with pytest.raises(ModelError, match=r"not the pose of a frame: R Rᵀ differs"):
+                transform(phi, T)
 
 
 def test_each_rule_is_named_and_measured() -> None:

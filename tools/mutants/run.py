@@ -4,6 +4,7 @@
     python tools/mutants/run.py --sample 0          named cases alone (a minute)
     python tools/mutants/run.py --full              every mutant of every target: many hours
     python tools/mutants/run.py --only prior_weight --sample 50
+    python tools/mutants/run.py --only robot/,model/ --seed 7    other mutants, of two folders
     python tools/mutants/run.py --retry             survivors of earlier runs again
 
 Mutants are drawn with a seed and tried in that order, so that a longer run contains a shorter one;
@@ -160,7 +161,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=200, help="how many random mutants")
     parser.add_argument("--full", action="store_true", help="all of them")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
-    parser.add_argument("--only", default="", help="part of a target's path or subject")
+    parser.add_argument(
+        "--only", default="", help="parts of targets' paths, or subjects, separated by commas"
+    )
     parser.add_argument("--workers", type=int, default=2, help="processes at once")
     parser.add_argument("--seconds", type=float, default=7200.0, help="stop after this time")
     parser.add_argument("--retry", action="store_true", help="try survivors of earlier runs again")
@@ -209,7 +212,7 @@ def draw(options: argparse.Namespace) -> list[Mutant]:
     chosen = [
         path
         for path, subject in modules().items()
-        if options.only in path or options.only == subject
+        if any(part in path or part == subject for part in options.only.split(","))
     ]
     if not chosen:
         sys.exit(f"no target has '{options.only}' in its path; there are: {', '.join(modules())}")

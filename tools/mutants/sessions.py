@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from targets import BUILD, PACKAGE, ROOT
 
@@ -98,6 +99,16 @@ def _import_plugins() -> None:
             del sys.modules[name]
 
 
+class Imports:
+    """A pytest plugin that notices test files which cannot be imported with the mutant."""
+
+    failed = False
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """Cases that are made when a file is imported may fail there."""
+        self.failed = self.failed or report.failed
+
+
 def start(
     tests: Sequence[str], replaced: Replaced | None, cpu_s: float, recorder: object | None = None
 ) -> int:
@@ -123,7 +134,10 @@ def start(
         if replaced is not None:
             sys.meta_path.insert(0, replaced)
         if recorder is None:
-            code = int(pytest.main(["-x", "-q", *OPTIONS, *tests]))
+            imports = Imports()
+            code = int(pytest.main(["-x", "-q", *OPTIONS, *tests], plugins=[imports]))
+            # tests of a file that cannot be imported are "not found", which would be no verdict
+            code = 1 if code == 4 and imports.failed else code
         else:
             code = int(pytest.main(["-q", *OPTIONS, *tests], plugins=[recorder]))
     except BaseException:
