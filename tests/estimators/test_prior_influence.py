@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 from wrong_files import arm, recorded, with_wrong_links
 
 from steelyard.estimators.constrained import weighted_system
@@ -120,3 +122,69 @@ def test_a_fit_reports_the_link_that_differs():
     assert fit.pull is not None
     assert wrong[0] in fit.pull.strained
     assert system.dependence >= 1.0
+
+
+def test_believable_is_up_to_twice_what_chance_explains():
+    """Of the bodies together, and of the terms, each by its own limit."""
+    none = np.zeros(0)
+    one = Influence(np.zeros((0, 0)), none, none, none, 0.0, 3.0, 0.0, 0.5, 1.0)
+    for share, believed in ((0.0, True), (1.0, True), (1.9, True), (2.1, False), (3.9, False)):
+        bodies = replace(one, pooled=share * 3.0)
+        assert (bodies.believable, bodies.believable_terms) == (believed, True)
+        terms = replace(one, of_terms=share * 0.5)
+        assert (terms.believable, terms.believable_terms) == (True, believed)
+
+
+def test_strains_are_divergences_over_what_the_weight_predicts():
+    """gamma D over the number of directions that the data determine, each body and all together;
+    their limits are those of chi-squared, and residuals that depend on each other count less.
+    """
+    for way, dependent in (("right", 1.0), ("alternating", 1.0), ("alternating", 4.0)):
+        found, theta, problem = at_the_fit(way, dependent)
+        _, regression, _, _, system, _ = world(way)
+        F = system.factor[:-1, :-1] / system.sigma @ regression.base.K @ problem.turn
+        H = F.T @ F + problem.curvature(theta, GAMMA, "entropic", TERMS)
+        of_data = np.diag(np.linalg.inv(H) @ F.T @ F)
+        distance = GAMMA * problem.divergence(theta, "entropic")
+        directions = np.array([of_data[list(body.columns)].sum() for body in problem.bodies])
+        fewest = np.maximum(directions, 1.0)
+        assert found.strain == pytest.approx(distance / (dependent * fewest))
+        assert found.limit == pytest.approx(chi2.ppf(0.95, fewest) / fewest)
+        n = directions.sum()
+        assert n > 1.0
+        assert found.directions == pytest.approx(n)
+        assert found.pooled == pytest.approx(distance.sum() / (dependent * n))
+        assert found.pooled_limit == pytest.approx(chi2.ppf(0.95, n) / n)
+        rows, wish = problem.pulls(GAMMA, TERMS)
+        u = np.linalg.pinv(problem.turn) @ (theta - problem.origin)
+        on_terms = np.any(problem.anchor != 0.0, axis=0)
+        n_terms = of_data[on_terms].sum()
+        assert n_terms > 1.0
+        squares = np.sum((rows @ u - wish) ** 2)
+        assert found.of_terms == pytest.approx(squares / (dependent * n_terms))
+        assert found.of_terms_limit == pytest.approx(chi2.ppf(0.95, n_terms) / n_terms)
+        # the share of the data in each variance
+        to_base = regression.base.K @ problem.turn
+        total = np.diag(to_base @ np.linalg.solve(H, to_base.T))
+        back = np.linalg.solve(H, to_base.T)
+        ours = np.diag(back.T @ (F.T @ F) @ back)
+        assert found.data_share == pytest.approx(ours / total, abs=1e-9)
+
+
+def test_without_a_prior_there_is_no_strain():
+    """With gamma zero bodies are drawn to typical ones, which nobody believes: nothing is strained,
+    and a body's part is that of these pulls alone.
+    """
+    model, regression, prior, _, system, _ = world("one link")
+    nobody = replace(prior, trust=np.zeros(len(prior.trust)))
+    problem = problem_of(model, sizes_of(model, regression, nobody), (), nobody)
+    K = regression.base.K
+    F = system.factor[:-1, :-1] / system.sigma @ K
+    z = system.factor[:-1, -1] / system.sigma
+    theta = problem.solve(F, z, 0.0, "entropic", TERMS).theta
+    found = influence(problem, system, K, theta, 0.0, TERMS, "entropic", 1.0)
+    assert np.isnan(found.strain).all()
+    assert np.isnan(found.limit).all()
+    assert (found.pooled, found.directions) == (0.0, 1.0)
+    assert found.believable
+    assert np.all(np.diag(found.covariance) >= 0.0)
