@@ -52,10 +52,14 @@ def at_the_fit(way: str, dependent: float = 1.0) -> tuple[Influence, np.ndarray,
     return found, theta, problem
 
 
-def test_the_covariance_is_that_of_the_weight_and_of_the_pulls():
+@pytest.mark.parametrize(
+    ("way", "dependent"),
+    [("alternating", 1.0), ("alternating", 2.5), ("right", 1.0), ("right", 4.0)],
+)
+def test_the_covariance_is_that_of_the_weight_and_of_the_pulls(way, dependent):
     """H⁻¹ H_p H⁻¹ with the strain of each body, and one outer product for each pull."""
-    found, theta, problem = at_the_fit("alternating")
-    _, regression, _, _, system, _ = world("alternating")
+    found, theta, problem = at_the_fit(way, dependent)
+    _, regression, _, _, system, _ = world(way)
     K = regression.base.K
     F = system.factor[:-1, :-1] / system.sigma @ K @ problem.turn
     H = F.T @ F + problem.curvature(theta, GAMMA, "entropic", TERMS)
@@ -65,7 +69,7 @@ def test_the_covariance_is_that_of_the_weight_and_of_the_pulls():
     rows, wish = problem.pulls(GAMMA, TERMS)
     # every row here is a term's: each body of this robot has a prior
     assert problem.of_terms.all()
-    expected += max(1.0, found.of_terms) * back.T @ rows.T @ rows @ back
+    expected += dependent * max(1.0, found.of_terms) * back.T @ rows.T @ rows @ back
     for row, end in zip(rows, wish, strict=True):
         pull = back.T @ (row * (row @ u - end))
         expected += np.outer(pull, pull)
@@ -74,7 +78,7 @@ def test_the_covariance_is_that_of_the_weight_and_of_the_pulls():
         P[np.ix_(body.columns, body.columns)] = problem.body_curvature(k, theta, GAMMA, "entropic")
         inflation = max(1.0, found.strain[k], found.pooled)
         pull = back.T @ P @ (u - problem.start)
-        expected += inflation * back.T @ P @ back + np.outer(pull, pull)
+        expected += dependent * inflation * back.T @ P @ back + np.outer(pull, pull)
     assert found.covariance == pytest.approx(expected, rel=1e-8, abs=1e-14)
 
 

@@ -146,7 +146,11 @@ def test_large_problems_go_to_the_sparse_solver(monkeypatch):
     model, fit, ends = world()
     n, mass = len(fit.theta), model.first_column_of_body[0]
     assert _ranges.MOST_COLUMNS == 450
-    for most, of_theta, of_quotients in ((n - 1, False, False), (n, True, False), (n + 1, True, True)):
+    for most, of_theta, of_quotients in (
+        (n - 1, False, False),
+        (n, True, False),
+        (n + 1, True, True),
+    ):
         monkeypatch.setattr(_ranges, "MOST_COLUMNS", most)
         assert (ends._prepared(-1) is not None) == of_theta
         assert (ends._prepared(mass) is not None) == of_quotients
@@ -172,7 +176,9 @@ def test_a_centre_of_mass_needs_a_mass_that_cannot_vanish(mass, monkeypatch):
 
         def end(self, task):
             column, divided, sign = (int(value) for value in task)
-            assert column in ((first, first + 1) if divided < 0 else range(divided + 1, divided + 4))
+            assert column in (
+                (first, first + 1) if divided < 0 else range(divided + 1, divided + 4)
+            )
             return np.array([lowest if (column, sign) == (first, 1) else 1000.0 * sign + column])
 
         monkeypatch.setattr(RangeEnds, "end", end)
@@ -188,7 +194,9 @@ def test_a_centre_of_mass_needs_a_mass_that_cannot_vanish(mass, monkeypatch):
         assert found.parameters[first + 1].tolist() == [first + 1001.0, first - 999.0]
         assert np.isnan(np.delete(found.parameters, (first, first + 1), axis=0)).all()
         assert np.isfinite(found.com[0]).all() == np.isfinite(found.com[0]).any() == there
-        assert found.com[1].tolist() == [[1000.0 + other + i, other + i - 1000.0] for i in (1, 2, 3)]
+        assert found.com[1].tolist() == [
+            [1000.0 + other + i, other + i - 1000.0] for i in (1, 2, 3)
+        ]
         # each problem is counted once, and those that are not needed at the end
         assert counts[-1] == wanted.n_problems == 16
         solved = 4 + (12 if there else 6)
