@@ -27,7 +27,7 @@ from steelyard.regression.compress import (
 )
 from steelyard.regression.equation import TORQUE, Equation
 from steelyard.regression.extra_columns import ExtraColumns
-from steelyard.regression.regression import RowGroup, check_finite, merge
+from steelyard.regression.regression import RowGroup, check_finite, joined, merge, triangle
 from steelyard.regression.row_mixing import RowMixing
 
 EXTRA = ExtraColumns(("sine",), lambda motion: np.sin(motion.q)[:, :, None])
@@ -247,6 +247,22 @@ def test_a_single_sample_is_compressed():
     assert found.block_s == 1.0 / 64.0
 
 
+def test_a_run_is_split_by_its_duration_and_correlation():
+    """4 s into 64 blocks; into fewer where residuals are correlated for longer."""
+    world = chain_experiment(1, n_joints=2, n_samples=401)
+    measured = world.measured(np.zeros(1))
+
+    def of(**options):
+        return compress(world.model, world.motion, measured, **options).block_s
+
+    assert of() == 1 / 16
+    assert of(correlation_s=0.3) == 0.5
+    assert of(correlation_s=0.01) == 1 / 16
+    assert of(block_s=0.3, correlation_s=1.0) == 0.3
+    energy = Equation("energy", 0.2)
+    assert of(equation=energy) >= energy.correlation_s > 1 / 16
+
+
 def test_grids_that_do_not_fit_are_not_merged():
     """Lengths that differ by a power of two are, on the coarser grid; nothing is refused."""
     world = chain_experiment(1, n_joints=2, n_samples=400)
@@ -266,3 +282,18 @@ def test_grids_that_do_not_fit_are_not_merged():
         merge([])
     one = of(1.0, "a")
     assert merge([one]) is one
+
+
+@pytest.mark.parametrize("n_rows", [1, 3, 4, 9])
+def test_a_factor_is_square_and_triangular(n_rows):
+    """With zeros below where there are fewer rows than columns."""
+    rows = np.random.default_rng(n_rows).normal(size=(n_rows, 4))
+    R = triangle(rows)
+    assert R.shape == (4, 4)
+    assert np.array_equal(R, np.triu(R))
+    assert gram(R) == pytest.approx(gram(rows))
+    assert not R[n_rows:].any()
+    both = joined([R, triangle(2.0 * rows)])
+    assert both.shape == (4, 4)
+    assert gram(both) == pytest.approx(5.0 * gram(rows))
+    assert joined([R]) is R
