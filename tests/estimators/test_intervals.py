@@ -37,6 +37,7 @@ from steelyard.estimators.intervals import edge_findings, with_intervals
 from steelyard.estimators.prior_fit import fit_with_prior
 from steelyard.knowledge.constraints import Constraints, MassSum
 from steelyard.knowledge.prior import prior_from_robot
+from steelyard.knowledge.statements import DefaultBound, Limit, Mass
 from steelyard.model.model import Model
 from steelyard.regression.compress import compress
 from steelyard.regression.regression import Regression
@@ -479,3 +480,32 @@ def test_a_covariance_needs_eight_blocks_of_all_runs_together():
         (covariance, why), _ = of((5, 3), table)
         assert (covariance is not None) == known
         assert known or "without the time block from 2 s of run 'run 1' some parameters" in why
+
+
+@pytest.mark.parametrize(
+    ("n_masses", "n_bounds"), [(0, 0), (1, 0), (6, 0), (7, 0), (0, 1), (2, 2), (5, 3)]
+)
+def test_every_active_condition_counts_and_default_bounds_are_a_warning(n_masses, n_bounds):
+    """Six are listed and the others counted; a fit at a default bound is told with the number of
+    bodies.
+    """
+    masses = [Limit(Mass(f"m{k}"), "is at least", 1.0) for k in range(n_masses)]
+    bounds = [Limit(DefaultBound(f"b{k}", 0.3), "is at most", 25.0) for k in range(n_bounds)]
+    active = (*masses, *bounds)
+    found = {f.code: f for f in edge_findings(SimpleNamespace(active=lambda: active))}
+    assert set(found) == {
+        *(["on-the-boundary"] if active else []),
+        *(["default-bound-active"] if bounds else []),
+    }
+    if active:
+        words = found["on-the-boundary"].words
+        assert f"({len(active)})" in words
+        listed = [statement for statement in active if statement.words in words]
+        assert listed == list(active[:6])
+        assert ("more" in words) == (len(active) > 6)
+        if len(active) > 6:
+            assert words.endswith(f"; and {len(active) - 6} more")
+    if bounds:
+        warning = found["default-bound-active"]
+        assert warning.level == "warning"
+        assert f"the default bound of {n_bounds} bodies ({bounds[0].words})" in warning.words
