@@ -96,6 +96,23 @@ def test_resampling_is_the_covariance_of_fits_to_drawn_blocks():
     assert np.allclose(found.sigma, np.sqrt(np.diag(expected)), rtol=1e-3)
 
 
+def test_resampling_knows_nothing_of_what_the_data_do_not_determine():
+    """Rows and columns of such a parameter are NaN, and no others."""
+    regression, fit = feasible()
+    known = np.arange(len(fit.beta)) != 2
+    free = replace(fit.free, determined=known)
+    part = replace(fit, system=replace(fit.system, free=free))
+    found = resample(regression, part, 10, 5, nothing, 1)
+    whole = resample(regression, fit, 10, 5, nothing, 1)
+    assert found is not None
+    assert whole is not None
+    own = np.ix_(known, known)
+    assert np.array_equal(found.covariance[own], whole.covariance[own])
+    assert np.isfinite(whole.covariance).all()
+    assert np.isnan(found.covariance[2]).all()
+    assert np.isnan(found.covariance[:, 2]).all()
+
+
 def test_with_a_prior_each_block_is_left_out_in_turn():
     """(n - 1)/n times the sum of squares of what each block moves, plus the prior's own part; with
     fewer fits, neighbours are left out together.
