@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from experiments import chain_experiment
 from scipy.stats import chi2
 
 from steelyard.errors import EstimationError
+from steelyard.estimators import affordable_intervals, size_rules
 from steelyard.estimators._ranges import (
     Quantities,
     feasible_ranges,
@@ -23,14 +25,19 @@ from steelyard.estimators._ranges import (
     open_quantities,
 )
 from steelyard.estimators._resampling import _drawn_fits, resample
-from steelyard.estimators.cluster import left_out_covariance, overconfidence
+from steelyard.estimators.cluster import (
+    covariance_of_runs,
+    left_out_covariance,
+    overconfidence,
+)
 from steelyard.estimators.constrained import ConstrainedFit, Refit
 from steelyard.estimators.estimate import Spread
 from steelyard.estimators.feasible import fit_feasible
 from steelyard.estimators.intervals import edge_findings, with_intervals
 from steelyard.estimators.prior_fit import fit_with_prior
-from steelyard.knowledge.constraints import Constraints
+from steelyard.knowledge.constraints import Constraints, MassSum
 from steelyard.knowledge.prior import prior_from_robot
+from steelyard.knowledge.statements import DefaultBound, Limit, Mass
 from steelyard.model.model import Model
 from steelyard.regression.compress import compress
 from steelyard.regression.regression import Regression
@@ -87,6 +94,23 @@ def test_resampling_is_the_covariance_of_fits_to_drawn_blocks():
     assert (found.kind, found.degrees_of_freedom) == ("resampling", n_blocks - 1)
     assert np.allclose(found.covariance, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
     assert np.allclose(found.sigma, np.sqrt(np.diag(expected)), rtol=1e-3)
+
+
+def test_resampling_knows_nothing_of_what_the_data_do_not_determine():
+    """Rows and columns of such a parameter are NaN, and no others."""
+    regression, fit = feasible()
+    known = np.arange(len(fit.beta)) != 2
+    free = replace(fit.free, determined=known)
+    part = replace(fit, system=replace(fit.system, free=free))
+    found = resample(regression, part, 10, 5, nothing, 1)
+    whole = resample(regression, fit, 10, 5, nothing, 1)
+    assert found is not None
+    assert whole is not None
+    own = np.ix_(known, known)
+    assert np.array_equal(found.covariance[own], whole.covariance[own])
+    assert np.isfinite(whole.covariance).all()
+    assert np.isnan(found.covariance[2]).all()
+    assert np.isnan(found.covariance[:, 2]).all()
 
 
 def test_with_a_prior_each_block_is_left_out_in_turn():
@@ -165,17 +189,21 @@ def test_resamples_that_fail_are_left_out_and_one_alone_is_refused():
         resample(regression, some(4), 5, 0, nothing, 1)
 
 
-def test_both_solvers_fit_a_draw_alike():
-    """Where the interior point does not converge, Clarabel solves the same problem."""
+@pytest.mark.parametrize("together", [False, True], ids=["one value", "sum of masses"])
+def test_both_solvers_fit_a_draw_alike(together):
+    """Where the interior point does not converge, Clarabel solves the same problem: also where an
+    equation holds parameters together that are drawn to known values.
+    """
     model, _ = world()
     regression = world(30.0, 600)[1]
-    fit = fit_feasible(
-        model,
-        regression,
-        Constraints(mass={model.mechanism.bodies[0].name: (0.1, 5.0)}, fixed={"joint_1.fo": 5.0}),
-        prior=model.prior_theta(),
-        pull=1e-2,
+    first, second = (body.name for body in model.mechanism.bodies)
+    known = Constraints(
+        mass={first: (0.1, 5.0)},
+        fixed={"joint_1.fo": 5.0},
+        mass_sums=(MassSum((first, second), (9.0, 9.0)),) if together else (),
     )
+    pull = 30.0 if together else 1e-2
+    fit = fit_feasible(model, regression, known, prior=model.prior_theta(), pull=pull)
     fits = _drawn_fits(regression, fit)
     draw = np.ones(len(regression.keys))
     draw[:3] = (0.0, 2.0, 3.0)
@@ -185,6 +213,12 @@ def test_both_solvers_fit_a_draw_alike():
     # with every block once it is the fit itself
     again = fits.base_parameters(np.ones(len(regression.keys)))
     assert np.all(np.abs(again - fit.beta) <= 1e-2 * size)
+    # each value with a weight of its own
+    weights = np.geomspace(0.1, 10.0, len(fit.theta))
+    problem = replace(fit.problem, pull=weights * fit.problem.pull)
+    fits = _drawn_fits(regression, replace(fit, problem=problem))
+    one, other = fits.base_parameters(draw), fits._by_clarabel(fits.factors.factor(draw))
+    assert np.all(np.abs(one - other) <= 1e-3 * size)
 
 
 def test_the_threshold_of_an_acceptable_fit():
@@ -201,6 +235,11 @@ def test_the_threshold_of_an_acceptable_fit():
     assert fit_threshold(fit, [plain, narrow]) == pytest.approx(fit.squares + quantile)
     unknown = Spread("resampling", np.full((n, n), np.nan), 10)
     assert fit_threshold(fit, [plain, unknown]) == pytest.approx(fit.squares + quantile)
+    # parameters whose error bar is zero say nothing of the ratio
+    exact = Spread("classical", np.diag(np.append(np.ones(n - 1), 0.0)), 10)
+    some = Spread("resampling", np.diag(np.append(0.0, np.full(n - 1, 4.0))), 10)
+    found = fit_threshold(fit, [exact, some])
+    assert found == pytest.approx(fit.squares + 4.0 * quantile)
     level = fit_threshold(fit, [plain], level=0.5)
     assert level == pytest.approx(fit.squares + chi2.ppf(0.5, fit.free.rank))
 
@@ -373,3 +412,117 @@ def test_classical_error_bars_that_are_half_as_wide_again_are_called_too_small()
     assert "1.6 times too small" in found[0].words
     unknown = Spread("cluster", np.full((3, 3), np.nan), 9)
     assert overconfidence(one, unknown) == ()
+
+
+@pytest.mark.parametrize(
+    ("usual", "masses", "resamples", "left_out", "ranges"),
+    [(100, 100, 50, 50, "all"), (5, 100, 40, 16, "masses"), (5, 5, 40, 16, "none")],
+    ids=["few columns", "many", "very many"],
+)
+def test_robots_with_many_parameters_get_fewer_intervals(
+    usual, masses, resamples, left_out, ranges, monkeypatch
+):
+    """At most 40 resamples or 16 parts left out, ranges of masses alone, then of nothing; a result
+    without ranges has none, and one with some is told from it.
+    """
+    monkeypatch.setattr(size_rules, "USUAL_UP_TO", usual)
+    monkeypatch.setattr(affordable_intervals, "MASS_RANGES_UP_TO", masses)
+    for (regression, fit), most in ((feasible(), resamples), (drawn(), left_out)):
+        every = open_quantities(regression.base, fit.free.determined)
+        expected = {
+            "all": every,
+            "masses": Quantities(tuple(set(every.columns) & set(every.masses)), ()),
+            "none": Quantities((), ()),
+        }[ranges]
+        assert every.columns
+        assert (ranges == "none") == (expected.n_problems == 0)
+        seen: list[tuple[int, int]] = []
+        found = with_intervals(
+            regression, fit, n_resamples=50, progress=lambda *pair, seen=seen: seen.append(pair)
+        )
+        assert {of for _, of in seen} == {most + expected.n_problems}
+        n_blocks = len(regression.keys)
+        n_parts = n_blocks if fit.pull is None else min(most, n_blocks)
+        assert found.spread.degrees_of_freedom == n_parts - 1
+        said = [one.words for one in found.findings if one.code == "many-parameters"]
+        assert len(said) == (usual == 5)
+        if said:
+            many = "at most 16 parts" if fit.pull is not None else "at most 40 resamples"
+            assert many in said[0]
+        standard = found.standard
+        assert standard is not None
+        if ranges == "none":
+            assert standard.ranges is None
+        else:
+            assert standard.ranges is not None
+            there = np.flatnonzero(np.isfinite(standard.ranges[:, 0]))
+            assert set(there) == set(expected.columns)
+        assert (standard.com_ranges is not None) == (ranges == "all")
+        without = with_intervals(regression, fit, n_resamples=0, ranges=False).standard
+        assert without is not None
+        assert without.ranges is None
+
+
+def test_a_covariance_needs_eight_blocks_of_all_runs_together():
+    """Seven are said to be too few; a block without which something is open is named with its run
+    and its time.
+    """
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(8, 6, 4))
+
+    def of(counts, table):
+        runs = [
+            SimpleNamespace(keys=[(f"run {k}", 3 + i) for i in range(n)], block_s=0.5, first=first)
+            for k, (n, first) in enumerate(zip(counts, np.cumsum([0, *counts[:-1]]), strict=True))
+        ]
+        used = table[: sum(counts)]
+        W, y = used[..., :-1].reshape(-1, 3), used[..., -1].reshape(-1)
+        beta = np.linalg.lstsq(W, y, rcond=None)[0]
+        inverse = np.linalg.inv(np.linalg.cholesky(W.T @ W)).T
+        found = covariance_of_runs(runs, lambda run, b: used[run.first + b], beta, inverse)
+        return found, left_out_covariance(iter(used), beta, inverse)
+
+    for counts in ((7,), (4, 3)):
+        (covariance, why), _ = of(counts, rows)
+        assert covariance is None
+        assert why == "7 time blocks are fewer than 8; record for longer"
+    for counts in ((8,), (5, 3)):
+        (covariance, why), (expected, _) = of(counts, rows)
+        assert why == ""
+        assert np.array_equal(covariance, expected)
+    # what one block shows a hundred thousand times better than the others is open without it
+    for share, known in ((1e-4, True), (1e-6, False)):
+        table = rows.copy()
+        table[np.arange(8) != 6, :, 2] *= share
+        (covariance, why), _ = of((5, 3), table)
+        assert (covariance is not None) == known
+        assert known or "without the time block from 2 s of run 'run 1' some parameters" in why
+
+
+@pytest.mark.parametrize(
+    ("n_masses", "n_bounds"), [(0, 0), (1, 0), (6, 0), (7, 0), (0, 1), (2, 2), (5, 3)]
+)
+def test_every_active_condition_counts_and_default_bounds_are_a_warning(n_masses, n_bounds):
+    """Six are listed and the others counted; a fit at a default bound is told with the number of
+    bodies.
+    """
+    masses = [Limit(Mass(f"m{k}"), "is at least", 1.0) for k in range(n_masses)]
+    bounds = [Limit(DefaultBound(f"b{k}", 0.3), "is at most", 25.0) for k in range(n_bounds)]
+    active = (*masses, *bounds)
+    found = {f.code: f for f in edge_findings(SimpleNamespace(active=lambda: active))}
+    assert set(found) == {
+        *(["on-the-boundary"] if active else []),
+        *(["default-bound-active"] if bounds else []),
+    }
+    if active:
+        words = found["on-the-boundary"].words
+        assert f"({len(active)})" in words
+        listed = [statement for statement in active if statement.words in words]
+        assert listed == list(active[:6])
+        assert ("more" in words) == (len(active) > 6)
+        if len(active) > 6:
+            assert words.endswith(f"; and {len(active) - 6} more")
+    if bounds:
+        warning = found["default-bound-active"]
+        assert warning.level == "warning"
+        assert f"the default bound of {n_bounds} bodies ({bounds[0].words})" in warning.words

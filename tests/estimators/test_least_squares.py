@@ -8,10 +8,21 @@ from experiments import chain_experiment, multisine_motion
 from seeds import every
 
 from steelyard.errors import EstimationError
-from steelyard.estimators.least_squares import ols, wls
+from steelyard.estimators.least_squares import (
+    NOT_MEASURED,
+    check_torques,
+    joint_noise,
+    ols,
+    own_noise,
+    solve,
+    triangular_fit,
+    wls,
+)
 from steelyard.model.base_map import base_map
 from steelyard.model.kernels import torque, torque_regressor
 from steelyard.regression.compress import compress
+from steelyard.regression.equation import TORQUE, Equation
+from steelyard.regression.regression import Regression, RowGroup, triangle
 from steelyard.signals.motion import Measurements, Motion
 
 
@@ -233,3 +244,197 @@ def test_a_joint_that_never_reverses_is_named():
     assert "does not excite 1 direction" in words[0]
     assert "joint_2 moves in one direction only" in words[0]
     assert estimate.condition < 1e6
+
+
+def regression_of(factors, columns, counts, *, equation=TORQUE, names=None):
+    """A regression of one time block with these factors."""
+    base = base_map(chain_experiment(1).model)
+    names = names or [f"joint_{g + 1}" for g in range(len(factors))]
+    groups = tuple(RowGroup(name, tuple(own)) for name, own in zip(names, columns, strict=True))
+    stacks = tuple(np.asarray(factor, dtype=float)[None] for factor in factors)
+    return Regression(
+        base, groups, 1.0, (("run", 0),), stacks, np.array([counts]), equation=equation
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "equation", "message"),
+    [
+        ("joint_2", TORQUE, r"^the torque of 'joint_2' is zero in all 7 rows, as if it had not"),
+        (
+            "base.fx",
+            TORQUE,
+            r"^the base force x is zero in all 7 rows, .*--base-wrench unmeasured$",
+        ),
+        (
+            "base.nz",
+            TORQUE,
+            r"^the base torque z is zero in all 7 rows, .*--base-wrench unmeasured$",
+        ),
+        ("energy", Equation("energy"), r"^the torques do no work in any of 7 intervals"),
+    ],
+)
+def test_a_torque_that_is_zero_throughout_is_refused(name, equation, message):
+    """Each kind of row in its own words; a channel without rows is none that is zero, and the
+    smallest torque is one.
+    """
+    good, zero = np.triu(np.ones((2, 2))), np.array([[1.0, 0.0], [0.0, 0.0]])
+    tiny = np.array([[1.0, 1e-140], [0.0, 0.0]])
+
+    def of(second, count):
+        return regression_of(
+            [good, second], [[0], [1]], [5, count], equation=equation, names=["joint_1", name]
+        )
+
+    with pytest.raises(EstimationError, match=message):
+        check_torques(of(zero, 7))
+    with pytest.raises(EstimationError, match=message):
+        joint_noise(of(zero, 7))
+    with pytest.raises(EstimationError, match=message):
+        solve(of(zero, 7), np.ones(2), "ols")
+    check_torques(of(zero, 0))
+    check_torques(of(tiny, 7))
+
+
+def test_the_noise_of_a_joint_needs_more_rows_than_parameters():
+    """One more is enough; joints without rows have the noise 1, and of energy the words differ."""
+    factor = np.array([[2.0, 0.5, 1.0], [0.0, 1.0, 2.0], [0.0, 0.0, 3.0]])
+    for count, sigma in ((3, 3.0), (11, 1.0)):
+        found = joint_noise(regression_of([factor, factor], [[0, 1], [0, 1]], [count, 0]))
+        assert found == pytest.approx([sigma, 1.0])
+    with pytest.raises(
+        EstimationError, match="joint 'joint_1' has 2 torque values for 2 parameters"
+    ):
+        joint_noise(regression_of([factor], [[0, 1]], [2]))
+    with pytest.raises(EstimationError, match="there are 2 differences of energy for 2 parameters"):
+        joint_noise(regression_of([factor], [[0, 1]], [2], equation=Equation("energy")))
+    # without noise it is 1e-12 of the torque, not zero
+    exact = np.array([[2.0, 4.0], [0.0, 0.0]])
+    assert joint_noise(regression_of([exact], [[0]], [4])) == pytest.approx([2e-12])
+    assert own_noise("j", exact, 4) == pytest.approx(2e-12)
+
+
+def test_the_noise_of_one_motor():
+    """The residual over rows minus parameters; missing, zero and too few are refused."""
+    factor = np.array([[2.0, 0.5, 1.0], [0.0, 1.0, 2.0], [0.0, 0.0, 3.0]])
+    assert own_noise("j", factor, 11) == pytest.approx(1.0)
+    assert own_noise("j", factor, 3) == pytest.approx(3.0)
+    with pytest.raises(EstimationError, match="'j' has 2 torque values for 2 parameters: record"):
+        own_noise("j", factor, 2)
+    zero = factor * [1.0, 1.0, 0.0]
+    for table, rows in ((factor, 0), (zero, 10)):
+        with pytest.raises(EstimationError, match="torque of 'j' is missing or zero in all rows"):
+            own_noise("j", table, rows)
+
+
+def test_a_triangular_fit_by_hand():
+    """Columns of any size are scaled; zero and dependent ones are not determined; no column at all
+    leaves the torque.
+    """
+    rng = np.random.default_rng(3)
+    sizes = np.array([1.0, 1e-7, 1e4])
+    W, y = rng.normal(size=(30, 4)) * [*sizes, 1.0], rng.normal(size=30)
+    W[:, 3] = 0.0
+    fit = triangular_fit(triangle(np.column_stack([W, y])))
+    beta, left, _, _ = np.linalg.lstsq(W[:, :3] / sizes, y, rcond=None)
+    assert fit.beta == pytest.approx([*(beta / sizes), 0.0])
+    assert fit.residual_square == pytest.approx(left[0])
+    assert fit.rank == 3
+    assert fit.determined.tolist() == [True, True, True, False]
+    assert fit.seen.tolist() == [True, True, True, False]
+    # two columns that are one: the fit exists, its parameters do not
+    W[:, 3] = 2.0 * W[:, 0]
+    fit = triangular_fit(triangle(np.column_stack([W, y])))
+    assert fit.rank == 3
+    assert fit.determined.tolist() == [False, True, True, False]
+    assert fit.seen.all()
+    assert W @ fit.beta == pytest.approx(W[:, :3] / sizes @ beta)
+    scaled = np.linalg.svd(W / np.linalg.norm(W, axis=0), compute_uv=False)
+    assert fit.condition_scaled == pytest.approx(scaled[0] / scaled[2])
+    raw = np.linalg.svd(W, compute_uv=False)
+    assert fit.condition == pytest.approx(raw[0] / raw[2], rel=1e-4)
+    # nearly one: 1e-8 apart is enough, 1e-10 is not
+    for apart, rank in ((1e-8, 4), (1e-10, 3)):
+        W[:, 3] = 2.0 * W[:, 0] + apart * rng.normal(size=30)
+        assert triangular_fit(triangle(np.column_stack([W, y]))).rank == rank
+    none = triangular_fit(np.array([[-3.0]]))
+    assert (none.rank, none.residual_square, len(none.beta)) == (0, 9.0, 0)
+    assert (none.condition, none.condition_scaled) == (1.0, 1.0)
+    flat = triangular_fit(np.array([[0.0, 2.0], [0.0, 1.0]]))
+    assert (flat.rank, flat.residual_square, flat.condition) == (0, 5.0, np.inf)
+    assert flat.condition_scaled == np.inf
+    assert not flat.seen.any()
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_a_share_of_the_torque_decides_what_is_impossible(unit):
+    """A negative drive inertia counts if it explains more than 1e-5 of the torque, in any unit."""
+    world = chain_experiment(1)
+    motion = world.motion
+    k = world.model.column_names.index("joint_3.Ia")
+    W = torque_regressor(world.model, motion.q, motion.v, motion.a)
+    for estimator in (ols, wls):
+        for share, named in ((0.3e-5, False), (3e-5, True)):
+            theta = world.theta.copy()
+            theta[k] = 0.0
+            column, tau = W[:, :, k], torque(world.model, theta, motion.q, motion.v, motion.a)
+            # weights of noise-free data are those of the torques
+            weight = 1.0 if estimator is ols else 1.0 / np.sqrt(np.mean(tau**2, axis=0))
+            size = np.linalg.norm(tau * weight) / np.linalg.norm(column * weight)
+            noisy = unit * (tau - share * size * column)
+            estimate = estimator(
+                compress(world.model, motion, Measurements(world.model.channels, noisy))
+            )
+            words = [f.words for f in estimate.findings if f.code == "impossible-values"]
+            assert any("joint_3.Ia" in one for one in words) == named
+
+
+def test_parameters_that_are_held_are_subtracted():
+    """The others are least squares of what the held ones leave; covariances are conditional."""
+    world = chain_experiment(2, n_joints=2, n_samples=400)
+    noise = np.random.default_rng(3).normal(size=world.tau.shape)
+    measurements = world.measured(noise)
+    regression = compress(world.model, world.motion, measurements)
+    n = regression.base.rank
+    moving = [k for k in range(n) if k % 3]
+    W, tau = stacked(world, measurements)
+    W, tau = W.reshape(-1, n), tau.reshape(-1)
+    for fixed in (None, np.linspace(-1.0, 1.0, n)):
+        found = solve(regression, np.ones(2), "some", moving=moving, fixed=fixed)
+        held = np.zeros(n) if fixed is None else fixed.copy()
+        held[moving] = 0.0
+        left = tau - W @ held
+        beta, square, *_ = np.linalg.lstsq(W[:, moving], left, rcond=None)
+        held[moving] = beta
+        assert found.beta == pytest.approx(held, rel=1e-7, abs=1e-9)
+        assert found.held == tuple(range(0, n, 3))
+        freedom = len(tau) - len(moving)
+        assert found.spreads[0].degrees_of_freedom == freedom
+        covariance = square[0] / freedom * np.linalg.inv(W[:, moving].T @ W[:, moving])
+        own = np.ix_(moving, moving)
+        assert found.spreads[0].covariance[own] == pytest.approx(covariance, rel=1e-6, abs=1e-12)
+        assert np.isnan(np.delete(found.spreads[0].covariance, moving, axis=0)).all()
+        # what the data show is that of all parameters
+        assert found.determined.all()
+        assert found.seen.all()
+
+
+def test_what_was_not_recorded_is_told_from_what_was_not_excited():
+    """Parameters that appear only in torques without values cannot be estimated by any motion."""
+    world = chain_experiment(3, n_samples=600)
+    noise = np.zeros_like(world.tau)
+    noise[:, 2] = np.nan
+    estimate = ols(compress(world.model, world.motion, world.measured(noise)))
+    (finding,) = [f for f in estimate.findings if f.code == NOT_MEASURED]
+    assert "joint_3.fv" in finding.words
+    assert not [f for f in estimate.findings if f.code == "not-excited"]
+    n_blind = int(finding.words.split(" of ")[0])
+    names = np.array(estimate.base.names)
+    blind = [n for n in names if n.startswith("joint_3.")]
+    assert n_blind == len(blind)
+    n_open = int(np.count_nonzero(~estimate.determined))
+    more = f"{n_open - n_blind} more are not determined"
+    assert (more in finding.words) == (n_open > n_blind)
+    assert estimate.channels[2].n_rows == 0
+    assert estimate.channels[2].rms == 0.0
+    assert np.isnan(estimate.channels[2].relative_error)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 from wrong_files import arm, recorded, with_wrong_links
 
 from steelyard.estimators.constrained import weighted_system
@@ -40,20 +42,26 @@ def world(way: str):
     return model, regression, prior, problem, weighted_system(model, regression), wrong
 
 
-def at_the_fit(way: str, dependent: float = 1.0) -> tuple[Influence, np.ndarray, PriorProblem]:
+def at_the_fit(
+    way: str, dependent: float = 1.0, gamma: float = GAMMA
+) -> tuple[Influence, np.ndarray, PriorProblem]:
     _, regression, _, problem, system, _ = world(way)
     K = regression.base.K
     F = system.factor[:-1, :-1] / system.sigma @ K
     z = system.factor[:-1, -1] / system.sigma
-    theta = problem.solve(F, z, GAMMA, "entropic", TERMS).theta
-    found = influence(problem, system, K, theta, GAMMA, TERMS, "entropic", dependent)
+    theta = problem.solve(F, z, gamma, "entropic", TERMS).theta
+    found = influence(problem, system, K, theta, gamma, TERMS, "entropic", dependent)
     return found, theta, problem
 
 
-def test_the_covariance_is_that_of_the_weight_and_of_the_pulls():
+@pytest.mark.parametrize(
+    ("way", "dependent"),
+    [("alternating", 1.0), ("alternating", 2.5), ("right", 1.0), ("right", 4.0)],
+)
+def test_the_covariance_is_that_of_the_weight_and_of_the_pulls(way, dependent):
     """H⁻¹ H_p H⁻¹ with the strain of each body, and one outer product for each pull."""
-    found, theta, problem = at_the_fit("alternating")
-    _, regression, _, _, system, _ = world("alternating")
+    found, theta, problem = at_the_fit(way, dependent)
+    _, regression, _, _, system, _ = world(way)
     K = regression.base.K
     F = system.factor[:-1, :-1] / system.sigma @ K @ problem.turn
     H = F.T @ F + problem.curvature(theta, GAMMA, "entropic", TERMS)
@@ -63,7 +71,7 @@ def test_the_covariance_is_that_of_the_weight_and_of_the_pulls():
     rows, wish = problem.pulls(GAMMA, TERMS)
     # every row here is a term's: each body of this robot has a prior
     assert problem.of_terms.all()
-    expected += max(1.0, found.of_terms) * back.T @ rows.T @ rows @ back
+    expected += dependent * max(1.0, found.of_terms) * back.T @ rows.T @ rows @ back
     for row, end in zip(rows, wish, strict=True):
         pull = back.T @ (row * (row @ u - end))
         expected += np.outer(pull, pull)
@@ -72,7 +80,7 @@ def test_the_covariance_is_that_of_the_weight_and_of_the_pulls():
         P[np.ix_(body.columns, body.columns)] = problem.body_curvature(k, theta, GAMMA, "entropic")
         inflation = max(1.0, found.strain[k], found.pooled)
         pull = back.T @ P @ (u - problem.start)
-        expected += inflation * back.T @ P @ back + np.outer(pull, pull)
+        expected += dependent * inflation * back.T @ P @ back + np.outer(pull, pull)
     assert found.covariance == pytest.approx(expected, rel=1e-8, abs=1e-14)
 
 
@@ -120,3 +128,70 @@ def test_a_fit_reports_the_link_that_differs():
     assert fit.pull is not None
     assert wrong[0] in fit.pull.strained
     assert system.dependence >= 1.0
+
+
+def test_believable_is_up_to_twice_what_chance_explains():
+    """Of the bodies together, and of the terms, each by its own limit."""
+    none = np.zeros(0)
+    one = Influence(np.zeros((0, 0)), none, none, none, 0.0, 3.0, 0.0, 0.5, 1.0)
+    for share, believed in ((0.0, True), (1.0, True), (1.9, True), (2.1, False), (3.9, False)):
+        bodies = replace(one, pooled=share * 3.0)
+        assert (bodies.believable, bodies.believable_terms) == (believed, True)
+        terms = replace(one, of_terms=share * 0.5)
+        assert (terms.believable, terms.believable_terms) == (True, believed)
+
+
+def test_strains_are_divergences_over_what_the_weight_predicts():
+    """gamma D over the number of directions that the data determine, each body and all together;
+    their limits are those of chi-squared, and residuals that depend on each other count less.
+    """
+    cases = (("right", 1.0, 300.0), ("alternating", 1.0, 300.0), ("alternating", 4.0, 0.5))
+    for way, dependent, gamma in cases:
+        found, theta, problem = at_the_fit(way, dependent, gamma)
+        _, regression, _, _, system, _ = world(way)
+        F = system.factor[:-1, :-1] / system.sigma @ regression.base.K @ problem.turn
+        H = F.T @ F + problem.curvature(theta, gamma, "entropic", TERMS)
+        of_data = np.diag(np.linalg.inv(H) @ F.T @ F)
+        distance = gamma * problem.divergence(theta, "entropic")
+        directions = np.array([of_data[list(body.columns)].sum() for body in problem.bodies])
+        fewest = np.maximum(directions, 1.0)
+        assert found.strain == pytest.approx(distance / (dependent * fewest))
+        assert found.limit == pytest.approx(chi2.ppf(0.95, fewest) / fewest)
+        n = directions.sum()
+        assert n > 1.0
+        assert found.directions == pytest.approx(n)
+        assert found.pooled == pytest.approx(distance.sum() / (dependent * n))
+        assert found.pooled_limit == pytest.approx(chi2.ppf(0.95, n) / n)
+        rows, wish = problem.pulls(gamma, TERMS)
+        u = np.linalg.pinv(problem.turn) @ (theta - problem.origin)
+        on_terms = np.any(problem.anchor != 0.0, axis=0)
+        n_terms = of_data[on_terms].sum()
+        assert n_terms > 1.0
+        squares = np.sum((rows @ u - wish) ** 2)
+        assert found.of_terms == pytest.approx(squares / (dependent * n_terms))
+        assert found.of_terms_limit == pytest.approx(chi2.ppf(0.95, n_terms) / n_terms)
+        # the share of the data in each variance
+        to_base = regression.base.K @ problem.turn
+        total = np.diag(to_base @ np.linalg.solve(H, to_base.T))
+        back = np.linalg.solve(H, to_base.T)
+        ours = np.diag(back.T @ (F.T @ F) @ back)
+        assert found.data_share == pytest.approx(ours / total, abs=1e-9)
+
+
+def test_without_a_prior_there_is_no_strain():
+    """With gamma zero bodies are drawn to typical ones, which nobody believes: nothing is strained,
+    and a body's part is that of these pulls alone.
+    """
+    model, regression, prior, _, system, _ = world("one link")
+    nobody = replace(prior, trust=np.zeros(len(prior.trust)))
+    problem = problem_of(model, sizes_of(model, regression, nobody), (), nobody)
+    K = regression.base.K
+    F = system.factor[:-1, :-1] / system.sigma @ K
+    z = system.factor[:-1, -1] / system.sigma
+    theta = problem.solve(F, z, 0.0, "entropic", TERMS).theta
+    found = influence(problem, system, K, theta, 0.0, TERMS, "entropic", 1.0)
+    assert np.isnan(found.strain).all()
+    assert np.isnan(found.limit).all()
+    assert (found.pooled, found.directions) == (0.0, 1.0)
+    assert found.believable
+    assert np.all(np.diag(found.covariance) >= 0.0)

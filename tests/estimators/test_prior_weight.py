@@ -16,6 +16,7 @@ from steelyard.estimators.entropic import usual_term_weight
 from steelyard.estimators.prior_weight import (
     GRID,
     QUICK_SEARCH,
+    TERM_GRID,
     TIE,
     USUAL_SEARCH,
     Believable,
@@ -282,3 +283,13 @@ def test_large_robots_get_the_quick_search():
     assert search_for(241) is QUICK_SEARCH
     assert (USUAL_SEARCH.n_fits, QUICK_SEARCH.n_fits) == (232, 64)
     assert (GRID[0], GRID[-1], len(GRID)) == (0.1, 1e5, 13)
+
+
+def test_weights_are_half_a_decade_apart():
+    """Of bodies and of terms; coarse searches take every second or fourth of them."""
+    assert np.geomspace(0.1, 1e5, 13) == pytest.approx(GRID, rel=0.01)
+    assert np.geomspace(0.01, 100.0, 9) == pytest.approx(TERM_GRID, rel=0.06)
+    assert GRID[::2] == USUAL_SEARCH.coarse == QUICK_SEARCH.fine
+    assert (USUAL_SEARCH.terms, USUAL_SEARCH.fine) == (TERM_GRID, GRID)
+    assert (QUICK_SEARCH.coarse, QUICK_SEARCH.terms) == (GRID[::4], TERM_GRID[::2])
+    assert (USUAL_SEARCH.n_groups, QUICK_SEARCH.n_groups) == (8, 4)

@@ -92,7 +92,10 @@ def _import_plugins() -> None:
     here = Path.cwd()
     os.chdir(ROOT)
     with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
-        pytest.main(["--collect-only", "-q", *OPTIONS, "tests/files/test_csv_cells.py"])
+        # without the filters: pytest remembers their classes of warnings, and those of the package
+        # would not be the ones that a child imports
+        options = ("--collect-only", "-q", "-o", "filterwarnings=")
+        pytest.main([*options, *OPTIONS, "tests/files/test_csv_cells.py"])
     os.chdir(here)
     for name in list(sys.modules):
         if name.split(".")[0] in ("steelyard", "tests", "conftest"):

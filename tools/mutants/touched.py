@@ -75,7 +75,8 @@ def touched_lines(*, workers: int, limit_s: float) -> list[Touched]:
     folder = results_folder() / "touched"
     folder.mkdir(exist_ok=True)
     common = sha256()
-    for path in (*sorted((ROOT / "tests" / "helpers").glob("*.py")), *_target_files()):
+    starts = Path(__file__).with_name("sessions.py")
+    for path in (*sorted((ROOT / "tests" / "helpers").glob("*.py")), *_target_files(), starts):
         common.update(path.read_bytes())
     places = {}
     for file in test_files():
