@@ -203,6 +203,20 @@ def test_as_good_is_one_standard_error_or_a_share_of_the_best():
     assert not good[3]
 
 
+@pytest.mark.parametrize(("worse", "accepted"), [(0.06, True), (0.094, True), (0.106, False)])
+def test_a_larger_gamma_may_cost_a_tenth_of_the_squared_error(worse, accepted):
+    """Residuals are one, and one more value that is beta: its square is what a weight costs."""
+    rows = np.tile(np.eye(2), (12, 1, 1))
+    limit = 30.0
+
+    def fits(tasks):
+        return np.where(tasks[:, :1] > limit, np.sqrt(worse), 0.0)
+
+    found = leave_blocks_out(rows, np.ones(12), 1.0, fits, everything)
+    assert (found.gamma > limit) == accepted
+    assert all(trial.as_good == (accepted or trial.gamma < limit) for trial in found.trials)
+
+
 def test_scores_are_mean_squares_in_units_of_the_noise():
     """Two groups, by hand."""
     rows = np.array([[[1.0, 1.0]], [[2.0, 1.0]], [[1.0, 3.0]]])
