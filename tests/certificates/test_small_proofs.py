@@ -17,6 +17,7 @@ from steelyard.certificates.base_feasibility import (
     widest_margin,
     without_mass,
 )
+from steelyard.certificates.certificate import Certificate
 from steelyard.certificates.infeasibility import (
     exact_certificate,
     face,
@@ -31,6 +32,7 @@ from steelyard.certificates.optimality import (
     exact_parameters,
     prove_gap,
 )
+from steelyard.certificates.verify import Verification
 from steelyard.conic import exact
 from steelyard.conic.blocks import Block, linear_block, matrix_of, psd_block
 from steelyard.conic.settle import failing
@@ -331,6 +333,7 @@ def test_parameters_are_decimals_where_these_are_feasible():
     theta = np.array([0.1])
     assert exact_parameters([at_least(0, 0.0)], theta) == (Fraction(1, 10),)
     assert exact_parameters([at_least(0, 0.1)], theta) == (Fraction(0.1),)
+    assert exact_parameters([at_least(0, 0.0), at_least(0, 0.1)], theta) == (Fraction(0.1),)
     assert exact_parameters([at_least(0, 0.1, -1.0)], theta) == (Fraction(1, 10),)
 
 
@@ -340,6 +343,22 @@ def test_a_value_of_zero_has_no_relative_gap():
     assert Optimality((), (), (), zero, zero, zero).relative_gap == 0.0
     one = Optimality((), (), (), zero, Fraction(4), Fraction(3))
     assert (one.gap, one.relative_gap) == (1, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "relative"),
+    [
+        ({"value": "4", "gap": "1"}, 0.25),
+        ({"value": "4"}, None),
+        ({"gap": "1"}, None),
+        ({"value": "0", "gap": "1"}, None),
+        ({}, None),
+    ],
+)
+def test_a_certificate_has_a_relative_gap_if_it_states_both(numbers, relative):
+    """A gap needs a value that is not zero."""
+    verdict = Verification(True, "gap", "it holds")
+    assert Certificate({"numbers": numbers}, verdict).relative_gap == relative
 
 
 # --- feasibility of base parameters -------------------------------------------------------------
@@ -375,7 +394,7 @@ def test_a_point_on_the_boundary():
         base_of([[1.0, 0.0]]), np.zeros(1), [at_least(0, 0.0)], np.ones(2), near=np.array([5, 7.0])
     )
     assert near.witness == (0, 7)
-    assert near.margin >= 0.0
+    assert near.margin == pytest.approx(0.0, abs=1e-6)
     open_set = base_of([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     asked = base_feasibility(open_set, np.array([0.0, 1.0]), [matrix()], np.ones(3))
     assert (asked.verdict, asked.witness, asked.proof) == ("undecided", None, None)
