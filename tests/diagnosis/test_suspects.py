@@ -170,6 +170,18 @@ def test_a_small_offset_of_the_last_joint_but_one_is_named() -> None:
         assert finding_of(suspect).level == "warning"
 
 
+@pytest.mark.parametrize("gain", [0.85, 1.2])
+def test_the_gain_of_the_last_joint_is_named(gain: float) -> None:
+    """Friction, drive and most of the last link scale with it; what the other torques say about
+    that link has the same size throughout the log.
+    """
+    for seed in (0, 1):
+        one = recording(seed, joints=7)
+        (suspect,) = found(one, tau=column_times(one.tau, 6, gain))
+        assert (suspect.code, suspect.joints) == ("torque-gain", (one.robot.joint_names[6],))
+        assert suspect.size == pytest.approx(gain, abs=0.06)
+
+
 @pytest.mark.parametrize(
     ("code", "joints", "changed"),
     [

@@ -214,6 +214,11 @@ class Fit:
     H: Array
     spread: Array
 
+    @property
+    def mean_error(self) -> float:
+        """The unexplained share of all torques, every joint counted alike."""
+        return float(np.exp(np.mean(np.log(np.maximum(self.error, 1e-9)))))
+
 
 def solver_of(H: Array) -> Callable[[Array], Array]:
     """Solves H x = b for a matrix (n, n) that is positive definite but for rounding."""

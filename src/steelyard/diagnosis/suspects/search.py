@@ -48,6 +48,12 @@ from steelyard.diagnosis.suspects.motion_readings import motion_readings
 from steelyard.diagnosis.suspects.reading import Reading, unchanged
 from steelyard.diagnosis.suspects.remedies import with_options
 from steelyard.diagnosis.suspects.smoothness import commanded_quantity
+from steelyard.diagnosis.suspects.steady import (
+    PARTS,
+    STEADY_MARGIN,
+    is_steady,
+    steady_gain,
+)
 from steelyard.diagnosis.suspects.suspect import (
     INHERENT,
     Suspect,
@@ -76,8 +82,6 @@ AS_GOOD = 20.0
 MOST = 3
 STEPS = 2
 """Steps of Newton's method in which a delay is found to a fraction of a sample."""
-PARTS = 4
-"""Parts of a log in which the size of a small perturbation is computed too."""
 FEWEST_SAMPLES, COARSE_SAMPLES = 200, 800
 UNRELATED_ERROR = 0.15
 """Unexplained share of torques (rms of all joints) beyond which far delays are tried."""
@@ -91,9 +95,6 @@ POSITIONS_DOUBTED = ("beyond-limits",)
 """Findings of the preparation after which only unit and order of positions are looked for."""
 LIMIT_SLACK = 0.05
 """Share of its span by which a joint may be beyond its limits."""
-STEADY_MARGIN, STEADY_SHARE = 3.0, 0.7
-"""By how much a zero has to explain a log better that is not doubted, if it is the same in all
-parts of the log, within this share of its size."""
 NOTHING_FITS, NO_JOINT_FITS = 0.4, 0.25
 """Unexplained shares of torques, mean and least of all joints, beyond which torques and motion have
 nothing to do with each other."""
@@ -187,7 +188,7 @@ def _searched(model: Model, log: Log, processing: Processing | None) -> tuple[Su
         if best is None:
             if not found:
                 found += unrelated(fit) or [
-                    *steady_offset(readings, fit, samples),
+                    *steady_suspects(readings, fit, samples),
                     *without_friction(model, fit),
                 ]
             break
@@ -309,7 +310,7 @@ def suspect_of(best: Reading, readings: list[Reading], given: Fit, samples: Samp
         size=size,
         unit=best.unit,
         score=given.score - best.score,
-        error=(_mean(given), _mean(best.fit)),
+        error=(given.mean_error, best.fit.mean_error),
         interval=interval,
         span_s=best.span_s,
         could_be=(*INHERENT.get(best.code, ()), *(_in_words(one) for one in others[:3])),
@@ -361,35 +362,37 @@ def follows(fit: Fit, quantity: str) -> bool:
 
 def commanded_suspect(fit: Fit, quantity: str) -> Suspect:
     """A quantity, "positions" or "torques", that was commanded."""
-    error = _mean(fit)
+    error = fit.mean_error
     other = INHERENT["commanded-signals"]
     return Suspect("commanded-signals", (), 0.0, quantity, 0.0, (error, error), could_be=other)
 
 
 def unrelated(fit: Fit) -> list[Suspect]:
     """Torques that are unexplained in this reading of the log, the best, for every joint."""
-    if _mean(fit) < NOTHING_FITS or fit.error.min() < NO_JOINT_FITS:
+    if fit.mean_error < NOTHING_FITS or fit.error.min() < NO_JOINT_FITS:
         return []
-    error = _mean(fit)
+    error = fit.mean_error
     other = INHERENT["unrelated-torque"]
     return [Suspect("unrelated-torque", (), error, "share", 0.0, (error, error), could_be=other)]
 
 
-def steady_offset(readings: list[Reading], given: Fit, samples: Samples) -> list[Suspect]:
-    """A zero that explains little, since the links beyond the joint turn with it, but the same in
-    all parts of the log: noise has another size in each. Only of a log that leaves no doubts, as
-    errors of a model may be steady.
+def steady_suspects(readings: list[Reading], given: Fit, samples: Samples) -> list[Suspect]:
+    """A zero or a gain that explains little, since links beyond the joint absorb most of it, but
+    the same in all parts of the log: noise has another size in each. Only of a log that leaves no
+    doubts, as errors of a model may be steady.
     """
+    W = regressor(samples)
+    if doubted(samples, W, given):
+        return []
+    found = []
     for one in readings:
-        if one.code != "position-offset" or given.score - one.fit.score < STEADY_MARGIN:
-            continue
-        if doubted(samples, regressor(samples), given):
-            continue
-        suspect = suspect_of(one, readings, given, samples)
-        away = np.abs(np.array(suspect.by_part) - suspect.size)
-        if len(away) and away.max() < STEADY_SHARE * abs(suspect.size):
-            return [suspect]
-    return []
+        if one.code == "position-offset" and given.score - one.fit.score >= STEADY_MARGIN:
+            suspect = suspect_of(one, readings, given, samples)
+            if is_steady(suspect.by_part, suspect.size, suspect.size):
+                found.append(replace(suspect, score=given.score - one.fit.score))
+    gain = steady_gain(samples, W, given)
+    found += [] if gain is None else [gain]
+    return sorted(found, key=lambda one: -one.score)[:1]
 
 
 def without_friction(model: Model, fit: Fit) -> list[Suspect]:
@@ -408,7 +411,7 @@ def without_friction(model: Model, fit: Fit) -> list[Suspect]:
     if not (model.mechanism.parent >= 0).any() or np.median(fit.inertia) < DRIVES_THERE:
         return []
     other = INHERENT["friction-removed"]
-    error = _mean(fit)
+    error = fit.mean_error
     return [
         Suspect(
             "friction-removed",
@@ -421,11 +424,6 @@ def without_friction(model: Model, fit: Fit) -> list[Suspect]:
             option="--torque link",
         )
     ]
-
-
-def _mean(fit: Fit) -> float:
-    """The unexplained share of all torques, every joint counted alike."""
-    return float(np.exp(np.mean(np.log(np.maximum(fit.error, 1e-9)))))
 
 
 def _in_words(reading: Reading) -> str:
