@@ -1,8 +1,8 @@
 """A joint whose zero is not the same in the logs of an estimate and in a log it is tested on.
 
-An estimate holds the zeros of its own logs: those of the last link about its axis it absorbs
-exactly, by turning the link, so that nothing in these logs shows them. Another log does: its torque
-is explained if an angle is added to one position,
+A wrong zero of the last joint is absorbed exactly by a last link that is turned about its axis, so
+that nothing in the logs of an estimate shows it. A log with the right zero does: its torques are
+explained if an angle is added to one position,
 
     tau = W_b(q + delta e_k) beta + noise
 

@@ -6,7 +6,7 @@ other torques say about these links: with the torque W_k theta that the model pr
 
     tau_k = W_k theta + s W_k theta + noise
 
-The predicted torque has no noise, other than the measured one, so that s of a right log is zero.
+The predicted torque has no noise, unlike the measured one, so that s is zero in a right log.
 """
 
 from __future__ import annotations
