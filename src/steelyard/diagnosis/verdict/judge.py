@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.diagnosis.verdict.assumed_zeros import assumed_zeros
 from steelyard.diagnosis.verdict.references import (
     file_beta,
     fits,
@@ -80,6 +81,7 @@ def judge(
             held_out=held_out,
             training=training,
         ),
+        assumed_zeros(model, regression, estimate.beta, numbers.joints),
     )
 
 

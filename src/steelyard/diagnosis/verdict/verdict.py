@@ -13,17 +13,11 @@ VerdictLevel = Literal["usable", "usable with care", "do not use"]
 VERDICT_LEVELS: tuple[VerdictLevel, ...] = get_args(VerdictLevel)
 USABLE, WITH_CARE, DO_NOT_USE = VERDICT_LEVELS
 
-ASSUMED = (
-    "that torques have the right scale, that the robot carried nothing that its file lacks, and "
-    "that the zero of the last joint is right: no log alone can tell these from links that are "
-    "heavier, lighter or turned"
-)
-"""What every verdict assumes."""
 SEEN = 1e-3
 """A noise below this share of the torque shows that the torque was smoothed before it was
 recorded."""
-MOST_REASONS = 3
-"""Reasons that the sentence tells; all are in ``reasons``."""
+MOST_REASONS, MOST_ZEROS = 3, 2
+"""Reasons and zeros that the sentences tell; all are in ``reasons`` and ``zeros``."""
 
 
 @dataclass(frozen=True)
@@ -98,18 +92,41 @@ class Reason:
 
 
 @dataclass(frozen=True)
+class AssumedZero:
+    """The zero of a last joint, which no log of an estimate shows.
+
+    error : of the joint's torque, as a share of it. error_if_wrong : the same once a zero is mended
+    that was off by ``degrees``.
+    """
+
+    joint: str
+    degrees: float
+    error: float
+    error_if_wrong: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        return {
+            "joint": self.joint,
+            "degrees": self.degrees,
+            "error": _plain(self.error),
+            "error_if_wrong": _plain(self.error_if_wrong),
+        }
+
+
+@dataclass(frozen=True)
 class Verdict:
     """Whether a result can be used.
 
     level : "usable", "usable with care" or "do not use". reasons : why not "usable", the gravest
     first. numbers : what it rests on; None where a saved result does not have them.
-    assumed : what no log can tell, and is taken for granted.
+    zeros : last joints whose zeros are taken for granted, where they are known.
     """
 
     level: VerdictLevel
     reasons: tuple[Reason, ...] = ()
     numbers: Numbers | None = None
-    assumed: str = ASSUMED
+    zeros: tuple[AssumedZero, ...] = ()
 
     def __str__(self) -> str:
         return self.sentence
@@ -129,6 +146,15 @@ class Verdict:
             told = [numbers_words(self.numbers)]
         return f"{self.level}: {'; '.join(told)}" if told else self.level
 
+    @property
+    def assumed(self) -> str:
+        """What no log can tell, and is taken for granted, without a full stop."""
+        return (
+            "that torques have the right scale, that the robot carried nothing that its file "
+            f"lacks, and that {zeros_words(self.zeros)}: no log alone can tell these from links "
+            "that are heavier, lighter or turned"
+        )
+
     def as_json(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
         return {
@@ -137,13 +163,16 @@ class Verdict:
             "reasons": [one.as_json() for one in self.reasons],
             "numbers": None if self.numbers is None else self.numbers.as_json(),
             "assumed": self.assumed,
+            "assumed_zeros": [one.as_json() for one in self.zeros],
         }
 
 
-def verdict_of(numbers: Numbers | None, reasons: Iterable[Reason]) -> Verdict:
+def verdict_of(
+    numbers: Numbers | None, reasons: Iterable[Reason], zeros: tuple[AssumedZero, ...] = ()
+) -> Verdict:
     """The verdict that these reasons leave, each told once, the gravest first."""
     known = sorted(dict.fromkeys(reasons), key=lambda one: -VERDICT_LEVELS.index(one.level))
-    return Verdict(known[0].level if known else USABLE, tuple(known), numbers)
+    return Verdict(known[0].level if known else USABLE, tuple(known), numbers, zeros)
 
 
 def numbers_words(numbers: Numbers) -> str:
@@ -156,6 +185,23 @@ def numbers_words(numbers: Numbers) -> str:
     told = "; ".join(f"{name} {share(one)}" for name, one in others.items() if one == one)
     return f"{share(numbers.error)} of the torque is unexplained on {numbers.data}" + (
         f" ({told})" if told else ""
+    )
+
+
+def zeros_words(zeros: tuple[AssumedZero, ...]) -> str:
+    """Which zeros are taken for granted, and what they would cost, the dearest first."""
+    if not zeros:
+        return "the zero of the last joint is right"
+    told = sorted(zeros, key=lambda one: -one.error_if_wrong)[:MOST_ZEROS]
+    words = [
+        f"of '{one.joint}' ({one.degrees:g} degrees would raise the error of its torque from "
+        f"{share(one.error)} to {share(one.error_if_wrong)})"
+        for one in told
+    ]
+    if len(zeros) > len(told):
+        words.append(f"of {len(zeros) - len(told)} more")
+    return f"the {'zeros' if len(zeros) > 1 else 'zero'} {' and '.join(words)} " + (
+        "are right" if len(zeros) > 1 else "is right"
     )
 
 
