@@ -205,6 +205,21 @@ def test_an_open_mass_is_a_negative_answer(stand, capsys):
     assert main(["payload", "ft", "a.csv", "--sensor", "tool"]) == 1
 
 
+def test_what_is_not_to_be_used_is_written_only_if_asked_for(stand, tmp_path, capsys):
+    """A note says which files are not written, and which option writes them."""
+    stand.estimate = opened(weighed(), "cz")
+    weigh = ["payload", "ft", "a.csv", "--sensor", "tool"]
+    assert main([*weigh, "-o", "out"]) == 1
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "payload.urdf and payload.xml are not written" in printed
+    assert "--write-anyway" in printed
+    assert not (tmp_path / "out" / "payload.urdf").exists()
+    assert main([*weigh, "-o", "out", "--write-anyway"]) == 1
+    assert (tmp_path / "out" / "payload.urdf").exists()
+    assert main([*weigh, "--write-anyway"]) == 2
+    assert "give -o" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("level", ["0", "1", "nan"])
 def test_a_wrong_level_is_refused(stand, capsys, level):
     """The level of an interval is between 0 and 1."""

@@ -90,7 +90,8 @@ def test_the_verdict_names_the_joint_and_the_cost(found):
     """In words and, for programs, in result.json; the level stays as it is."""
     (zero,) = found.verdict.zeros
     assert found.verdict.level == "usable"
-    assert f"the zero of '{zero.joint}' (10 degrees would raise" in found.verdict.assumed
+    words = f"that the zero of '{zero.joint}' is right (were it 10 degrees off, the error of "
+    assert words in found.verdict.assumed
     document = found.verdict.as_json()
     jsonschema.validate(document, read_schema()["properties"]["verdict"])
     assert document["assumed_zeros"] == [
@@ -114,7 +115,7 @@ def test_many_zeros_are_counted():
     """The two dearest are named."""
     zeros = tuple(AssumedZero(f"j{k}", 10.0, 0.01, 0.02 + 0.01 * k) for k in range(4))
     words = verdict_of(None, (), zeros).assumed
-    assert "the zeros of 'j3'" in words
-    assert "and of 'j2'" in words
+    assert "that the zero of 'j3' is right (were it 10 degrees off" in words
+    assert "would be 5 % instead of 1 %), and that the zero of 'j2' is right" in words
     assert "'j1'" not in words
-    assert "and of 2 more are right" in words
+    assert "and that those of 2 more last joints are right: no log" in words

@@ -35,6 +35,15 @@ def no_figures(monkeypatch):
     monkeypatch.setattr(payload_page, "figures", lambda estimate: [])
 
 
+def test_the_verdict_comes_first():
+    """The sentence of the terminal, before the numbers, in the colour of its level."""
+    page = render_payload_page(opened(weighed(), "cz"))
+    words = "Do not use: the logs do not determine cz of the payload."
+    assert '<div class="verdict do-not-use">' in page
+    assert page.index(words) < page.index('<div class="tiles">')
+    assert '<div class="verdict usable">' in render_payload_page(weighed())
+
+
 def test_the_page_shows_the_body_its_values_and_how_to_use_it():
     """Two views, every value and channel, both snippets as text; nothing is loaded or run."""
     estimate = weighed()

@@ -119,6 +119,9 @@ def _add_shared_arguments(parser: argparse.ArgumentParser) -> None:
     add("--solver", choices=SOLVERS, default="sdp",
         help="sdp: conic optimisation; manifold: steps on mass, centre of mass, principal axes and "
         "second moments (default: sdp; both find the same optimum)")  # fmt: skip
+    add("--write-anyway", action="store_true",
+        help="write the URDF and MJCF files (with -o) even if the verdict is not to use the "
+        "payload")  # fmt: skip
     add("--level", type=float, default=0.95, metavar="P",
         help="confidence level of the intervals (default: 0.95)")  # fmt: skip
     add("--json", action="store_true", default=argparse.SUPPRESS,
@@ -131,8 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Weigh, print, and write files if asked; exit code 1 if the verdict is not to use it."""
     from steelyard.cli.payload_tables import show_payload
     from steelyard.cli.results import show_verdict_sentence
-    from steelyard.identification.payload_outputs import PAYLOAD_FILES, write_payload
-    from steelyard.identification.payload_verdict import payload_verdict
+    from steelyard.identification.payload_outputs import PAYLOAD_FILES, ROBOT_FILES, write_payload
     from steelyard.payload.payload_file import payload_document
 
     if not 0.0 < arguments.level < 1.0:
@@ -143,20 +145,27 @@ def run(arguments: argparse.Namespace) -> int:
     folder = None if arguments.out is None else output_folder(arguments.out)
     if folder is not None:
         refuse_overwriting([folder / name for name in PAYLOAD_FILES.values()], inputs, ResultError)
+    elif arguments.write_anyway:
+        raise ResultError("--write-anyway is about the files in the folder of -o; give -o")
     files: dict[str, Path] = {}
     with progress() as shown:
         estimate = weigh(shown)
         if folder is not None:
             shown.step("writing the report")
-            files = write_payload(estimate, folder)
+            files = write_payload(estimate, folder, write_anyway=arguments.write_anyway)
     output = Output(arguments.json)
     show_payload(output, estimate)
-    verdict = payload_verdict(estimate)
-    show_verdict_sentence(output, verdict)
+    show_verdict_sentence(output, estimate.verdict)
     for path in files.values():
         output.line(f"wrote {path}")
+    withheld = [PAYLOAD_FILES[kind] for kind in ROBOT_FILES if folder and kind not in files]
+    if withheld:
+        output.line(
+            f"note: {' and '.join(withheld)} are not written, since the verdict is not to use the "
+            "payload; --write-anyway writes them in spite of that"
+        )
     output.document(payload_document(estimate))
-    return 0 if verdict.usable else 1
+    return 0 if estimate.verdict.usable else 1
 
 
 def _ft_task(arguments: argparse.Namespace) -> tuple[list[str], Weigh]:

@@ -17,6 +17,7 @@ from steelyard.estimators.least_squares import channel_fits
 from steelyard.estimators.result_file import result_document, result_text
 from steelyard.export.formats import AttachedChoice
 from steelyard.export.tables import parameters_csv, standard_csv
+from steelyard.identification._earlier_files import put_aside
 from steelyard.identification._found_fields import Found, FoundFields, with_findings
 from steelyard.identification.robot_file import IDENTIFIED, RobotFiles, robot_files
 from steelyard.model.mechanism import row_words
@@ -34,8 +35,6 @@ FILES = {
     "certificate": "certificate.json",
 }
 """Name of each file that :func:`write_outputs` may write."""
-EARLIER = ".earlier"
-"""Ending that robot files of an earlier run get where a run writes none."""
 NOT_ALWAYS = ("standard_parameters", "certificate")
 """Files that only some methods give."""
 
@@ -92,13 +91,6 @@ def with_robot_file_finding(found: Found, own: RobotFiles) -> Found:
     said = {finding.code for finding in found.findings}
     new = [one for one in own.findings if one.code not in said]
     return with_findings(found, new) if new else found
-
-
-def put_aside(folder: Path, names: Collection[str]) -> None:
-    """Give files of an earlier identification an ending by which nobody takes them for new."""
-    for path in (folder / name for name in names):
-        if path.is_file():
-            path.replace(path.with_name(path.name + EARLIER))
 
 
 def leftovers(folder: str | Path, written: Collection[Path]) -> list[Path]:

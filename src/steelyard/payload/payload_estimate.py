@@ -9,7 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.diagnosis.verdict.verdict import Verdict
 from steelyard.findings import Finding
+from steelyard.payload.payload_verdict import payload_verdict
 from steelyard.robot.principal_body import EquivalentBox, PrincipalBody, equivalent_box
 
 Array = NDArray[np.float64]
@@ -99,17 +101,28 @@ class PayloadEstimate:
         raise KeyError(f"there is no '{name}'; there are {names}")
 
     @property
+    def verdict(self) -> Verdict:
+        """Whether the payload can be used: usable, usable with care, or do not use, and why."""
+        determined = {one.name for one in self.values if one.kind == "confidence"}
+        return payload_verdict(determined, self.relative_error, self.findings)
+
+    @property
     def box(self) -> EquivalentBox:
         """The cuboid of uniform density with the same inertial parameters."""
         return equivalent_box(self.body)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
-        body, box = self.body, self.box
+        body, box, verdict = self.body, self.box, self.verdict
         return {
             "schema": SCHEMA,
             "mode": self.mode,
             "frame": self.frame,
+            "verdict": {
+                "level": verdict.level,
+                "sentence": verdict.sentence,
+                "reasons": [one.as_json() for one in verdict.reasons],
+            },
             "inertial_parameters": self.phi.tolist(),
             "mass": body.mass,
             "com": body.com.tolist(),

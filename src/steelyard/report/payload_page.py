@@ -60,6 +60,7 @@ def _context(estimate: PayloadEstimate) -> dict[str, Any]:
     return {
         "version": __version__,
         "estimate": estimate,
+        "verdict": estimate.verdict,
         "mode": MODE_WORDS[estimate.mode],
         "level": f"{100.0 * estimate.level:g} %",
         "mass": value_row(estimate.value("m")) if _has(estimate, "m") else None,

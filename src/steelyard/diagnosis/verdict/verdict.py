@@ -194,15 +194,14 @@ def zeros_words(zeros: tuple[AssumedZero, ...]) -> str:
         return "the zero of the last joint is right"
     told = sorted(zeros, key=lambda one: -one.error_if_wrong)[:MOST_ZEROS]
     words = [
-        f"of '{one.joint}' ({one.degrees:g} degrees would raise the error of its torque from "
-        f"{share(one.error)} to {share(one.error_if_wrong)})"
+        f"the zero of '{one.joint}' is right (were it {one.degrees:g} degrees off, the error of "
+        f"its torque at the right zero would be {share(one.error_if_wrong)} instead of "
+        f"{share(one.error)})"
         for one in told
     ]
     if len(zeros) > len(told):
-        words.append(f"of {len(zeros) - len(told)} more")
-    return f"the {'zeros' if len(zeros) > 1 else 'zero'} {' and '.join(words)} " + (
-        "are right" if len(zeros) > 1 else "is right"
-    )
+        words.append(f"those of {len(zeros) - len(told)} more last joints are right")
+    return ", and that ".join(words)
 
 
 def share(value: float) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from steelyard.diagnosis.verdict.verdict import (
     DO_NOT_USE,
     WITH_CARE,
@@ -11,7 +13,7 @@ from steelyard.diagnosis.verdict.verdict import (
     share,
     verdict_of,
 )
-from steelyard.payload.payload_estimate import PayloadEstimate
+from steelyard.findings import Finding
 
 NEEDED = ("m", "cx", "cy", "cz")
 """Values without which a payload is not known."""
@@ -20,25 +22,29 @@ POOR_FIT = "poor-fit"
 on."""
 
 
-def payload_verdict(estimate: PayloadEstimate) -> Verdict:
+def payload_verdict(
+    determined: Collection[str], error: float, findings: Sequence[Finding]
+) -> Verdict:
     """Whether a payload can be used: not if its mass or centre of mass stay open, or the fit is
     poor, or its logs are wrong; with care if something else is a warning.
+
+    determined : names of the values that the data determine. error : what the body leaves
+    unexplained, as a share of what the payload causes. findings : about the estimate and its logs.
     """
     reasons = []
-    left_open = [name for name in NEEDED if estimate.value(name).kind != "confidence"]
+    left_open = [name for name in NEEDED if name not in determined]
     if left_open:
         words = f"the logs do not determine {', '.join(left_open)} of the payload"
         reasons.append(Reason(DO_NOT_USE, "not-determined", words))
-    if any(one.code == POOR_FIT for one in estimate.findings):
-        error = estimate.relative_error
+    if any(one.code == POOR_FIT for one in findings):
         words = (
             f"{share(error)} of what the payload causes is unexplained on the data that was used"
         )
         reasons.append(Reason(DO_NOT_USE, "large-error", words, error))
-    severe = [one for one in estimate.findings if one.level == "severe"]
+    severe = [one for one in findings if one.level == "severe"]
     if severe:
         reasons.append(Reason(DO_NOT_USE, "input", f"the log is wrong ({about(severe)})"))
-    warned = [one for one in estimate.findings if one.level == "warning" and one.code != POOR_FIT]
+    warned = [one for one in findings if one.level == "warning" and one.code != POOR_FIT]
     if warned:
         reasons.append(Reason(WITH_CARE, "doubts", f"warnings say why ({about(warned)})"))
     return verdict_of(None, reasons)
