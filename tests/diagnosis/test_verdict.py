@@ -258,6 +258,40 @@ def test_logs_of_the_estimate_that_are_explained_far_worse_ask_for_care():
     assert level_of(large, held_out=True, training=own) == level_of(large, held_out=True)
 
 
+def joints_of(*errors: float, noise: float = 0.005) -> tuple[JointNumbers, ...]:
+    return tuple(JointNumbers(f"j{k}", error, noise) for k, error in enumerate(errors))
+
+
+@pytest.mark.parametrize(
+    ("joints", "level"),
+    [
+        (joints_of(0.01, 0.011, 0.012, 0.2), "usable with care"),
+        (joints_of(0.01, 0.011, 0.012, 0.047), "usable with care"),
+        # four times the median of the others, six times the noise, 2 %: all three are needed
+        (joints_of(0.01, 0.011, 0.012, 0.043), "usable"),
+        (joints_of(0.01, 0.011, 0.012, 0.2, noise=0.04), "usable"),
+        (joints_of(0.003, 0.003, 0.003, 0.019, noise=0.002), "usable"),
+        # a torque that was smoothed has no noise to compare with
+        (joints_of(0.01, 0.011, 0.012, 0.2, noise=1e-5), "usable"),
+        (joints_of(0.01, 0.011, 0.012, 0.2, noise=math.nan), "usable"),
+        # with one other joint nobody knows which of them is odd
+        (joints_of(0.01, 0.2), "usable"),
+    ],
+)
+def test_one_joint_that_stands_out_needs_care(joints, level):
+    """A small torque that is wrong does not hide in the sum of all."""
+    assert level_of(replace(GOOD, joints=joints)) == level
+
+
+def test_a_joint_that_stands_out_is_named_with_its_error_and_the_others():
+    """The worst of several; one that is hardly explained at all has its own reason."""
+    (reason,) = reasons_of(replace(GOOD, joints=joints_of(0.01, 0.1, 0.012, 0.2, 0.011)))
+    assert reason.code == "joint-stands-out"
+    assert "20 % of the torque of 'j3' is unexplained, 40 times its noise" in reason.words
+    codes = [one.code for one in reasons_of(replace(GOOD, joints=joints_of(0.01, 0.6, 0.012)))]
+    assert codes == ["joint-not-explained"]
+
+
 @pytest.mark.parametrize(("error", "words"), [(0.95, "hardly better"), (1.94, "worse")])
 def test_more_error_than_torque_is_worse_than_no_prediction(error: float, words: str) -> None:
     """An error of 194 % is not "hardly better" than predicting no torque."""

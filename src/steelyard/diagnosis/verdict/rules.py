@@ -7,6 +7,7 @@ ones; see the page "The verdict" of the documentation.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from statistics import median
 
 from steelyard.diagnosis.verdict.verdict import (
     DO_NOT_USE,
@@ -31,6 +32,10 @@ EXPLAINED_BY_NOISE = 1.5
 ABOVE_NOISE, NOT_SMALL = 6.0, 0.02
 """Care is needed where an error is so many times the noise, and not below this share of the
 torque."""
+STANDS_OUT, PEERS = 4.0, 2
+"""Care is needed where this holds for one joint, and its error is so many times the median of at
+least so many others: the sum of all torques hides a small one. Of recorded logs, the errors of
+joints differ by up to two times from their median (UR10, TX-40)."""
 FAR_ABOVE_NOISE, SYSTEMATIC = 40.0, 0.3
 """An error that is so many times a noise that can be seen, and above this share of the torque, is
 no accident of the measurement: log or model is wrong. Recorded logs are away from it by a factor
@@ -117,6 +122,33 @@ def of_size(numbers: Numbers) -> list[Reason]:
 
 
 def of_joints(numbers: Numbers) -> list[Reason]:
+    """Joints of which little is explained, or far less than of the others."""
+    return [*of_poor_joints(numbers), *of_odd_joints(numbers)]
+
+
+def of_odd_joints(numbers: Numbers) -> list[Reason]:
+    """The joint whose error stands out from the others', far above its noise."""
+    odd = []
+    for one in numbers.joints:
+        others = [two.error for two in numbers.joints if two is not one and two.error == two.error]
+        if len(others) < PEERS or not one.noise >= SEEN:
+            continue
+        usual = median(others)
+        limit = max(NOT_SMALL, ABOVE_NOISE * one.noise, STANDS_OUT * usual)
+        if POOR >= one.error > limit:
+            odd.append((one.error / limit, one, usual, limit))
+    if not odd:
+        return []
+    _, one, usual, limit = max(odd, key=lambda found: found[0])
+    words = (
+        f"{share(one.error)} of the torque of '{one.name}' is unexplained, "
+        f"{one.error / one.noise:.3g} times its noise, and of others {share(usual)}: look at its "
+        "signals and its friction"
+    )
+    return [Reason(WITH_CARE, "joint-stands-out", words, one.error, limit)]
+
+
+def of_poor_joints(numbers: Numbers) -> list[Reason]:
     """Joints of which little is explained."""
     bad = [
         one
