@@ -29,7 +29,15 @@ UNITS_AND_GEARS = 4e-4, 5e3
 """Scales of torques beyond these come from no unit and no gear: something else is in the columns,
 such as velocities."""
 GOOD_ERROR = 0.01
-SMALL_KINDS = ("delay", "torque-gain", "position-offset", "gravity-direction", "torque-filtered")
+SMALL_KINDS = (
+    "delay",
+    "torque-gain",
+    "position-offset",
+    "position-factor",
+    "position-late",
+    "gravity-direction",
+    "torque-filtered",
+)
 IN_TIME = ("delay", "torque-filtered", "clock-drift")
 SHARE_OF_SMALL, SHARE_OF_OTHERS = 0.1, 0.3
 """Share of what a log leaves unexplained beyond a good fit that a suspect has to explain."""

@@ -7,18 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.suspects.belief import MARGIN, believed, doubted, turning
+from steelyard.diagnosis.suspects.belief import believed, doubted, turning
 from steelyard.diagnosis.suspects.change_readings import change_readings
 from steelyard.diagnosis.suspects.delay_correction import beyond_stated, correction_of
 from steelyard.diagnosis.suspects.delay_readings import (
     LEAST_S,
-    LONGEST_S,
     Shifted,
     delay_readings,
     drift_readings,
     far_delay,
     filter_readings,
-    late_mended,
 )
 from steelyard.diagnosis.suspects.evidence import (
     Fit,
@@ -28,18 +26,20 @@ from steelyard.diagnosis.suspects.evidence import (
     moments,
     regressor,
 )
+from steelyard.diagnosis.suspects.from_reading import suspect_of
 from steelyard.diagnosis.suspects.intervals import (
     SCREENED,
     Screen,
     only,
-    perturbation,
-    sizes_by_part,
-    torque_slopes,
+)
+from steelyard.diagnosis.suspects.joint_motion import (
+    FACTOR,
+    KINDS,
+    joint_motion_readings,
 )
 from steelyard.diagnosis.suspects.load_readings import (
     external_readings,
     gravity_readings,
-    offset_column,
     offset_readings,
     payload_readings,
     size_readings,
@@ -49,7 +49,6 @@ from steelyard.diagnosis.suspects.reading import Reading, unchanged
 from steelyard.diagnosis.suspects.remedies import with_options
 from steelyard.diagnosis.suspects.smoothness import commanded_quantity
 from steelyard.diagnosis.suspects.steady import (
-    PARTS,
     STEADY_MARGIN,
     is_steady,
     steady_gain,
@@ -59,7 +58,6 @@ from steelyard.diagnosis.suspects.suspect import (
     Suspect,
     corrected_finding,
     finding_of,
-    what_is_wrong,
 )
 from steelyard.diagnosis.suspects.thinned import thinned
 from steelyard.diagnosis.suspects.torque_readings import (
@@ -77,11 +75,7 @@ from steelyard.model.model import Model
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.processing import Processing
 
-AS_GOOD = 20.0
-"""Readings that are worse by less than this are named as other explanations."""
 MOST = 3
-STEPS = 2
-"""Steps of Newton's method in which a delay is found to a fraction of a sample."""
 FEWEST_SAMPLES, COARSE_SAMPLES = 200, 800
 UNRELATED_ERROR = 0.15
 """Unexplained share of torques (rms of all joints) beyond which far delays are tried."""
@@ -178,8 +172,7 @@ def _searched(model: Model, log: Log, processing: Processing | None) -> tuple[Su
         fit, readings = readings_of(samples, rate_hz)
         if not found and quantity is not None and follows(fit, quantity):
             return (commanded_suspect(fit, quantity),)
-        likely = (one for one in readings if believed(one, fit) and not turning(one, samples))
-        best = next(likely, None)
+        best = next((one for one in readings if trusted(one, readings, fit, samples)), None)
         # an estimate of external torques is what no model explains
         if best is not None and not found and best.code != "external-torque":
             nothing = unrelated(best.fit)
@@ -197,6 +190,21 @@ def _searched(model: Model, log: Log, processing: Processing | None) -> tuple[Su
             break
         samples = best.mended(samples)
     return tuple(found)
+
+
+def trusted(one: Reading, readings: list[Reading], given: Fit, samples: Samples) -> bool:
+    """Whether a reading is believed, and holds in all of the log.
+
+    Positions that are scaled or late are so in every part of it; much else looks like it for a
+    while.
+    """
+    if not believed(one, given) or turning(one, samples):
+        return False
+    if one.code not in KINDS:
+        return True
+    suspect = suspect_of(one, readings, given, samples)
+    away = suspect.size - 1.0 if one.code == FACTOR else suspect.size
+    return is_steady(suspect.by_part, away, suspect.size)
 
 
 def positions_only(samples: Samples) -> tuple[Suspect, ...]:
@@ -266,71 +274,9 @@ def coarse_readings(samples: Samples, W: NDArray[np.float64], fit: Fit) -> list[
     own = fit_of(moments(coarse, rows))
     found = motion_readings(coarse) + size_readings(coarse) + change_readings(coarse, rows, own)
     found += rate_readings(coarse, rows) + position_unit_readings(coarse)
+    found += joint_motion_readings(coarse, own, Screen(coarse, rows, own))
     shift = fit.score - own.score
     return [replace(one, cost=one.cost + shift) for one in found]
-
-
-def suspect_of(best: Reading, readings: list[Reading], given: Fit, samples: Samples) -> Suspect:
-    """The suspect that a reading is, with its interval and other explanations."""
-    others = [
-        one
-        for one in readings
-        if one is not best
-        and one.score < best.score + AS_GOOD
-        and (one.code, one.joints) != (best.code, best.joints)
-        and one.score < given.score - MARGIN
-    ]
-    size, interval = best.size, None
-    by_part: tuple[float, ...] = ()
-    mended = best.mended(samples)
-    for _ in range(STEPS):
-        column, scale = _column(best, mended)
-        if column is None:
-            break
-        W = regressor(mended)
-        fit = fit_of(moments(mended, W))
-        rest, half = perturbation(mended, W, fit, column)
-        parts = size + scale * sizes_by_part(mended, W, fit, column, PARTS)
-        size, half = size + scale * rest, abs(scale) * half
-        interval, by_part = (size - half, size + half), tuple(parts.tolist())
-        if best.code != "delay":
-            break
-        joint = mended.model.channels.index(best.joints[0]) if best.joints else None
-        mended = late_mended(size, joint)(samples)
-    option = ""
-    if best.code == "gravity-direction":
-        gravity = mended.model.mechanism.gravity
-        option = "--gravity " + " ".join(f"{round(float(one), 3):g}" for one in gravity)
-    if best.code == "delay" and interval is not None:
-        of_whom = f"{best.joints[0]}=" if best.joints else ""
-        option = f"--torque-delay {of_whom}{size:.4g}"
-    return Suspect(
-        code=best.code,
-        joints=best.joints,
-        size=size,
-        unit=best.unit,
-        score=given.score - best.score,
-        error=(given.mean_error, best.fit.mean_error),
-        interval=interval,
-        span_s=best.span_s,
-        could_be=(*INHERENT.get(best.code, ()), *(_in_words(one) for one in others[:3])),
-        option=option,
-        rivals=tuple(dict.fromkeys(one.code for one in others)),
-        by_part=by_part,
-    )
-
-
-def _column(best: Reading, mended: Samples) -> tuple[NDArray[np.float64] | None, float]:
-    """The column of a small perturbation of the mended samples, and what its unit is."""
-    joint = mended.model.channels.index(best.joints[0]) if best.joints else None
-    if best.code == "delay" and abs(best.size) <= LONGEST_S:
-        return -torque_slopes(mended, joint), 1.0
-    if best.code == "torque-gain" and joint is not None:
-        return only(mended.tau, joint), best.size
-    if best.code == "position-offset" and joint is not None:
-        fit = fit_of(moments(mended))
-        return -offset_column(mended, fit.theta, joint), float(np.degrees(1.0))
-    return None, 1.0
 
 
 def with_suspect(found: list[Suspect], new: Suspect) -> list[Suspect]:
@@ -424,11 +370,3 @@ def without_friction(model: Model, fit: Fit) -> list[Suspect]:
             option="--torque link",
         )
     ]
-
-
-def _in_words(reading: Reading) -> str:
-    """What would be wrong if a reading were right."""
-    one = reading
-    return what_is_wrong(
-        Suspect(one.code, one.joints, one.size, one.unit, 0.0, (0.0, 0.0), span_s=one.span_s)
-    )

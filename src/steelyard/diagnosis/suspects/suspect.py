@@ -79,6 +79,8 @@ INHERENT = {
     "other-robot": ("torques in another unit, with a robot file that is far from the robot",),
     "commanded-signals": ("a simulated or a smoothed signal",),
     "position-offset": ("a joint whose zero in the file is not that of the controller",),
+    "position-factor": ("links of the file whose lengths are not the robot's",),
+    "position-late": ("velocities or positions of this joint that went through a slow filter",),
     "gravity-direction": ("a wrong base frame in the robot file",),
     "payload": ("a last link that is heavier than the file says",),
     "payload-change": ("a lasting contact",),
@@ -116,6 +118,9 @@ TO_DO = {
     "gravity-direction": "state gravity as it is in the frame of the base",
     "other-robot": "give the file of the robot that was recorded",
     "position-offset": "set the zero of this joint right in the log",
+    "position-factor": "multiply these positions by the inverse in the log; look for a wrong gear "
+    "ratio or count of the encoder",
+    "position-late": "record the positions of all joints with one clock, and without filters",
     "payload-change": "cut the log at this time, and use one part",
     "friction-change": "let the robot warm up, or leave the start of the log out",
     "disturbance": "leave this part out of the log",
@@ -206,6 +211,9 @@ def what_is_wrong(suspect: Suspect) -> str:
         "clock-drift": f"the clock of the torques differs by {100 * size:.3g} % from that of the "
         "positions",
         "position-offset": f"the zero {of_whom} is off by {size:.3g}{inside} degrees",
+        "position-factor": f"positions {of_whom} are {size:.3g} times the true ones",
+        "position-late": f"positions {of_whom} are {1e3 * abs(size):.3g} ms {late} beside those of "
+        "the others",
         "gravity-direction": f"gravity is turned by {size:.3g} degrees against the robot file: the "
         "base is tilted",
         "gravity-removed": f"{100 * size:.3g} % of gravity is missing in the torques: a controller "
