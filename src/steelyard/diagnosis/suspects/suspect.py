@@ -211,9 +211,9 @@ def what_is_wrong(suspect: Suspect) -> str:
         "clock-drift": f"the clock of the torques differs by {100 * size:.3g} % from that of the "
         "positions",
         "position-offset": f"the zero {of_whom} is off by {size:.3g}{inside} degrees",
-        "position-factor": f"positions {of_whom} are {size:.3g} times the true ones",
-        "position-late": f"positions {of_whom} are {1e3 * abs(size):.3g} ms {late} beside those of "
-        "the others",
+        "position-factor": f"positions {of_whom} are {size:.3g}{inside} times the true ones",
+        "position-late": f"positions {of_whom} are {1e3 * abs(size):.3g}{inside} ms {late} beside "
+        "those of the others",
         "gravity-direction": f"gravity is turned by {size:.3g} degrees against the robot file: the "
         "base is tilted",
         "gravity-removed": f"{100 * size:.3g} % of gravity is missing in the torques: a controller "
