@@ -12,6 +12,7 @@ from mistake_kinds import Joints, Make, Mistake, each, joints_swapped
 
 GRIPPER_KG, GRIPPER_AT = 0.9, (0.0, 0.0, 0.08)
 PUSH_N, PUSH_S = 40.0, 3.0
+LATE_S = 0.03
 
 
 def changed_rigid(clean: Recording, model: Any) -> Recording:
@@ -149,6 +150,24 @@ def quarter_turn(clean: Recording, _: np.random.Generator, joints: Joints) -> Re
     return replace(clean, q=q)
 
 
+def geared(factor: float) -> Make:
+    """Positions of a joint with a wrong gear ratio."""
+
+    def make(clean: Recording, _: np.random.Generator, joints: Joints) -> Recording:
+        q: Array = clean.q.copy()
+        q[:, joints[0]] *= factor
+        return replace(clean, q=q)
+
+    return make
+
+
+def late_encoder(clean: Recording, _: np.random.Generator, joints: Joints) -> Recording:
+    """Positions of a joint come 30 ms later than those of the others."""
+    q: Array = clean.q.copy()
+    q[:, joints[0]] = np.interp(clean.time - LATE_S, clean.time, q[:, joints[0]])
+    return replace(clean, q=q)
+
+
 def by_alphabet(clean: Recording, rng: np.random.Generator, _: Joints) -> Recording:
     """Joints in the order of the alphabet: elbow, shoulder_lift, shoulder_pan, ..."""
     return joints_swapped(clean, rng, (0, 2))
@@ -173,5 +192,8 @@ MORE = (
     Mistake("external-torque", ("external-torque",), external),
     Mistake("gravity-removed", ("gravity-removed",), gravity_taken_out),
     Mistake("quarter-turn", ("position-offset",), quarter_turn, lambda arm: each(arm)[1:4:2]),
+    Mistake("gear-ratio", ("position-factor",), geared(1.1), lambda arm: each(arm)[:-1]),
+    Mistake("gear-ratio-half", ("position-factor",), geared(0.5), lambda arm: each(arm)[1:4]),
+    Mistake("late-encoder", ("position-late",), late_encoder, lambda arm: each(arm)[:4]),
     Mistake("by-alphabet", ("joints-swapped",), by_alphabet, arms=("ur5",)),
 )
