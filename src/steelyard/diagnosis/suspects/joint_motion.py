@@ -31,9 +31,9 @@ COST = 20.0
 STEP = 1e-5
 """Share of a size by which torques are differentiated."""
 POINTS = 9
-
-
+"""Sizes around a first guess that are tried."""
 Change = Callable[[Samples, int, float], Samples]
+"""Mends the motion of the joint with this number by a size."""
 
 
 def joint_motion_readings(samples: Samples, given: Fit, screen: Screen) -> list[Reading]:
@@ -69,7 +69,7 @@ def scaled(samples: Samples, joint: int, size: float) -> Samples:
 
 
 def earlier(samples: Samples, joint: int, size: float) -> Samples:
-    """The samples with the motion of one joint read ``size`` seconds earlier than it was logged."""
+    """The samples with the motion of one joint ``size`` seconds earlier than it was logged."""
 
     def shifted(table: Array) -> Array:
         out = table.copy()
@@ -88,7 +88,7 @@ class Kind:
     least, most : sizes that matter, and that are possible.
     """
 
-    change: Callable[[Samples, int, float], Samples]
+    change: Change
     told: Callable[[float], float]
     unit: str
     least: float
