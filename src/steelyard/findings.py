@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 Level = Literal["info", "warning", "severe"]
 LEVELS: tuple[Level, ...] = get_args(Level)
+COUNTS = ("samples", "rows")
+"""Units of sizes that are counted."""
 
 
 @dataclass(frozen=True)
@@ -69,3 +71,37 @@ def not_yet_told(new: Iterable[Finding], told: Iterable[Finding]) -> tuple[Findi
     """
     known = {(one.code, one.joints) for one in told if one.joints}
     return tuple(one for one in new if (one.code, one.joints) not in known)
+
+
+def said_once(parts: Sequence[Iterable[Finding]]) -> tuple[Finding, ...]:
+    """The findings about parts of one log, each code of the same joints once, in the first's words.
+
+    A severe one that is of less than half of the parts is a warning: the rest can be used.
+    """
+    found: dict[tuple[str, tuple[str, ...]], list[Finding]] = {}
+    for part in parts:
+        of_part = {(one.code, one.joints): one for one in reversed([*part])}
+        for key, one in of_part.items():
+            found.setdefault(key, []).append(one)
+    return tuple(_over_parts(several, len(parts)) for several in found.values())
+
+
+def _over_parts(several: Sequence[Finding], n_parts: int) -> Finding:
+    """One finding for several parts of a log."""
+    first, n = several[0], len(several)
+    words = first.words
+    if n_parts > 1 and n > 1:
+        words += f". So it is in {n} of {n_parts} parts of the log"
+    spans = [one.span_s for one in several if one.span_s is not None]
+    sizes = [one.size for one in several if one.size is not None]
+    size = None
+    if sizes:
+        size = sum(sizes) if first.unit in COUNTS else max(sizes, key=abs)
+    rare = first.level == "severe" and 2 * n < n_parts
+    return replace(
+        first,
+        level="warning" if rare else first.level,
+        words=words,
+        span_s=(min(a for a, _ in spans), max(b for _, b in spans)) if spans else None,
+        size=size,
+    )

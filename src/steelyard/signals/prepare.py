@@ -81,6 +81,7 @@ def prepare(
     cutoff_of_another_log: bool = False,
     other_widths: Sequence[Model] = (),
     opened: OpenedLog | None = None,
+    usual_speeds: Mapping[str, float] | None = None,
 ) -> Prepared:
     """Clean, filter and differentiate a log.
 
@@ -92,6 +93,8 @@ def prepare(
     other_widths : models that differ in the widths of friction only; theirs is filtered too.
     opened : by :func:`steelyard.signals.opened_log.open_log`, where a log is prepared several times
         with other cutoffs, filters, dead bands and trims.
+    usual_speeds : rms speed (rad/s or m/s) by owner of Coulomb friction, where the log is a part of
+        a longer one, whose speed it is; see `steelyard.signals.long_run`.
 
     In this order: name joints that the log only numbers; motors to joints, where the robot has a
     transmission; match joints and units; leave out outliers, take back slips, interpolate held
@@ -123,7 +126,15 @@ def prepare(
     factor = decimation(longest.base.rate_hz, cutoff, processing)
     parts = [
         samples_of(
-            piece, (model, *other_widths), joints, cutoff, factor, processing, log.name, found
+            piece,
+            (model, *other_widths),
+            joints,
+            cutoff,
+            factor,
+            processing,
+            log.name,
+            found,
+            usual_speeds,
         )
         for piece in used
     ]
@@ -131,8 +142,8 @@ def prepare(
     motion = samples.motion(log.name)
     channels = model.channels
     whole = Measurements(channels, samples.tau)
-    kept, dead_band = without_slow_torques(model, motion, whole, processing.dead_band)
-    outside, band = error_band(model, motion, whole, dead_band)
+    kept, dead_band = without_slow_torques(model, motion, whole, processing.dead_band, usual_speeds)
+    outside, band = error_band(model, motion, whole, dead_band, usual_speeds)
     record = RunRecord(
         log=log.name,
         processing=processing,

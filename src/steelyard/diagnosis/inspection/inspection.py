@@ -34,6 +34,28 @@ from steelyard.signals.recorded.recorded import Recorded
 
 Detector = Callable[[Recorded], tuple[Finding, ...]]
 
+OF_ROWS: tuple[Detector, ...] = (
+    speeds_beyond_limits,
+    missing_rows,
+    clipping,
+    standing,
+    wraps,
+    missing_samples,
+)
+"""What is wrong in single rows: looked for in all parts of a log that is not held in memory."""
+OF_LOG: tuple[Detector, ...] = (
+    time_units,
+    stamp_jitter,
+    position_units,
+    standing_still,
+    held_samples,
+    quantised,
+    copied_channels,
+    unsigned_torques,
+    torque_size,
+    velocity_findings,
+)
+"""What is wrong throughout: windows that are spread over a log show it."""
 DETECTORS: tuple[Detector, ...] = (
     time_units,
     stamp_jitter,
@@ -52,6 +74,7 @@ DETECTORS: tuple[Detector, ...] = (
     torque_size,
     velocity_findings,
 )
+"""All, in the order in which they are told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +88,10 @@ class Inspection:
     left_out: Mapping[tuple[str, str], NDArray[np.bool_]]
 
 
-def inspect_log(log: Log, robot: Robot) -> Inspection:
+def inspect_log(log: Log, robot: Robot, detectors: tuple[Detector, ...] = DETECTORS) -> Inspection:
     """Look at the signals of a log as they were recorded, joint by joint.
+
+    detectors : all, or those for the windows (`OF_LOG`) or the parts (`OF_ROWS`) of a long log.
 
     Findings about limits, factors of velocities, and torques that never change come from
     `steelyard.prepare`, which sees the log after this.
@@ -75,12 +100,15 @@ def inspect_log(log: Log, robot: Robot) -> Inspection:
     log, _ = name_numbered_joints(log, robot)
     log, _ = joint_side(log, robot)
     recorded = Recorded.of(log, robot)
-    findings = [*skipped, *outlier_findings(log.name, log.time, recorded.outliers)]
+    findings = [*skipped]
+    if detectors != OF_LOG:
+        findings += outlier_findings(log.name, log.time, recorded.outliers)
     stuck: dict[tuple[str, str], NDArray[np.bool_]] = {}
     if recorded.joints and len(recorded) >= 8:
         recorded, slips = without_slips(recorded)
-        findings += slip_findings(recorded, slips)
-        for detector in DETECTORS:
+        if detectors != OF_LOG:
+            findings += slip_findings(recorded, slips)
+        for detector in detectors:
             findings += detector(recorded)
         for key, mask in stuck_samples(recorded).items():
             stuck[key] = mask | recorded.outliers.get(key, False)
