@@ -94,7 +94,10 @@ def inspected_rows(
 ) -> tuple[Finding, ...]:
     """What is wrong in single rows of a log that is not held in memory."""
     robot = run.model.robot
-    found = [inspect_log(part.log, robot, OF_ROWS).findings for part in parts_told(run, progress)]
+    found = [
+        (part.span_s, inspect_log(part.log, robot, OF_ROWS).findings)
+        for part in parts_told(run, progress)
+    ]
     return said_once(found)
 
 

@@ -14,7 +14,7 @@ from steelyard.diagnosis.refusals import refuse_severe
 from steelyard.diagnosis.suspects.search import suspects
 from steelyard.errors import LogError
 from steelyard.estimators.least_squares import joint_noise
-from steelyard.findings import Finding, not_yet_told, said_once
+from steelyard.findings import Finding, Span, not_yet_told, said_once
 from steelyard.logs.any_log import LogsLike
 from steelyard.logs.several import any_logs_with_unique_names, refuse_duplicates
 from steelyard.logs.stored_log import AnyLog, StoredLog, selected
@@ -136,7 +136,7 @@ class _LongRunSoFar:
         self.run, self.keep_first = run, keep_first
         self.first: Prepared | None = None
         self.noise: list[ChannelNoise] = []
-        self.of_rows: list[tuple[Finding, ...]] = []
+        self.of_rows: list[tuple[Span, tuple[Finding, ...]]] = []
 
     def compressed(
         self,
@@ -168,7 +168,8 @@ class _LongRunSoFar:
         robot = self.run.model.robot
         for part in parts_told(self.run, progress):
             prepared = part.prepared
-            self.of_rows.append(inspect_log(part.log, robot, OF_ROWS).findings)
+            found = inspect_log(part.log, robot, OF_ROWS).findings
+            self.of_rows.append((part.span_s, found))
             self.noise.append(channel_noise(prepared))
             if self.keep_first and self.first is None:
                 self.first = prepared

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import SignalError
-from steelyard.findings import Finding, said_once
+from steelyard.findings import Finding, Span, said_once
 from steelyard.logs.log import Log
 from steelyard.logs.stored_log import StoredLog
 from steelyard.model.model import Model
@@ -39,8 +39,8 @@ SETTLED = 3.0
 """Times that the filter settles in the rows around a part; it decays to 1 % in each."""
 LEAST_SHARE = 4
 """A part is at least this many times as long as the rows on one side of it."""
-OF_ALL_PARTS = ("log-cut",)
-"""Findings about the windows on which is decided, that say nothing about the log."""
+OF_ROWS = ("outliers", "locked-joint-moves", "beyond-limits", "log-cut")
+"""Findings about rows, which all parts are looked at for; others are of the windows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +48,12 @@ class Part:
     """Some rows of a log, prepared.
 
     log : with the rows around. prepared : without them.
-    number, n_parts : which part it is, from 1.
+    span_s : first and last time of its rows. number, n_parts : which part it is, from 1.
     """
 
     log: Log
     prepared: Prepared
+    span_s: Span
     number: int
     n_parts: int
 
@@ -83,17 +84,15 @@ class LongRun:
             still_joints="keep",
         )
         self.records: list[RunRecord] = []
-        self.findings_of_parts: list[tuple[Finding, ...]] = []
+        self.findings_of_parts: list[tuple[Span, tuple[Finding, ...]]] = []
         self.counts: dict[str, Counter[str]] = {}
         self.failures: list[SignalError] = []
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What is to be known of the whole log, each said once."""
-        whole = [one for one in self.whole.findings if one.code not in OF_ALL_PARTS]
-        codes = {one.code for one in whole}
-        of_parts = said_once(self.findings_of_parts)
-        return (*whole, *(one for one in of_parts if one.code not in codes), *self._left_out())
+        whole = [one for one in self.whole.findings if one.code not in OF_ROWS]
+        return (*whole, *said_once(self.findings_of_parts), *self._left_out())
 
     def parts(self) -> Iterator[Part]:
         """The parts with samples, in the order of time; one at a time is in memory."""
@@ -129,9 +128,11 @@ class LongRun:
             until = math.inf if end == len(self.log) else float(log.time[inside.stop])
             part = _between(prepared, float(log.time[inside.start]), until)
             self.records.append(part.record)
-            self.findings_of_parts.append(part.findings)
+            span = float(log.time[inside.start]), float(log.time[inside.stop - 1])
+            of_rows = tuple(one for one in part.findings if one.code in OF_ROWS)
+            self.findings_of_parts.append((span, of_rows))
             if len(part.motion):
-                yield Part(log, part, number, n_parts)
+                yield Part(log, part, span, number, n_parts)
         if not self.records:
             raise self.failures[0]
 
