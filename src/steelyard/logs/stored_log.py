@@ -34,6 +34,17 @@ LEAST_GAP = 0.25
 BLOCK_ROWS = 2**16
 
 
+class TemporaryRows:
+    """A temporary file that is closed, and thereby gone, with the last log that uses it."""
+
+    def __init__(self) -> None:
+        self.stream: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - see __del__
+
+    def __del__(self) -> None:
+        """Close the file."""
+        self.stream.close()
+
+
 @dataclass(frozen=True, eq=False)
 class StoredLog:
     """A log of which some rows at a time are read.
@@ -45,7 +56,7 @@ class StoredLog:
     start: Log
     n_samples: int
     duration_s: float
-    file: IO[bytes]
+    rows: TemporaryRows
 
     def __repr__(self) -> str:
         return f"<StoredLog '{self.name}': {self.n_samples} samples in {self.duration_s:.6g} s>"
@@ -123,8 +134,8 @@ class StoredLog:
 
     def _piece(self, block: int, column: int) -> Array:
         n = self._rows_of_block(block)
-        self.file.seek(8 * (block * BLOCK_ROWS * self.n_columns + column * n))
-        return np.frombuffer(self.file.read(8 * n))
+        self.rows.stream.seek(8 * (block * BLOCK_ROWS * self.n_columns + column * n))
+        return np.frombuffer(self.rows.stream.read(8 * n))
 
     def _rows_of_block(self, block: int) -> int:
         return min(BLOCK_ROWS, self.n_samples - block * BLOCK_ROWS)
@@ -159,8 +170,7 @@ def stored(
     progress : called with the number of rows so far.
     """
     try:
-        file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the log
-        return _written(parts, file, progress)
+        return _written(parts, TemporaryRows(), progress)
     except OSError as failure:
         raise LogError(
             f"a long log cannot be stored in {tempfile.gettempdir()} "
@@ -169,17 +179,16 @@ def stored(
 
 
 def _written(
-    parts: Iterator[LogDescription], file: IO[bytes], progress: Callable[[int], None] | None
+    parts: Iterator[LogDescription], rows: TemporaryRows, progress: Callable[[int], None] | None
 ) -> StoredLog:
-    start, last, n_samples = None, -math.inf, 0
+    file, start, last, n_samples = rows.stream, None, -math.inf, 0
     waiting: list[Array] = []
     for part in parts:
         values = _values(part)
         n_samples += values.shape[1]
         waiting.append(values)
         if start is None and n_samples >= 2:
-            rows = np.concatenate(waiting, axis=1)[:, :2]
-            start = (part, rows)
+            start = (part, np.concatenate(waiting, axis=1)[:, :2])
         while sum(one.shape[1] for one in waiting) >= BLOCK_ROWS:
             whole = np.concatenate(waiting, axis=1) if len(waiting) > 1 else waiting[0]
             last = _checked(whole[0, :BLOCK_ROWS], last, part)
@@ -194,10 +203,10 @@ def _written(
         last = _checked(rest[0], last, start[0])
     file.write(rest.tobytes())
     file.flush()
-    described, rows = start
-    log = Log.from_description(_with_values(described, rows))
+    described, two = start
+    log = Log.from_description(_with_values(described, two))
     log = replace(log, skipped=part.skipped)
-    return StoredLog(log, n_samples, last - float(rows[0, 0]), file)
+    return StoredLog(log, n_samples, last - float(two[0, 0]), rows)
 
 
 def _checked(time: Array, last: float, part: LogDescription) -> float:
