@@ -87,7 +87,8 @@ def test_samples_do_not_depend_on_the_parts(
     for name in ("samples_in", "samples_out", "duration_s", "content_sha256", "dead_band"):
         assert getattr(ours, name) == getattr(theirs, name), name
     assert ours.torque_samples_missing == theirs.torque_samples_missing
-    assert ours.time is not None and theirs.time is not None
+    assert ours.time is not None
+    assert theirs.time is not None
     assert (ours.time.starts_s, ours.time.ends_s) == (theirs.time.starts_s, theirs.time.ends_s)
 
 
@@ -105,15 +106,20 @@ def test_faults_are_mended_and_counted_once(robot: Robot, whole: Log) -> None:
     ours, theirs = run.record(), of_all.record
     for name in ("outliers", "slips_taken_back", "samples_bridged", "stuck"):
         assert getattr(ours, name) == getattr(theirs, name), name
-    assert ours.outliers and ours.slips_taken_back and ours.samples_bridged
+    assert ours.outliers
+    assert ours.slips_taken_back
+    assert ours.samples_bridged
     np.testing.assert_allclose(found["time"], of_all.motion.time, atol=1e-9)
     np.testing.assert_allclose(found["q"], of_all.motion.q, atol=1e-6)
-    assert ours.time is not None and theirs.time is not None
+    assert ours.time is not None
+    assert theirs.time is not None
     np.testing.assert_allclose(ours.time.starts_s, theirs.time.starts_s)
     codes = [one.code for one in run.findings]
-    assert codes.count("outliers") == 1 and codes.count("log-cut") == 1
+    assert codes.count("outliers") == 1
+    assert codes.count("log-cut") == 1
     told = [one.code for one in check_log(long(log), robot, FIXED).findings]
-    assert told.count("slips") == 1 and told.count("outliers") == 1
+    assert told.count("slips") == 1
+    assert told.count("outliers") == 1
 
 
 def test_a_slow_rest_is_left_out_by_the_speed_of_the_whole_log(robot: Robot, whole: Log) -> None:
@@ -128,7 +134,8 @@ def test_a_slow_rest_is_left_out_by_the_speed_of_the_whole_log(robot: Robot, who
     )
     found = samples(run)
     inside = (found["time"] > 11.0) & (found["time"] < 19.0)
-    assert inside.any() and np.isnan(found["tau"][inside]).all()
+    assert inside.any()
+    assert np.isnan(found["tau"][inside]).all()
     assert np.isfinite(found["tau"][~inside]).mean() > 0.8
 
 
@@ -143,7 +150,8 @@ def test_the_estimate_is_that_of_the_log_in_memory(robot: Robot, whole: Log) -> 
     )
     assert in_parts.estimate.log_hashes == in_memory.estimate.log_hashes
     ours, theirs = in_parts.validation, in_memory.validation
-    assert ours is not None and theirs is not None
+    assert ours is not None
+    assert theirs is not None
     for name in ("prediction", "prior", "zero", "file_with_terms"):
         a, b = getattr(ours.overall, name), getattr(theirs.overall, name)
         if b is None:
@@ -163,7 +171,9 @@ def test_a_motion_that_repeats_is_identified_by_default(robot: Robot, whole: Log
     truth = found.estimate.base.K @ theta
     prior = found.estimate.base.K @ found.model.prior_theta()
     assert np.linalg.norm(found.estimate.beta - truth) < 0.1 * np.linalg.norm(prior - truth)
-    assert [done for what, done, _ in steps if what == "compression"][1:] == [*range(1, 14)]
+    told = [(done, total) for what, done, total in steps if what == "compression" and done]
+    assert told == [(k, len(told)) for k in range(1, len(told) + 1)]
+    assert len(told) > 10
 
 
 def test_check_says_what_is_wrong_throughout(robot: Robot, whole: Log) -> None:
@@ -188,6 +198,7 @@ def test_a_finding_of_some_parts_is_said_once() -> None:
     parts = [((float(k), k + 1.0), [one] if k in (3, 7) else []) for k in range(9)]
     (found,) = said_once(parts)
     assert (found.level, found.size, found.span_s) == ("warning", 4.0, (3.0, 8.0))
-    assert "in 2 of 9 parts" in found.words and "from 3 to 4 s" in found.words
+    assert "in 2 of 9 parts" in found.words
+    assert "from 3 to 4 s" in found.words
     (found,) = said_once([((0.0, 1.0), [one]), ((1.0, 2.0), [one])])
     assert (found.level, found.words) == ("severe", one.words)
