@@ -26,7 +26,7 @@ from steelyard.regression.equation import TORQUE, Equation
 from steelyard.regression.extra_columns import ExtraColumns
 from steelyard.regression.regression import Regression, merge
 from steelyard.regression.row_mixing import RowMixing
-from steelyard.signals.long_run import LongRun, parts_told
+from steelyard.signals.long_run import LongRun, parts_told, with_accelerations
 from steelyard.signals.motion import Measurements, Motion
 from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.processing import Processing
@@ -172,7 +172,7 @@ class _LongRunSoFar:
             self.of_rows.append((part.span_s, found))
             self.noise.append(channel_noise(prepared))
             if self.keep_first and self.first is None:
-                self.first = prepared
+                self.first = with_accelerations(self.run, part)
             yield prepared.motion, prepared.measurements
         records.append(self.run.record())
 

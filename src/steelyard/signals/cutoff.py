@@ -18,6 +18,7 @@ mean over windows that overlap by half, as long as they can be without losing th
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -74,10 +75,13 @@ class CutoffChoice:
     noise: tuple[float, ...]
 
 
-def automatic_cutoff(q: Array, rate_hz: float, order: int, name: str = "log") -> CutoffChoice:
+def automatic_cutoff(
+    q: Array, rate_hz: float, order: int, name: str = "log", *, others: Sequence[Array] = ()
+) -> CutoffChoice:
     """The highest cutoff that keeps the acceleration good, up to ten motion bandwidths.
 
-    q : (n_samples, n_joints) rad or m, sampled at ``rate_hz``.
+    q : (n_samples, n_joints) rad or m, sampled at ``rate_hz``. others : more pieces of the log that
+        are as long, all of which count alike.
 
     Of all cutoffs whose predicted acceleration error is at most 1.25 times the least
     possible one, or at most 1 %, the highest is taken, but no higher than ten times the
@@ -91,9 +95,9 @@ def automatic_cutoff(q: Array, rate_hz: float, order: int, name: str = "log") ->
             f"log '{name}': an automatic cutoff needs at least {FEWEST_SAMPLES} samples, not {n}; "
             "give cutoff_hz as a number, or None for no filter"
         )
-    frequency, splits = _spectra(q, rate_hz)
+    n_window, frequency, splits = _spectra([q, *others], rate_hz)
     # a filter that settles within a quarter of the window leaves half of it after trimming
-    lowest = 4.0 * settling_time_s(1.0, order) * frequency[1]
+    lowest = 4.0 * settling_time_s(1.0, order) / (n_window / rate_hz)
     cutoffs = np.geomspace(min(lowest, 0.2 * rate_hz), HIGHEST * rate_hz, 300)
     bins = _fine_bins(frequency)
     count = np.diff([*bins, len(frequency)])
@@ -158,27 +162,32 @@ Split = tuple[Array, float]
 """The motion's part S (n_frequencies,) of a power spectrum, and its noise N."""
 
 
-def _spectra(q: Array, rate_hz: float) -> tuple[Array, list[Split]]:
-    """Frequencies (Hz), and the split spectrum of every signal (n_samples, k), from windows as long
-    as they can be without losing the motion; a log no longer than `LONGEST_WINDOW_S` that does not
-    repeat itself often is one window.
+def _spectra(pieces: Sequence[Array], rate_hz: float) -> tuple[int, Array, list[Split]]:
+    """Samples of a window, frequencies (Hz), and the split spectrum of every signal of pieces
+    (n_samples, k), from windows as long as they can be without losing the motion.
+
+    A log no longer than `LONGEST_WINDOW_S` that does not repeat itself often is one window.
     """
+    n_samples = min(len(piece) for piece in pieces)
     shortest = max(FEWEST_SAMPLES, SHORTEST_WINDOW_S * rate_hz)
     longest = max(LONGEST_WINDOW_S * rate_hz, shortest)
-    n_windows = max(1, math.ceil(2 * len(q) / longest) - 1)
-    tried: list[tuple[float, Array, list[Split]]] = []
-    while not tried or _window_length(len(q), n_windows) >= shortest:
-        n = _window_length(len(q), n_windows)
+    n_windows = max(1, math.ceil(2 * n_samples / longest) - 1)
+    tried: list[tuple[float, int, Array, list[Split]]] = []
+    while not tried or _window_length(n_samples, n_windows) >= shortest:
+        n = _window_length(n_samples, n_windows)
         frequency = np.asarray(np.fft.rfftfreq(n, 1.0 / rate_hz), dtype=float)
-        spread = np.linspace(0, len(q) - n, min(n_windows, MOST_WINDOWS))
-        starts = spread.round().astype(int)
-        splits = [split_spectrum(np.array([x[k : k + n] for k in starts]), frequency) for x in q.T]
-        tried.append((_bandwidth(frequency, splits), frequency, splits))
+        most = max(1, MOST_WINDOWS // len(pieces))
+        starts = np.linspace(0, n_samples - n, min(n_windows, most)).round().astype(int).tolist()
+        windows = [piece[k : k + n] for piece in pieces for k in starts]
+        splits = [
+            split_spectrum(np.array([one[:, j] for one in windows]), frequency)
+            for j in range(pieces[0].shape[1])
+        ]
+        tried.append((_bandwidth(frequency, splits), n, frequency, splits))
         n_windows = 2 * n_windows + 1  # half as long
-    resolved = [width for width, bins, _ in tried[1:] if width >= RESOLVED_BINS * bins[1]]
+    resolved = [width for width, _, bins, _ in tried[1:] if width >= RESOLVED_BINS * bins[1]]
     needed = max(resolved, default=0.0) / LOST_SHARE
-    _, frequency, splits = next(one for one in tried if one[0] >= needed)
-    return frequency, splits
+    return next(one for one in tried if one[0] >= needed)[1:]
 
 
 def _window_length(n_samples: int, n_windows: int) -> int:

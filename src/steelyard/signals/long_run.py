@@ -231,6 +231,16 @@ def parts_told(run: LongRun, tell: Callable[[int, int], None] | None) -> Iterato
         yield part
 
 
+def with_accelerations(run: LongRun, part: Part) -> Prepared:
+    """A part with the accelerations that its torques need, also where the run has none."""
+    processing = run.processing
+    if processing.acceleration != "none":
+        return part.prepared
+    processing = replace(processing, acceleration="differentiate")
+    prepared = prepare(part.log, run.model, processing, usual_speeds=run.usual)
+    return _between(prepared, part.span_s[0], part.span_s[1])
+
+
 def _longest_delay(processing: Processing) -> float:
     given = processing.torque_delay
     if given is None or given == "auto":

@@ -36,6 +36,9 @@ from steelyard.signals.wrench_readings import reading_findings
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+AS_LONG = 0.99
+"""Pieces of a log at least so many times as long as the longest count for the cutoff."""
+
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
@@ -113,8 +116,9 @@ def prepare(
     if not isinstance(model, Model):
         model = Model(robot)
     longest = max(pieces, key=len)
+    alike = [piece for piece in pieces if len(piece) >= AS_LONG * len(longest)]
     cutoff, choice = _choose_cutoff(
-        _moving_signals(longest, joints, opened.moving, found),
+        [_moving_signals(piece, joints, opened.moving, found) for piece in alike],
         longest.base.rate_hz,
         processing,
         log,
@@ -235,13 +239,15 @@ def _with_base(sources: Mapping[str, str], found: Sensed) -> dict[str, str]:
 
 
 def _choose_cutoff(
-    q: Array, rate_hz: float, processing: Processing, log: Log
+    signals: Sequence[Array], rate_hz: float, processing: Processing, log: Log
 ) -> tuple[float | None, CutoffChoice | None]:
     if processing.cutoff_hz is None:
         return None, None
     if processing.cutoff_hz == "auto":
-        moving, rate_hz = at_recorded_rate(q, rate_hz, log.motion_rate_hz)
-        choice = automatic_cutoff(moving, rate_hz, processing.filter_order, log.name)
+        moving = [at_recorded_rate(q, rate_hz, log.motion_rate_hz) for q in signals]
+        (first, rate_hz), others = moving[0], [q for q, _ in moving[1:]]
+        order = processing.filter_order
+        choice = automatic_cutoff(first, rate_hz, order, log.name, others=others)
         return choice.cutoff_hz, choice
     return float(processing.cutoff_hz), None
 
