@@ -43,7 +43,7 @@ def same_rows(log: StoredLog, whole: Log, begin: int, end: int) -> None:
 
 def check_same(path: Path) -> StoredLog:
     """A file is the same log in memory and in blocks."""
-    log, whole = reading.open_log(path), reading.read_log(path)
+    log, whole = reading.read_any_log(path), reading.read_log(path)
     assert isinstance(log, StoredLog)
     assert (len(log), log.duration_s) == (len(whole), whole.duration_s)
     assert log.content_hash == whole.content_hash
@@ -105,7 +105,7 @@ def test_stamps_that_run_backwards_are_refused(tmp_path: Path, row: int) -> None
     path = tmp_path / "log.npz"
     np.savez(path, time=time, **{"elbow.position": Q[:, 0], "elbow.torque": TAU[:, 0]})
     with pytest.raises(LogError, match="time runs backwards at row"):
-        reading.open_log(path)
+        reading.read_any_log(path)
 
 
 def test_arrays_of_different_lengths_are_refused(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_arrays_of_different_lengths_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.npz"
     np.savez(path, time=TIME, **{"elbow.position": Q[:-3, 0], "elbow.torque": TAU[:, 0]})
     with pytest.raises(LogError, match=r"'elbow.position' has 1000 samples, but '.*' has 1003"):
-        reading.open_log(path)
+        reading.read_any_log(path)
 
 
 def test_the_selection_reaches_from_start_to_end(
@@ -122,7 +122,7 @@ def test_the_selection_reaches_from_start_to_end(
     """Eight windows with gaps between them, at most as many numbers as stated."""
     path = tmp_path / "log.npz"
     np.savez(path, time=TIME, **{"elbow.position": Q[:, 0], "elbow.torque": TAU[:, 0]})
-    log = reading.open_log(path)
+    log = reading.read_any_log(path)
     assert isinstance(log, StoredLog)
     for most in (900, 10**6):
         monkeypatch.setattr(stored_log, "SELECTED_VALUES", most)

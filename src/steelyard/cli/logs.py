@@ -89,7 +89,7 @@ def open_logs(
     paths: list[str], progress: Progress, columns: ColumnNames | None = None
 ) -> Iterator[AnyLog]:
     """:func:`read_logs`; long files are not held in memory."""
-    from steelyard.logs.reading import open_log
+    from steelyard.logs.reading import read_any_log
 
     for number, path in enumerate(paths, 1):
         of_all = f" ({number} of {len(paths)})" if len(paths) > 1 else ""
@@ -99,7 +99,7 @@ def open_logs(
         def count(rows: int, words: str = words) -> None:
             progress.step(f"{words}: {rows} rows")
 
-        log = open_log(path, columns=columns, progress=count)
+        log = read_any_log(path, columns=columns, progress=count)
         progress.step(f"working on {path}{of_all}")
         yield log
         del log  # frees its memory before the next one is read

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from steelyard.errors import LogError, described
 from steelyard.logs.frames import FrameLike, is_frame
 from steelyard.logs.log import Log
-from steelyard.logs.reading import check_path, open_log, read_log
+from steelyard.logs.reading import check_path, read_any_log, read_log
 from steelyard.logs.stored_log import AnyLog, StoredLog
 
 LogLike = Log | StoredLog | str | os.PathLike[str] | Mapping[str, ArrayLike] | FrameLike
@@ -45,7 +45,7 @@ def as_any_log(given: LogLike) -> AnyLog:
     if isinstance(given, StoredLog):
         return given
     if isinstance(given, str | os.PathLike):
-        return open_log(Path(given))
+        return read_any_log(Path(given))
     return as_log(given)
 
 

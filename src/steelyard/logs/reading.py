@@ -47,7 +47,7 @@ def read_log(
     return READERS[extension](path, name, columns, count_rows=count_rows)
 
 
-def open_log(
+def read_any_log(
     path: str | Path,
     name: str | None = None,
     columns: ColumnNames | None = None,
