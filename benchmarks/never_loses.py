@@ -32,6 +32,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
@@ -77,6 +78,8 @@ def cache_file() -> Path:
 def campaign(seeds: Sequence[int], path: Path | None = None, *, fresh: bool = False) -> list[Run]:
     """The runs of these seeds, those that the file has included.
 
+    A run of a seed whose case was another one is made again.
+
     fresh : whether to run all again; their lines replace the earlier ones.
     """
     from never_loses_logs import case_of
@@ -85,6 +88,7 @@ def campaign(seeds: Sequence[int], path: Path | None = None, *, fresh: bool = Fa
     path = cache_file() if path is None else path
     path.parent.mkdir(parents=True, exist_ok=True)
     have = {} if fresh else stored(path)
+    have = {k: one for k, one in have.items() if one["case"] == asdict(case_of(k))}
     left = [seed for seed in seeds if seed not in have]
     say(f"{len(seeds) - len(left)} runs are in {path}, {len(left)} are left")
     # the longest first, so that none is waited for at the end
