@@ -289,7 +289,9 @@ def identify(
             signals=signals,
             first_run=data.first,
             level=level,
-            checked=CheckedInput(data.findings, data.noise if fitted.of_joints else None),
+            checked=CheckedInput(
+                data.findings, data.noise if fitted.of_joints else None, data.sizes
+            ),
         )
         held_out = with_first_taken(validate_on)
         if held_out is not None:
