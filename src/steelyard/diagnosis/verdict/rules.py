@@ -63,7 +63,15 @@ ELSEWHERE_HIDDEN, ELSEWHERE_SMALL = 3.0, 0.05
 NO_BETTER = 1.1
 """Error of friction alone, over that of the estimate, up to which links are not seen."""
 LITTLE_DETERMINED, MODEL_MISSES = "little-determined", "model-misses"
+ADVICE = {
+    LITTLE_DETERMINED: "record for longer, and take every joint through its range and back "
+    "(steelyard design makes such a motion)",
+    MODEL_MISSES: "look for play, elasticity, contacts, friction that depends on load, and for a "
+    "part of the log that is unlike the rest",
+}
+"""What to do about reasons that are found when the verdict is made."""
 DOUBTS = (
+    "negative-mass",
     "few-samples",
     "trimmed-away",
     "mostly-slow",
@@ -107,6 +115,15 @@ def reasons_of(
         *of_input(numbers, input_findings, validation_findings, held_out=held_out),
         *of_estimate(numbers, findings, physical=physical),
     ]
+
+
+def found_by_judging(reasons: Iterable[Reason]) -> tuple[Finding, ...]:
+    """Reasons that no finding tells yet, as warnings with what to do."""
+    return tuple(
+        Finding("warning", one.code, f"{one.words}; {ADVICE[one.code]}")
+        for one in reasons
+        if one.code in ADVICE
+    )
 
 
 def of_size(numbers: Numbers) -> list[Reason]:
@@ -187,25 +204,27 @@ def of_elsewhere(
 
     A log that was not used confirms the estimate on its own motion, which is one of many.
     """
+    reasons = []
     expected = numbers.elsewhere
     limit = max(ELSEWHERE_HIDDEN * numbers.error, ELSEWHERE_SMALL)
     if expected > min(ELSEWHERE_LARGE, limit) and (not held_out or expected > limit):
         level = DO_NOT_USE if expected > ELSEWHERE_POOR and not held_out else WITH_CARE
         limit = ELSEWHERE_POOR if level == DO_NOT_USE else min(ELSEWHERE_LARGE, limit)
         words = (
-            "the logs determine too little: on motions through other positions an error of about "
-            f"{share(expected)} of the torque is to be expected ({share(numbers.error)} on "
+            "the logs say too little about motions through other positions: an error of about "
+            f"{share(expected)} of the torque is to be expected there ({share(numbers.error)} on "
             f"{numbers.data})"
         )
-        return [Reason(level, LITTLE_DETERMINED, words, expected, limit)]
-    if left_out_score >= MISSES:
+        reasons.append(Reason(level, LITTLE_DETERMINED, words, expected, limit))
+    # where the logs determine too little, left-out parts are predicted badly by a right model, too
+    if left_out_score >= MISSES and not expected > ELSEWHERE_POOR:
         words = (
-            "the model misses something in the robot's structure: the best fit predicts left-out "
-            f"parts of the logs with {left_out_score:.2g} times the error that it has on parts it "
-            "knows"
+            "the model misses something of the robot: with the best weight of the prior, left-out "
+            f"parts of the logs are predicted with {left_out_score:.2g} times the error of a fit "
+            "to all of them"
         )
-        return [Reason(WITH_CARE, MODEL_MISSES, words, left_out_score, MISSES)]
-    return []
+        reasons.append(Reason(WITH_CARE, MODEL_MISSES, words, left_out_score, MISSES))
+    return reasons
 
 
 def of_training(numbers: Numbers, training: Numbers | None) -> list[Reason]:
