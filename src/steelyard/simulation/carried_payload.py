@@ -16,8 +16,25 @@ from steelyard.signals.motion import Motion
 from steelyard.simulation.wrench_sensor import WrenchSensor, add_wrench
 
 Array = NDArray[np.float64]
+USUAL_DENSITY = 1000.0
+"""kg/m³, of a payload whose size is not stated: that of water, between parcels and metal parts."""
 OWN_STREAM = 7
 """Keeps the noise of the wrench apart from that of the joints, which have the same seed."""
+
+
+def box_inertia(mass: float, edges: ArrayLike | None = None) -> Array:
+    """Inertia (3, 3) kg m² of a box about its centre of mass.
+
+    edges : (3,) m along x, y and z; None for a cube of `USUAL_DENSITY`.
+    """
+    if edges is None:
+        edges = np.full(3, np.cbrt(abs(mass) / USUAL_DENSITY))
+    squares = np.asarray(edges, dtype=float) ** 2
+    if squares.shape != (3,) or not (np.isfinite(squares) & (squares > 0.0)).all():
+        raise SimulationError(
+            f"the payload's size is {shown(str(edges))}; it must be three lengths above 0, m"
+        )
+    return np.asarray(mass / 12.0 * np.diag(squares.sum() - squares))
 
 
 def theta_with_payload(model: Model, theta: ArrayLike, payload: Payload) -> Array:
