@@ -78,6 +78,7 @@ def payload_from(arguments: argparse.Namespace) -> Payload | None:
         )
     if mass == 0.0 and not any(stated or ()):
         return None
+    Payload.of(link, mass)  # refuses an impossible mass before it is given a size
     com = (0.0, 0.0, 0.0) if arguments.payload_com is None else arguments.payload_com
     inertia = box_inertia(mass, arguments.payload_size) if stated is None else from_vech(stated)
     return Payload.of(link, mass, com, inertia)

@@ -18,6 +18,8 @@ from steelyard.simulation.wrench_sensor import WrenchSensor, add_wrench
 Array = NDArray[np.float64]
 USUAL_DENSITY = 1000.0
 """kg/m³, of a payload whose size is not stated: that of water, between parcels and metal parts."""
+LARGEST_EDGE = 1e3
+"""m; a longer payload is a mistake."""
 OWN_STREAM = 7
 """Keeps the noise of the wrench apart from that of the joints, which have the same seed."""
 
@@ -29,11 +31,12 @@ def box_inertia(mass: float, edges: ArrayLike | None = None) -> Array:
     """
     if edges is None:
         edges = np.full(3, np.cbrt(abs(mass) / USUAL_DENSITY))
-    squares = np.asarray(edges, dtype=float) ** 2
-    if squares.shape != (3,) or not (np.isfinite(squares) & (squares > 0.0)).all():
+    sides = np.asarray(edges, dtype=float)
+    if sides.shape != (3,) or not ((sides > 0.0) & (sides <= LARGEST_EDGE)).all():
         raise SimulationError(
-            f"the payload's size is {shown(str(edges))}; it must be three lengths above 0, m"
+            f"the payload's size is {shown(str(edges))}; it must be three lengths above 0, at most 1000 m"
         )
+    squares = sides**2
     return np.asarray(mass / 12.0 * np.diag(squares.sum() - squares))
 
 
