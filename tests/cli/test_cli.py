@@ -74,7 +74,7 @@ def run(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, st
 def result_file(capsys: pytest.CaptureFixture[str], path: Path, *argv: object) -> Path:
     """The result of a quick identification as a file; faster than -o, which draws the report."""
     code, out, _ = run(capsys, "identify", *argv, *FEW_FITS, "--json")
-    assert code == 0
+    assert code in (0, 1)
     path.write_text(out, encoding="utf-8")
     return path
 
