@@ -14,6 +14,7 @@ from steelyard.errors import SteelyardError
 from steelyard.findings import Finding, not_yet_told
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
+from steelyard.robot.physical_links import negative_masses
 from steelyard.robot.robot import Robot
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
@@ -47,7 +48,7 @@ def check_log(log: Log, robot: Robot, processing: Processing | None = None) -> C
 
     A log that cannot be prepared has a severe finding with the reason, ``not-usable``.
     """
-    findings = [*inspect_log(log, robot).findings]
+    findings = [*negative_masses(robot), *inspect_log(log, robot).findings]
     try:
         findings += not_yet_told(prepare(log, robot, processing).findings, findings)
         untrusted = any(one.alarming and one.code in UNTRUSTED for one in findings)

@@ -22,6 +22,7 @@ from steelyard.diagnosis.sample_warnings import sample_warnings
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
 from steelyard.diagnosis.verdict.judge import CheckedInput
 from steelyard.diagnosis.verdict.references import file_with_terms
+from steelyard.diagnosis.verdict.rules import found_by_judging
 from steelyard.errors import EstimationError, LogError
 from steelyard.estimators.estimator import DEFAULT_METHOD, Columns, EstimationOptions
 from steelyard.estimators.least_squares import NOT_MEASURED
@@ -73,7 +74,7 @@ from steelyard.regression.equation import Equation, EquationName, processing_for
 from steelyard.regression.fewer_terms import with_fewer_terms
 from steelyard.regression.regression import Regression
 from steelyard.robot.file_changes import change_findings
-from steelyard.robot.physical_links import file_findings
+from steelyard.robot.physical_links import file_findings, negative_masses
 from steelyard.signals.processing import Processing
 from steelyard.validation.held_out import validate_logs
 
@@ -224,6 +225,8 @@ def identify(
         if taken is None:
             raise LogError("there is no log to identify from; give at least one")
         tell("check of the log")
+        wrong_file = negative_masses(model.robot)
+        until_the_end.enter_context(telling(wrong_file))
         delay_is_automatic = processing.torque_delay == "auto"
         checked = accepted_log(taken[0], model, processing, accept)
         processing = checked.processing
@@ -259,7 +262,7 @@ def identify(
             accept=accept,
         )
         until_the_end.enter_context(telling(data.findings))
-        read = [*data.findings, *_unseen_findings(model, data.regression)]
+        read = [*wrong_file, *data.findings, *_unseen_findings(model, data.regression)]
         refuse_own_data(known, data.regression)
         regression = with_fewer_terms(data.regression, wide, model)
         tell("estimate")
@@ -289,11 +292,14 @@ def identify(
             signals=signals,
             first_run=data.first,
             level=level,
-            checked=CheckedInput(data.findings, data.noise if fitted.of_joints else None),
+            checked=CheckedInput(
+                data.findings, data.noise if fitted.of_joints else None, data.sizes
+            ),
         )
         held_out = with_first_taken(validate_on)
         if held_out is not None:
             found = _validated(found, held_out[1])
+        found = with_findings(found, found_by_judging(found.verdict.reasons))
         found = _certified(found, progress) if certify else found
     issue_warnings(found.findings)
     return found

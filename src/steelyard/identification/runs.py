@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from steelyard.diagnosis.checked_log import accepted_log
 from steelyard.diagnosis.suspects.search import suspects
+from steelyard.diagnosis.verdict.elsewhere import MotionSizes, motion_sizes, over_runs
 from steelyard.errors import LogError
 from steelyard.estimators.least_squares import joint_noise
 from steelyard.findings import Finding, not_yet_told
@@ -37,12 +38,14 @@ class CompressedLogs:
     findings : warnings and notes about the logs.
     first : the first run, prepared; None if it was not kept.
     noise : (n_channels,) of the torques of all runs, N m or N; see `torque_noise`.
+    sizes : where and how fast joints moved.
     """
 
     regression: Regression
     findings: tuple[Finding, ...]
     first: Prepared | None = None
     noise: NDArray[np.float64] | None = None
+    sizes: MotionSizes | None = None
 
 
 def compressed(
@@ -76,6 +79,7 @@ def compressed(
     findings: list[Finding] = []
     seen: dict[str, str] = {}
     noise: list[ChannelNoise] = []
+    sizes: list[MotionSizes] = []
     first = None
     for log in with_unique_names(logs):
         refuse_duplicates(log, seen)
@@ -95,6 +99,7 @@ def compressed(
                 first = prepare(log, model, prepared.record.processing_as_used)
         findings.extend(not_yet_told(prepared.findings, told))
         noise.append(channel_noise(prepared))
+        sizes.append(motion_sizes(prepared.motion))
         if pooled:
             parts.append(_pooled_run(wide, base, prepared, threads, parts))
         else:
@@ -102,7 +107,8 @@ def compressed(
         del log, prepared  # before the next log is read
     if not parts:
         raise LogError("there is no log to identify from; give at least one")
-    return CompressedLogs(merge(parts), tuple(dict.fromkeys(findings)), first, over_all(noise))
+    told_once = tuple(dict.fromkeys(findings))
+    return CompressedLogs(merge(parts), told_once, first, over_all(noise), over_runs(sizes))
 
 
 def _has_another_delay(log: Log, model: Model, processing: Processing) -> bool:

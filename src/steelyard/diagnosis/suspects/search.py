@@ -72,6 +72,7 @@ from steelyard.errors import SteelyardError
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
+from steelyard.robot.physical_links import without_negative_masses
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.processing import Processing
 
@@ -149,6 +150,8 @@ def suspects(model: Model, log: Log, processing: Processing | None = None) -> tu
     """
     if why_not_judged(model, processing):
         return ()
+    # what a negative mass does to the torques of the file is no fault of the log
+    model = replace(model, robot=without_negative_masses(model.robot))
     log, numbers = name_numbered_joints(log, model.robot)
     found = _searched(model, log, processing)
     return with_options(found, log, model.robot, numbered=bool(numbers))
