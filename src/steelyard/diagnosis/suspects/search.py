@@ -58,6 +58,7 @@ from steelyard.diagnosis.suspects.suspect import (
     Suspect,
     corrected_finding,
     finding_of,
+    of_motors,
 )
 from steelyard.diagnosis.suspects.thinned import thinned
 from steelyard.diagnosis.suspects.torque_readings import (
@@ -72,6 +73,7 @@ from steelyard.errors import SteelyardError
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
+from steelyard.signals.drives import joint_side
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.processing import Processing
 
@@ -132,8 +134,8 @@ def why_not_judged(model: Model, processing: Processing | None = None) -> str:
     """Why no log of a robot is compared with its file, in words; empty if logs are."""
     if model.robot.floating_base:
         return "its base is not fixed"
-    if model.robot.transmission is not None:
-        return "its joints have transmissions"
+    if model.robot.transmission is not None and model.robot.transmission.couples:
+        return "some of its motors turn several joints"
     if not model.prior_theta().any():
         return "its file states no masses"
     if processing is not None and processing.sensing is not None:
@@ -150,8 +152,15 @@ def suspects(model: Model, log: Log, processing: Processing | None = None) -> tu
     if why_not_judged(model, processing):
         return ()
     log, numbers = name_numbered_joints(log, model.robot)
-    found = _searched(model, log, processing)
-    return with_options(found, log, model.robot, numbered=bool(numbers))
+    if model.robot.transmission is None:
+        found = _searched(model, log, processing)
+        return with_options(found, log, model.robot, numbered=bool(numbers))
+    try:
+        log, _ = joint_side(log, model.robot)
+    except SteelyardError:
+        return ()
+    joints_alone = replace(model, robot=replace(model.robot, transmission=None))
+    return with_options(of_motors(_searched(joints_alone, log, processing)), log, model.robot)
 
 
 def _searched(model: Model, log: Log, processing: Processing | None) -> tuple[Suspect, ...]:

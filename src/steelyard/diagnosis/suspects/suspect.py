@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from steelyard.errors import listed
@@ -130,6 +131,27 @@ TO_DO = {
     "position-unit": "state the unit in the names of the columns",
 }
 """What a user does about a suspect, in words: besides, or for want of, an option."""
+
+
+OF_MOTORS = (
+    "torque-sign",
+    "position-sign",
+    "torque-gain",
+    "torque-scale",
+    "currents",
+    "position-factor",
+    "other-robot",
+)
+"""Suspects that what an overlay states of motors explains as well."""
+
+
+def of_motors(found: Iterable[Suspect]) -> tuple[Suspect, ...]:
+    """The suspects of a log of motors, which were computed with what the overlay states."""
+    stated = "torque constants, gains or gear ratios in the overlay that are not the robot's"
+    return tuple(
+        replace(one, could_be=(*one.could_be, stated)) if one.code in OF_MOTORS else one
+        for one in found
+    )
 
 
 def finding_of(suspect: Suspect) -> Finding:
