@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,12 @@ STILL = {"revolute": (1e-3, "rad"), "continuous": (1e-3, "rad"), "prismatic": (1
 
 
 def match_joints(
-    log: Log, robot: Robot, torques: Torques = "all"
+    log: Log, robot: Robot, torques: Torques = "all", without: Collection[str] = ()
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Joints of the robot in model order, and joints of the log that the robot does not have.
 
-    Every free joint needs a position and, unless ``torques`` is "recorded", a torque, in units
-    that fit its kind.
+    Every free joint needs a position and, unless ``torques`` is "recorded" or it is one of
+    ``without``, a torque, in units that fit its kind.
     """
     joints = robot.joint_names
     if not joints and not robot.floating_base:
@@ -57,7 +57,8 @@ def match_joints(
         )
     for joint in robot.free_joints:
         fitting = SLIDING_UNITS if joint.kind == "prismatic" else TURNING_UNITS
-        for quantity in NEEDED if torques == "all" else NEEDED[:1]:
+        needed = torques == "all" and joint.name not in without
+        for quantity in NEEDED if needed else NEEDED[:1]:
             if (joint.name, quantity) not in log.signals:
                 meant = suggestion(log, [(joint.name, quantity)], joints)
                 raise LogError(
@@ -101,11 +102,13 @@ def needed_signals(
     log: Log, robot: Robot, processing: Processing, torques: Torques = "all"
 ) -> dict[tuple[str, str], Array]:
     """The signals that are used: position, torque, and measured derivatives where asked."""
+    left_out = _left_out(robot, processing)
     needed = {
         (joint, quantity): log.signal(joint, quantity)
         for quantity in NEEDED
         for joint in robot.joint_names
-        if torques == "all" or quantity == "position" or (joint, quantity) in log.signals
+        if quantity == "position"
+        or (joint not in left_out and (torques == "all" or (joint, quantity) in log.signals))
     }
     for quantity in ("velocity", "acceleration"):
         if getattr(processing, quantity) != "measured":
@@ -122,6 +125,20 @@ def needed_signals(
             )
         needed.update(found)
     return needed
+
+
+def _left_out(robot: Robot, processing: Processing) -> set[str]:
+    """Joints whose torque is not used; refuses strangers, and all joints."""
+    left_out = set(processing.torques_left_out)
+    strangers = [joint for joint in processing.torques_left_out if joint not in robot.joint_names]
+    if strangers:
+        raise SignalError(
+            f"without_torque names {shown(strangers[0])}, which is no joint with its own "
+            f"coordinate; these are {listed(robot.joint_names)}"
+        )
+    if left_out and left_out == set(robot.joint_names) and not robot.floating_base:
+        raise SignalError("without_torque names all joints; no torque would be left")
+    return left_out
 
 
 def unwrap(q: Array) -> tuple[Array, int]:

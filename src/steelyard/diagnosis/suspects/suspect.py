@@ -60,7 +60,7 @@ SEVERE = (
 """Suspects that make every result useless. Others are severe where they spoil the fit."""
 SPOILT = 2.0
 """Factor by which a suspect has to raise the unexplained torque in order to be severe."""
-NEVER_SEVERE = ("payload", "friction-removed", "torque-drift")
+NEVER_SEVERE = ("effort-not-torque", "payload", "friction-removed", "torque-drift")
 
 INHERENT = {
     "torque-sign": ("the axis of the joint in the robot file, if its position is wrong as well",),
@@ -215,6 +215,8 @@ def what_is_wrong(suspect: Suspect) -> str:
     late = "late" if size > 0.0 else "early"
     late += " beyond the delay that is taken out already" if suspect.beyond else ""
     words = {
+        "effort-not-torque": f"the effort {of_whom} cannot be its torque: it is {size:.2g} times "
+        "what the links of the robot file weigh there",
         "torque-sign": f"torques {of_whom} have the wrong sign",
         "position-sign": f"positions {of_whom} have the wrong sign",
         "axis-sign": f"the axis {of_whom} points the other way than the robot file says",
