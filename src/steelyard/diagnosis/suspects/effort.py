@@ -44,14 +44,17 @@ LIKELY = 0.3
 is the unit, or the file."""
 STEADY_WEIGHT = 0.1
 """Share by which a weight has to change for an effort to be seen to follow it."""
+OTHER_UNIT = "a torque in another unit, since it changes as the weight does"
+CARRIED = "a spring, a counterweight or a self-locking drive that carries the load"
 FOLLOWS = 0.5
 """Share of an effort's changes that a weight explains if the effort follows it."""
 
 
-def weightless_efforts(samples: Samples) -> tuple[Suspect, ...]:
+def weightless_efforts(samples: Samples, *, following: bool = False) -> tuple[Suspect, ...]:
     """The efforts that cannot be torques, by joint: their rms as a share of the weight's.
 
-    ``error`` of each has both (N m or N).
+    ``error`` of each has both (N m or N). following : those that change as the weight does, in the
+    place of those that do not.
     """
     model, theta = samples.model, samples.model.prior_theta()
     still = np.zeros_like(samples.v)
@@ -67,11 +70,12 @@ def weightless_efforts(samples: Samples) -> tuple[Suspect, ...]:
         if not used[k] or not others.any() or effort[k] >= FAR_BELOW * demand[k]:
             continue
         likely = effort[others] > LIKELY * expected[others]
-        if np.mean(likely) <= 0.5 or _follows(samples, weight, k):
+        if np.mean(likely) <= 0.5 or _follows(samples, weight, k) != following:
             continue
         share = float(effort[k] / demand[k])
         size = (float(effort[k]), float(demand[k]))
-        found.append(Suspect(CODE, (joint,), share, "share", 0.0, size))
+        could_be = (OTHER_UNIT if following else CARRIED,)
+        found.append(Suspect(CODE, (joint,), share, "share", 0.0, size, could_be=could_be))
     return tuple(found)
 
 
@@ -197,8 +201,8 @@ def effort_finding(
     )
     if evidence is not None:
         words += (
-            f"; {'it is left out: ' if left_out else 'it is used: '}the other torques of left-out parts are "
-            f"predicted with {evidence.left_out:.3g} times their noise without it, and with "
+            f"; it is {'left out' if left_out else 'used'}: the other torques of left-out parts "
+            f"are predicted with {evidence.left_out:.3g} times their noise without it, and with "
             f"{evidence.used:.3g} times with it"
         )
     words += "; record the torque of this joint, or leave its column out for good"
@@ -209,7 +213,7 @@ def effort_finding(
         joints=suspect.joints,
         size=suspect.size,
         unit=suspect.unit,
-        could_be=("a spring, a counterweight or a self-locking drive that carries the load",),
+        could_be=suspect.could_be,
         option="" if left_out else f"--without-torque {joint}",
         corrected=left_out,
     )

@@ -209,7 +209,9 @@ def _searched(model: Model, log: Log, processing: Processing | None) -> tuple[Su
         return positions_only(samples)
     efforts = weightless_efforts(samples)
     samples = without_efforts(samples, efforts)
-    return (*efforts, *_readings_found(model, log, samples))
+    found = (*efforts, *_readings_found(model, log, samples))
+    # one in another unit has a gain, which other readings name, unless it is as good as nothing
+    return found or weightless_efforts(samples, following=True)
 
 
 def _readings_found(model: Model, log: Log, samples: Samples) -> tuple[Suspect, ...]:
