@@ -116,6 +116,8 @@ def validation_findings(
     if given.torque_delay == "auto":
         # a delay is corrected if the training log has it; of this log alone, it is only named
         given = replace(given, torque_delay=None)
+    if given.without_torque == "auto":
+        given = replace(given, without_torque=())
     if cutoff_is_automatic:
         given = replace(given, cutoff_hz="auto")
     physics: tuple[Finding, ...] = ()

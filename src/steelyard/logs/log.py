@@ -16,6 +16,7 @@ from steelyard.logs.columns import QUANTITIES, split_unit
 from steelyard.logs.description import Key, LogDescription
 from steelyard.logs.frame_columns import FRAME_QUANTITIES, frame_column_name, frame_signal
 from steelyard.logs.frames import FrameLike, describe_frame
+from steelyard.logs.skipped_rows import SkippedRows
 
 Array = NDArray[np.float64]
 
@@ -40,6 +41,7 @@ class Log:
         it has other axes; their columns are among ``ignored``.
     motion_rate_hz : rate (Hz) at which joints or poses were sampled, where it is lower than that of
         ``time``, onto which they were interpolated; None where nothing was.
+    skipped : rows of the file that could not be used and were left out; None where none were.
 
     A joint of which the file gives only a number is named ``#1``, ``#2``, ...
 
@@ -56,6 +58,7 @@ class Log:
     frame_signals: Mapping[Key, Array] = field(default_factory=dict)
     incomplete: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
     motion_rate_hz: float | None = None
+    skipped: SkippedRows | None = None
 
     def __post_init__(self) -> None:
         where = f"log '{self.name}'"

@@ -79,7 +79,7 @@ def open_log(log: Log, robot: Robot, processing: Processing) -> OpenedLog:
         )
     found, log, processing, sensing_notes = sensed(log, robot, processing)
     refuse_other_axes(found, log)
-    joints, extra = match_joints(log, robot, found.torques_needed)
+    joints, extra = match_joints(log, robot, found.torques_needed, processing.torques_left_out)
     needed = needed_signals(log, robot, processing, found.torques_needed)
     turning = {joint.name for joint in robot.free_joints if joint.kind != "prismatic"}
     recorded = Recorded.of_signals(log.name, log.time, needed, robot)

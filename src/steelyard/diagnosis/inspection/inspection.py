@@ -24,6 +24,7 @@ from steelyard.diagnosis.inspection.units import position_units, wraps
 from steelyard.diagnosis.inspection.velocities import velocity_findings
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
+from steelyard.logs.skipped_rows import skipped_findings
 from steelyard.robot.robot import Robot
 from steelyard.signals.drives import joint_side
 from steelyard.signals.numbered_joints import name_numbered_joints
@@ -70,10 +71,11 @@ def inspect_log(log: Log, robot: Robot) -> Inspection:
     Findings about limits, factors of velocities, and torques that never change come from
     `steelyard.prepare`, which sees the log after this.
     """
+    skipped = skipped_findings(log.skipped, log.name)
     log, _ = name_numbered_joints(log, robot)
     log, _ = joint_side(log, robot)
     recorded = Recorded.of(log, robot)
-    findings = list(outlier_findings(log.name, log.time, recorded.outliers))
+    findings = [*skipped, *outlier_findings(log.name, log.time, recorded.outliers)]
     stuck: dict[tuple[str, str], NDArray[np.bool_]] = {}
     if recorded.joints and len(recorded) >= 8:
         recorded, slips = without_slips(recorded)
