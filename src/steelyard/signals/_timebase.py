@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ MAX_SAMPLES = 10_000_000
 HOLE_PERIODS = 3.0
 """Stamps further apart than this many periods leave a hole, in which torque is not used. The log
 is cut at a hole longer than ``max_gap_s``."""
+AVERAGED = 50
+"""Rows over which a step is averaged, so that rows stamped in bursts show their true period."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,44 @@ class TimeBase:
             holes=int(np.sum(step > HOLE_PERIODS * period)),
             samples_in_holes=int(self.in_hole.sum()),
         )
+
+
+def usual_period(time: Array) -> float:
+    """Time (s) from row to row of stamps (n_samples,), whether or not they come in bursts."""
+    n = len(time) - 1
+    averaged = max(1, min(AVERAGED, n // 8))
+    return float(np.median(np.diff(time[::averaged]))) / averaged
+
+
+def hole_steps(time: Array, period_s: float | None = None) -> NDArray[np.int64]:
+    """Numbers k of the steps from row k to k + 1 of stamps (n_samples,) that leave a hole.
+
+    Not those between two bursts of rows, after which the rows catch up: what counts is how far the
+    rows behind a step are, in the median, from where those before it would go on.
+    """
+    period = usual_period(time) if period_s is None else period_s
+    long = np.flatnonzero(np.diff(time) > HOLE_PERIODS * period)
+    if not len(long):
+        return long
+    away = time - time[0] - period * np.arange(len(time))
+    near = np.arange(AVERAGED)
+    before = away[np.maximum(long[:, None] - near, 0)]
+    after = away[np.minimum(long[:, None] + 1 + near, len(time) - 1)]
+    shift = np.median(after, axis=1) - np.median(before, axis=1)
+    return np.asarray(long[shift > 0.5 * (time[long + 1] - time[long])])
+
+
+def unbroken(time: Array, period_s: float | None = None) -> list[slice]:
+    """Rows between holes of stamps (n_samples,); no difference means anything across a hole."""
+    edges = [0, *(hole_steps(time, period_s) + 1).tolist(), len(time)]
+    return [slice(first, end) for first, end in pairwise(edges)]
+
+
+def holes_before(time: Array) -> NDArray[np.int64]:
+    """How many holes (n_samples,) there are before each of these stamps (n_samples,)."""
+    out = np.zeros(len(time), dtype=np.int64)
+    out[hole_steps(time) + 1] = 1
+    return np.cumsum(out)
 
 
 def unevenness(time: Array) -> float:
