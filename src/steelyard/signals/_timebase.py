@@ -26,6 +26,9 @@ MAX_SAMPLES = 10_000_000
 HOLE_PERIODS = 3.0
 """Stamps further apart than this many periods leave a hole, in which torque is not used. The log
 is cut at a hole longer than ``max_gap_s``."""
+CURVE_BLOCKS, CURVE_ROWS = 24, 400
+"""Parts of a log, and their fewest rows, whose medians show that the clocks of stamps and of
+samples drift apart."""
 AVERAGED = 50
 """Rows over which a step is averaged, so that rows stamped in bursts show their true period."""
 
@@ -86,10 +89,7 @@ def hole_steps(time: Array, period_s: float | None = None) -> NDArray[np.int64]:
     if not len(long):
         return long
     away = time - time[0] - period * np.arange(len(time))
-    near = np.arange(AVERAGED)
-    before = away[np.maximum(long[:, None] - near, 0)]
-    after = away[np.minimum(long[:, None] + 1 + near, len(time) - 1)]
-    shift = np.median(after, axis=1) - np.median(before, axis=1)
+    shift = _shift_at(away, long, AVERAGED)
     return np.asarray(long[shift > 0.5 * (time[long + 1] - time[long])])
 
 
@@ -104,6 +104,78 @@ def holes_before(time: Array) -> NDArray[np.int64]:
     out = np.zeros(len(time), dtype=np.int64)
     out[hole_steps(time) + 1] = 1
     return np.cumsum(out)
+
+
+def even_stamps(time: Array, numbers: Array | None = None) -> Array:
+    """Even stamps (n_samples,) on a line through these, or on a slow curve where clocks drift.
+
+    numbers : (n_samples,) of the samples, which grow by more than one where some are missing; None
+    counts the rows. Each part between holes has a line of its own.
+    """
+    period = usual_period(time)
+    numbers = np.arange(float(len(time))) if numbers is None else numbers
+    out = time.copy()
+    for rows in unbroken(time, period):
+        if rows.stop - rows.start > 2:
+            out[rows] = _slow_curve(numbers[rows] - numbers[rows.start], time[rows], period)
+    return out
+
+
+def numbers_by_stamps(time: Array) -> Array:
+    """Numbers (n_samples,) of the samples, counting those that are missing by the stamps: rows
+    behind them are late by whole periods.
+    """
+    away = (time - time[0]) / usual_period(time) - np.arange(len(time))
+    late = np.flatnonzero(np.diff(away) > 0.5)
+    shift = np.zeros(len(time))
+    if len(late):
+        few, many = (_shift_at(away, late, n) for n in (AVERAGED // 5, AVERAGED))
+        sure = (np.abs(few - np.round(few)) < 0.3) & (few > 0.7) & (np.abs(many - few) < 1.2)
+        shift[late[sure] + 1] = np.round(few[sure])
+    return np.asarray(np.arange(float(len(time))) + np.cumsum(shift))
+
+
+def _shift_at(away: Array, steps: NDArray[np.int64], n: int) -> Array:
+    """By how much the n values behind each step are above those before it, in the median."""
+    near = np.arange(n)
+    before = away[np.maximum(steps[:, None] - near, 0)]
+    after = away[np.minimum(steps[:, None] + 1 + near, len(away) - 1)]
+    return np.asarray(np.median(after, axis=1) - np.median(before, axis=1))
+
+
+def _slow_curve(numbers: Array, time: Array, period_s: float) -> Array:
+    """Times (n,) on a line in the sample numbers (n,), or on a curve through medians of many rows
+    where these are further from the line than they scatter.
+    """
+    if len(time) < 2 * AVERAGED:
+        middle = float(np.median(time - period_s * numbers))
+        if len(time) < AVERAGED // 2:
+            return middle + period_s * numbers
+    line = np.polynomial.polynomial.polyfit(numbers, time, 1)
+    for _ in range(3):  # without rows that were written much later than others
+        away = time - line[0] - line[1] * numbers
+        usual = 3.0 * float(np.median(np.abs(away))) + 1e-12
+        near = np.abs(away) <= usual
+        if np.count_nonzero(near) < 0.5 * len(time):
+            break
+        line = np.polynomial.polynomial.polyfit(numbers[near], time[near], 1)
+    even = line[0] + line[1] * numbers
+    block = max(len(time) // CURVE_BLOCKS, CURVE_ROWS)
+    n = len(time) // block
+    if n < 4:
+        return np.asarray(even)
+    whole = (time - even)[: n * block].reshape(n, block)
+    at = numbers[: n * block].reshape(n, block).mean(axis=1)
+    medians = np.median(whole, axis=1)
+    scatter = float(np.sqrt(np.mean(np.diff(medians, 2) ** 2) / 6.0))
+    if float(np.std(medians)) < max(3.0 * scatter, 0.1 * period_s):
+        return np.asarray(even)
+    inside = np.interp(numbers, at, medians)
+    ends = np.polynomial.polynomial.polyfit(at[:2], medians[:2], 1)
+    inside = np.where(numbers < at[0], ends[0] + ends[1] * numbers, inside)
+    ends = np.polynomial.polynomial.polyfit(at[-2:], medians[-2:], 1)
+    inside = np.where(numbers > at[-1], ends[0] + ends[1] * numbers, inside)
+    return np.asarray(even + inside)
 
 
 def unevenness(time: Array) -> float:
