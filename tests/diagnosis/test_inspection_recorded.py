@@ -63,7 +63,8 @@ def test_jitter_and_repeated_rows_of_the_panda_are_named() -> None:
     log = panda_log()
     finding, jitter = alarms(log, panda())
     assert (jitter.code, finding.code) == ("stamp-jitter", "held-samples")
-    assert jitter.corrected and finding.corrected
+    assert jitter.corrected
+    assert finding.corrected
     q = np.column_stack([log.signal(joint, "position") for joint in panda().joint_names])
     repeated = 100.0 * np.mean(np.all(q[1:] == q[:-1], axis=1))
     assert finding.size == pytest.approx(repeated, rel=0.15)
