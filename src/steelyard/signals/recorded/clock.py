@@ -9,8 +9,8 @@ stamps      as they are, or even ones, on a line or slow curve through the stamp
             counting no missing rows, those that stamps show, or those that all positions show
 rate        that of the stamps, or that at which positions change as fast as measured velocities say
 
-The first two are judged by positions that are left out: each is predicted by the cubic through the
-two before and the two after it (`left_out_error`). The last is judged by the velocities. What was
+The first two are judged by positions that are left out: each is predicted by its neighbours
+(`left_out_error`). The last is judged by the velocities. What was
 recorded stays unless another candidate is clearly better. A constant error of the rate cannot be
 seen without velocities: it looks like another inertia.
 """
@@ -52,14 +52,25 @@ MOVED = 0.05
 """Stamps that move by less (rms) than this share of a period are left as they are."""
 FEWEST_REPEATED, LONGEST_REPEATED_S = 5, 0.05
 """Fewest repeated rows that count; longer runs (s) of them are those of a robot that rests."""
+IN_TURN = 2.5
+"""Rows repeat in turn if their distances, from the 10th to the 90th percentile, are within this
+factor; at random they differ by a factor of 20."""
 VISIBLE, MOST_LOST = 6.0, 5.5
 """Motion in a step, in units of its noise, that shows how many rows it is worth, and how many may
 be missing in one place.
 """
+PARTS, THROUGHOUT = 10, 0.6
+"""Rows that repeat throughout do so in this share of the parts of a log. A few moments in which a
+recorder hesitated are no reason to move the stamps of all that is behind them."""
+AT_REST = 3.0
+"""At rest, the share of rows that repeat may be this many times that in motion."""
 MOST_REPEATED = 0.1
 """Share of rows of which positions alone repeat."""
 WINDOWS, WINDOW = 24, 500
 """Parts of a long log, spread over it, in which candidates are compared, and rows of each."""
+POINTS = (5, 3)
+"""Positions in a row of which one is left out. Five see jitter even where the motion is curved,
+three see bursts of rows even behind a coarse encoder."""
 FEWEST_JUDGED = 15
 """Fewest positions of a joint that are left out one by one."""
 UNEVEN = 0.1
@@ -184,7 +195,13 @@ def _stale_rows(log: Log, recorded: Recorded, repeats: Mask) -> Mask:
     # of more rows, positions come over a slower bus than the rest, which is another matter
     if np.count_nonzero(out) > MOST_REPEATED * np.count_nonzero(fast):
         out = none.copy()
-    out |= whole & recorded.in_motion
+    moving = recorded.in_motion
+    out |= whole & moving
+    # what repeats when nothing moves is stale, too, unless signals without noise repeat there
+    rest = whole & ~moving
+    share = np.count_nonzero(whole & moving) / max(np.count_nonzero(moving), 1)
+    if np.count_nonzero(rest) <= AT_REST * share * np.count_nonzero(~moving):
+        out |= rest
     edge = np.flatnonzero(np.diff(np.concatenate([[False], out, [False]]).astype(np.int8)))
     longest = max(3.0, LONGEST_REPEATED_S / usual_period(log.time))
     for first, end in zip(edge[::2].tolist(), edge[1::2].tolist(), strict=True):
@@ -206,7 +223,9 @@ def _judged_by_positions(recorded: Recorded, stale: Mask, *, even: bool) -> Cloc
     touched = _touched(time, stale)
     if stale.any():
         tried.append((time, stale, False, 0))
-        tried += [(one, stale, True, n) for one, n in _even(moving, time, fresh)]
+        parts = {int(PARTS * row / len(time)) for row in np.flatnonzero(stale).tolist()}
+        if len(parts) >= THROUGHOUT * PARTS:
+            tried += [(one, stale, True, n) for one, n in _even(moving, time, fresh)]
     if not even:
         tried += [(one, everything, False, n) for one, n in _even(moving, time, ~everything)]
     elif not stale.any():
@@ -219,18 +238,17 @@ def _judged_by_positions(recorded: Recorded, stale: Mask, *, even: bool) -> Cloc
             touched |= _near(missing)
     if not tried:
         return None
-    of_stamps = _errors(moving, recorded, time, ~everything, touched)
+    of_stamps = [_errors(moving, recorded, time, ~everything, touched, n) for n in POINTS]
     best, most = None, BETTER
     for stamps, left_out, dropped, n_missing in tried:
         rows = ~left_out
         at = stamps if dropped else stamps[rows]
         if not np.all(np.diff(at) > 0.0):
             continue
-        ratios = of_stamps / _errors(moving, recorded, at, rows, touched)
-        ratios = ratios[np.isfinite(ratios)]
-        if not len(ratios) or np.min(ratios) < WORSE:
-            continue
-        closer = float(np.exp(np.mean(np.log(ratios))))
+        closer = max(
+            _closer(before / _errors(moving, recorded, at, rows, touched, n))
+            for before, n in zip(of_stamps, POINTS, strict=True)
+        )
         moved = float(np.sqrt(np.mean((at - time[rows]) ** 2)))
         if moved < MOVED * usual_period(time) and not left_out.any():
             continue
@@ -238,6 +256,16 @@ def _judged_by_positions(recorded: Recorded, stale: Mask, *, even: bool) -> Cloc
             repair = TimeRepair(int(np.count_nonzero(left_out)), n_missing, moved, closer)
             best, most = Clock(stamps, left_out, dropped, repair), closer
     return best
+
+
+def _closer(ratios: Array) -> float:
+    """How many times closer positions are predicted, over the joints (n,) that are judged; 0 if
+    those of one joint are further away.
+    """
+    known = ratios[np.isfinite(ratios)]
+    if not len(known) or float(np.min(known)) < WORSE:
+        return 0.0
+    return float(np.exp(np.mean(np.log(known))))
 
 
 def _even(moving: Mapping[str, Array], time: Array, rows: Mask) -> list[tuple[Array, int]]:
@@ -248,7 +276,25 @@ def _even(moving: Mapping[str, Array], time: Array, rows: Mask) -> list[tuple[Ar
     counted = np.arange(float(len(stamps)))
     given = [counted, numbers_by_stamps(stamps), _numbers_by_positions(moving, stamps, rows)]
     different = [given[0], *(one for one in given[1:] if not np.array_equal(one, counted))]
-    return [(even_stamps(stamps, one), round(one[-1]) - len(stamps) + 1) for one in different]
+    return [(_spread(stamps, one, time), round(one[-1]) - len(stamps) + 1) for one in different]
+
+
+def _spread(stamps: Array, numbers: Array, time: Array) -> Array:
+    """Even stamps (n_samples,) for samples with these stamps and numbers (n_samples,), of a log
+    with the stamps ``time`` (n_rows,).
+
+    A recorder that is faster than the robot repeats every so many rows, and samples are even. Where
+    rows repeat at random although stamps are even, these were counted: their step is true.
+    """
+    even = even_stamps(stamps, numbers)
+    if not is_uniform(time):
+        return even
+    # rows that are left out, counted in those that are not
+    apart = np.diff(np.flatnonzero(~np.isin(time, stamps)))
+    shortest, longest = np.percentile(apart, [10.0, 90.0]) if len(apart) else (0.0, 1.0)
+    if longest <= IN_TURN * shortest:
+        return even
+    return np.asarray(stamps[0] + usual_period(time) * numbers)
 
 
 def _numbers_by_positions(moving: Mapping[str, Array], time: Array, rows: Mask) -> Array:
@@ -288,10 +334,15 @@ def _near(rows: Mask) -> Mask:
 
 
 def _errors(
-    moving: Mapping[str, Array], recorded: Recorded, time: Array, rows: Mask, judged: Mask
+    moving: Mapping[str, Array],
+    recorded: Recorded,
+    time: Array,
+    rows: Mask,
+    judged: Mask,
+    points: int,
 ) -> Array:
     """`left_out_error` (n_joints,) of the joints that move, in some rows (n_rows,) that were
-    sampled at ``time`` (n_samples,), where they are ``judged`` (n_rows,).
+    sampled at ``time`` (n_samples,), where they are ``judged`` (n_rows,), by ``points`` of them.
     """
     numbers = np.flatnonzero(rows)
     holes = holes_before(time)
@@ -305,7 +356,9 @@ def _errors(
         use = recorded.faster(joint, MOVING) & judged
         errors = np.concatenate(
             [
-                left_out_error(time[part], q[numbers[part]], holes[part], use[numbers[part]])
+                left_out_error(
+                    time[part], q[numbers[part]], holes[part], use[numbers[part]], points
+                )
                 for part in parts
             ]
         )
@@ -318,26 +371,31 @@ def _errors(
     return np.array(out)
 
 
-def left_out_error(time: Array, q: Array, holes: NDArray[np.int64], moves: Mask) -> Array:
-    """How far positions (n,) are from the cubic through the two before and the two after each.
+def left_out_error(
+    time: Array, q: Array, holes: NDArray[np.int64], moves: Mask, points: int
+) -> Array:
+    """How far positions (n,) are from the polynomial through their neighbours: of five points the
+    cubic through two before and two after each, of three the line.
 
     The error is divided by what it is for noise of standard deviation one, so that stamps close to
-    each other count no more than others: it is the divided difference of five positions over the
+    each other count no more than others: it is the divided difference of the positions over the
     norm of its coefficients. Only of those that move, and without holes between them.
     """
-    n = len(time) - 4
+    n = len(time) - points + 1
     if n < 1:
         return np.zeros(0)
-    use = (holes[4:] == holes[:n]) & moves[2 : n + 2]
-    use &= np.isfinite(q[:n] + q[1 : n + 1] + q[2 : n + 2] + q[3 : n + 3] + q[4:])
+    middle = points // 2
+    use = (holes[points - 1 :] == holes[:n]) & moves[middle : n + middle]
+    for k in range(points):
+        use &= np.isfinite(q[k : n + k])
     first = np.flatnonzero(use)
-    t = np.stack([time[first + k] - time[first + 2] for k in range(5)])
-    x = np.stack([q[first + k] for k in range(5)])
+    t = np.stack([time[first + k] - time[first + middle] for k in range(points)])
+    x = np.stack([q[first + k] for k in range(points)])
     scale = np.maximum(np.max(np.abs(t), axis=0), 1e-300)
     t = t / scale
     c = np.ones_like(t)
-    for k in range(5):
-        for other in range(5):
+    for k in range(points):
+        for other in range(points):
             if other != k:
                 c[k] /= t[k] - t[other]
     return np.asarray(np.sum(c * x, axis=0) / np.sqrt(np.sum(c**2, axis=0)))
