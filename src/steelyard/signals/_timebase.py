@@ -26,9 +26,12 @@ MAX_SAMPLES = 10_000_000
 HOLE_PERIODS = 3.0
 """Stamps further apart than this many periods leave a hole, in which torque is not used. The log
 is cut at a hole longer than ``max_gap_s``."""
-CURVE_BLOCKS, CURVE_ROWS = 24, 400
-"""Parts of a log, and their fewest rows, whose medians show that the clocks of stamps and of
-samples drift apart."""
+CURVE_ROWS, CURVE_BURSTS = 100, 20
+"""Rows, or bursts of rows, in a part of a log whose median shows how far stamps are from a line:
+the clocks of stamps and of samples drift apart, or missing rows were not seen."""
+PHASE_ROWS, PHASE_MEDIAN, IN_PHASE = 200, 51, 0.5
+"""Rows over which the phase of stamps is averaged, after a median over rows; shortest mean of unit
+vectors that is a phase."""
 AVERAGED = 50
 """Rows over which a step is averaged, so that rows stamped in bursts show their true period."""
 
@@ -121,18 +124,51 @@ def even_stamps(time: Array, numbers: Array | None = None) -> Array:
     return out
 
 
-def numbers_by_stamps(time: Array) -> Array:
-    """Numbers (n_samples,) of the samples, counting those that are missing by the stamps: rows
-    behind them are late by whole periods.
+def numbers_by_stamps(time: Array, numbers: Array) -> Array:
+    """Numbers (n_samples,) of the samples, counting besides ``numbers`` (n_samples,) those that are
+    missing by the stamps: rows behind them are late by whole periods.
     """
-    away = (time - time[0]) / usual_period(time) - np.arange(len(time))
+    many = min(AVERAGED, max(1, len(time) // 8))
+    period = float(np.median((time[many:] - time[:-many]) / _taken(numbers, many)))
+    away = (time - time[0]) / period - numbers
     late = np.flatnonzero(np.diff(away) > 0.5)
     shift = np.zeros(len(time))
     if len(late):
         few, many = (_shift_at(away, late, n) for n in (AVERAGED // 5, AVERAGED))
         sure = (np.abs(few - np.round(few)) < 0.3) & (few > 0.7) & (np.abs(many - few) < 1.2)
         shift[late[sure] + 1] = np.round(few[sure])
-    return np.asarray(np.arange(float(len(time))) + np.cumsum(shift))
+    return np.asarray(numbers + np.cumsum(shift))
+
+
+def numbers_in_phase(time: Array, numbers: Array) -> Array:
+    """Numbers (n_samples,) corrected by whole ones, so that stamps stay in phase with the samples.
+
+    Samples are even, so that stamps in periods, less the numbers, are about the same fraction all
+    along, and change slowly where clocks differ; what is away from it by whole periods over many
+    rows was counted wrong.
+    """
+    from scipy.ndimage import median_filter
+
+    n = len(time) // PHASE_ROWS
+    if n < 3:
+        return numbers
+    period = float(np.median((time[AVERAGED:] - time[:-AVERAGED]) / _taken(numbers, AVERAGED)))
+    away = (time - time[0]) / period - numbers
+    level = np.asarray(median_filter(away, PHASE_MEDIAN, mode="nearest"))
+    turns = np.exp(2j * np.pi * level[: n * PHASE_ROWS]).reshape(n, PHASE_ROWS).mean(axis=1)
+    seen = np.flatnonzero(np.abs(turns) > IN_PHASE)
+    if len(seen) < 3:
+        return numbers
+    phase = np.unwrap(np.angle(turns[seen])) / (2.0 * np.pi)
+    middle = (seen + 0.5) * PHASE_ROWS
+    usual = np.interp(np.arange(len(time)), middle, phase)
+    wrong = np.round(level - usual)
+    count = np.arange(float(len(time)))
+    return np.asarray(np.maximum.accumulate(numbers + wrong - count) + count)
+
+
+def _taken(numbers: Array, rows: int) -> Array:
+    return np.asarray(numbers[rows:] - numbers[:-rows])
 
 
 def _shift_at(away: Array, steps: NDArray[np.int64], n: int) -> Array:
@@ -160,14 +196,17 @@ def _slow_curve(numbers: Array, time: Array, period_s: float) -> Array:
             break
         line = np.polynomial.polynomial.polyfit(numbers[near], time[near], 1)
     even = line[0] + line[1] * numbers
-    block = max(len(time) // CURVE_BLOCKS, CURVE_ROWS)
+    away = time - even
+    # rows that are written in one burst are as good as one
+    burst = len(time) / max(1, int(np.count_nonzero(np.diff(time) > 0.5 * period_s)))
+    block = round(max(CURVE_ROWS, CURVE_BURSTS * burst))
     n = len(time) // block
-    if n < 4:
+    if n < 3:
         return np.asarray(even)
-    whole = (time - even)[: n * block].reshape(n, block)
+    whole = away[: n * block].reshape(n, block)
     at = numbers[: n * block].reshape(n, block).mean(axis=1)
     medians = np.median(whole, axis=1)
-    scatter = float(np.sqrt(np.mean(np.diff(medians, 2) ** 2) / 6.0))
+    scatter = 1.9 * float(np.median(np.abs(whole - medians[:, None]))) / np.sqrt(block / burst)
     if float(np.std(medians)) < max(3.0 * scatter, 0.1 * period_s):
         return np.asarray(even)
     inside = np.interp(numbers, at, medians)

@@ -6,7 +6,7 @@ than the robot. And the clock may run fast or slow, or drift. Candidates are com
 
 rows        all, or without those that repeat the row before
 stamps      as they are, or even ones, on a line or slow curve through the stamps by row number,
-            counting no missing rows, those that stamps show, or those that all positions show
+            counting no missing rows, those that stamps show, those that all positions show, or both
 rate        that of the stamps, or that at which positions change as fast as measured velocities say
 
 The first two are judged by positions that are left out: each is predicted by its neighbours
@@ -30,6 +30,7 @@ from steelyard.signals._timebase import (
     holes_before,
     is_uniform,
     numbers_by_stamps,
+    numbers_in_phase,
     usual_period,
 )
 from steelyard.signals.cubic_spline import cubic_spline
@@ -46,6 +47,9 @@ FEWEST = 50
 """Shorter logs are used as they are stamped."""
 BETTER = 1.2
 """A candidate is better if left-out positions are this many times closer, over all joints."""
+AS_GOOD = 1.3
+"""Of candidates that are as good as the best within this factor, that which is nearest to the
+stamps: positions from row to row do not show how far whole parts of a log are off."""
 WORSE = 0.9
 """It is not if those of a joint are further away than by this factor."""
 MOVED = 0.05
@@ -198,10 +202,10 @@ def _stale_rows(log: Log, recorded: Recorded, repeats: Mask) -> Mask:
     moving = recorded.in_motion
     out |= whole & moving
     # what repeats when nothing moves is stale, too, unless signals without noise repeat there
-    rest = whole & ~moving
-    share = np.count_nonzero(whole & moving) / max(np.count_nonzero(moving), 1)
-    if np.count_nonzero(rest) <= AT_REST * share * np.count_nonzero(~moving):
-        out |= rest
+    resting = whole & ~moving
+    share = float(np.mean(whole[moving])) if moving.any() else 0.0
+    if np.count_nonzero(resting) <= AT_REST * share * np.count_nonzero(~moving):
+        out |= resting
     edge = np.flatnonzero(np.diff(np.concatenate([[False], out, [False]]).astype(np.int8)))
     longest = max(3.0, LONGEST_REPEATED_S / usual_period(log.time))
     for first, end in zip(edge[::2].tolist(), edge[1::2].tolist(), strict=True):
@@ -239,7 +243,7 @@ def _judged_by_positions(recorded: Recorded, stale: Mask, *, even: bool) -> Cloc
     if not tried:
         return None
     of_stamps = [_errors(moving, recorded, time, ~everything, touched, n) for n in POINTS]
-    best, most = None, BETTER
+    found: list[Clock] = []
     for stamps, left_out, dropped, n_missing in tried:
         rows = ~left_out
         at = stamps if dropped else stamps[rows]
@@ -250,12 +254,13 @@ def _judged_by_positions(recorded: Recorded, stale: Mask, *, even: bool) -> Cloc
             for before, n in zip(of_stamps, POINTS, strict=True)
         )
         moved = float(np.sqrt(np.mean((at - time[rows]) ** 2)))
-        if moved < MOVED * usual_period(time) and not left_out.any():
-            continue
-        if closer > most * (1.0 if best is None else 1.02):
+        repaired = left_out.any() or moved >= MOVED * usual_period(time)
+        if closer > BETTER and repaired:
             repair = TimeRepair(int(np.count_nonzero(left_out)), n_missing, moved, closer)
-            best, most = Clock(stamps, left_out, dropped, repair), closer
-    return best
+            found.append(Clock(stamps, left_out, dropped, repair))
+    most = max((one.repair.closer for one in found), default=0.0)
+    as_good = [one for one in found if one.repair.closer * AS_GOOD >= most]
+    return min(as_good, key=lambda one: one.repair.moved_s, default=None)
 
 
 def _closer(ratios: Array) -> float:
@@ -274,7 +279,8 @@ def _even(moving: Mapping[str, Array], time: Array, rows: Mask) -> list[tuple[Ar
     """
     stamps = time[rows]
     counted = np.arange(float(len(stamps)))
-    given = [counted, numbers_by_stamps(stamps), _numbers_by_positions(moving, stamps, rows)]
+    shown = _numbers_by_positions(moving, stamps, rows)
+    given = [counted, numbers_by_stamps(stamps, counted), shown, numbers_in_phase(stamps, shown)]
     different = [given[0], *(one for one in given[1:] if not np.array_equal(one, counted))]
     return [(_spread(stamps, one, time), round(one[-1]) - len(stamps) + 1) for one in different]
 
