@@ -65,6 +65,12 @@ def add_processing_arguments(
     add("--velocity", choices=("differentiate", "measured"), help="where velocities come from")
     add("--acceleration", choices=("differentiate", "measured"),
         help="where accelerations come from")  # fmt: skip
+    add(
+        "--time-base",
+        choices=("auto", "as-stamped"),
+        help="repair time stamps that contradict the signals, where that predicts left-out "
+        "positions better (auto, the default), or use them as they are",
+    )
     add("--sample-rate-hz", type=float, metavar="F", help="rate of the uniform time base")
     add(
         "--interpolation",

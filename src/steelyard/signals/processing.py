@@ -15,6 +15,7 @@ DeadBand = float | Mapping[str, float] | Literal["auto", "tenth", "rest"] | None
 TorqueDelay = float | Mapping[str, float] | Literal["auto"] | None
 
 CHOICES = {
+    "time_base": ("auto", "as-stamped"),
     "interpolation": ("linear", "cubic"),
     "derivative": ("central3", "central5", "savgol"),
     "velocity": ("differentiate", "measured"),
@@ -30,6 +31,10 @@ LONGEST_DELAY_S = 10.0
 class Processing:
     """Options of :func:`steelyard.signals.prepare`; the defaults suit most logs.
 
+    time_base : ``"auto"`` repairs stamps that contradict the signals (rows that repeat, stamps of
+        when rows were written, a clock that is fast or slow beside measured velocities) where that
+        predicts left-out positions clearly better; see `steelyard.signals.recorded.clock`.
+        ``"as-stamped"`` uses them as they are.
     sample_rate_hz : rate of the uniform grid on which signals are filtered; None takes the
         median rate of the stamps. Uniform stamps at that rate are left untouched.
     interpolation : how jittery stamps are brought to the grid. ``"linear"`` stays well
@@ -74,6 +79,7 @@ class Processing:
         :func:`steelyard.signals.found_sensing.completed`.
     """
 
+    time_base: Literal["auto", "as-stamped"] = "auto"
     sample_rate_hz: float | None = None
     interpolation: Literal["linear", "cubic"] = "linear"
     max_gap_s: float = 0.05

@@ -313,10 +313,14 @@ def of_input(
     if wrong:
         words = f"the log to validate on is wrong ({about(wrong)})"
         reasons.append(Reason(WITH_CARE, "validation-log-wrong", words))
-    mended = [one for one in input_findings if one.corrected]
-    if mended:
-        words = f"a delay of the torques was corrected ({about(mended)})"
-        reasons.append(Reason(WITH_CARE, "corrected", words))
+    mended = [one for one in input_findings if one.corrected and one.alarming]
+    for what, corrected in (
+        ("a delay of the torques", [one for one in mended if one.code == "delay"]),
+        ("the time base of the log", [one for one in mended if one.code != "delay"]),
+    ):
+        if corrected:
+            words = f"{what} was corrected ({about(corrected)})"
+            reasons.append(Reason(WITH_CARE, "corrected", words))
     for where, code, found in (
         ("the log", "input", input_findings),
         ("the log to validate on", "validation-input", validation_findings),
