@@ -24,8 +24,8 @@ from steelyard.estimators.estimator import EstimationOptions
 from steelyard.estimators.feasible import PULL
 from steelyard.estimators.merged_bodies import contradicted_bodies
 from steelyard.estimators.parallel.workers import solve_all
-from steelyard.estimators.prior_fit import problem_of, sizes_of
-from steelyard.estimators.prior_weight import INDIFFERENT, MIN_GROUPS, left_out_scores, parts_of
+from steelyard.estimators.prior_fit import problem_of
+from steelyard.estimators.prior_weight import MIN_GROUPS, left_out_scores, parts_of
 from steelyard.estimators.registry import estimate_by
 from steelyard.findings import Finding
 from steelyard.knowledge.constraints import Constraints
@@ -37,6 +37,8 @@ from steelyard.model.typical_sizes import parameter_scale, placing_weights
 from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
+MUCH = 0.1
+"""Decrease of the squared error (5 % in the error) that is clear."""
 WEAKER = (1.0, 0.1, 0.01)
 """Shares of the chosen weight of the prior that are tried without the condition: a wrong condition
 makes the data prefer a strong prior, with which it holds."""
@@ -58,7 +60,7 @@ class AttachedEvidence:
     @property
     def for_lump(self) -> bool:
         """Whether the bodies should get everything."""
-        much = self.keep**2 > (1.0 + INDIFFERENT) * self.lump**2
+        much = self.keep**2 > (1.0 + MUCH) * self.lump**2
         return self.better and (much or bool(self.contradicted))
 
 
@@ -174,7 +176,7 @@ def _with_prior(
     assert fit.pull is not None
     pull, fits = fit.pull, fit.pull.fits
     gamma, terms = pull.gamma, pull.choice.terms
-    problem = problem_of(model, sizes_of(model, regression, pull.prior), free, pull.prior)
+    problem = problem_of(model, pull.sizes, free, pull.prior)
     whole = fit.system.factor / fit.sigma
     data = problem.data(whole[:-1, :-1] @ fits.K, whole[:-1, -1])
     weakest = problem.solve_data(data, WEAKER[-1] * gamma, pull.metric, terms).theta

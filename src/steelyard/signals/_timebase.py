@@ -134,9 +134,9 @@ def numbers_by_stamps(time: Array, numbers: Array) -> Array:
     late = np.flatnonzero(np.diff(away) > 0.5)
     shift = np.zeros(len(time))
     if len(late):
-        few, many = (_shift_at(away, late, n) for n in (AVERAGED // 5, AVERAGED))
-        sure = (np.abs(few - np.round(few)) < 0.3) & (few > 0.7) & (np.abs(many - few) < 1.2)
-        shift[late[sure] + 1] = np.round(few[sure])
+        near, wide = (_shift_at(away, late, n) for n in (AVERAGED // 5, AVERAGED))
+        sure = (np.abs(near - np.round(near)) < 0.3) & (near > 0.7) & (np.abs(wide - near) < 1.2)
+        shift[late[sure] + 1] = np.round(near[sure])
     return np.asarray(numbers + np.cumsum(shift))
 
 
