@@ -36,6 +36,10 @@ PAGES = sorted(DOCS.glob("*.md"))
 README = DOCS.parent / "README.md"
 OPTIONAL = ("jsonschema", "mujoco", "pinocchio")
 SHELL = ("sh", "console")
+FIRST_PAGES = (README, DOCS / "getting-started.md")
+"""Pages whose commands a new user types as they stand, with the files that the demo leaves."""
+DIFFERS = {"diff": 1}
+"""Exit codes of commands that say no: the identified robot differs from its file."""
 
 
 def runs(block: PageBlock) -> bool:
@@ -86,18 +90,59 @@ def test_page_runs(page, filled, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)  # as for a script in that folder
     blocks = blocks_of(page)
+    typed = page in FIRST_PAGES
     for block in blocks:
         if block.file_name is not None:
             Path(block.file_name).write_text(block.text, encoding="utf-8")
     names: dict[str, Any] = {"__name__": page.stem, **names_of_blocks()}
     for block, after in zip(blocks, [*blocks[1:], PageBlock("", "", "")], strict=True):
-        if block.language in SHELL:
+        if block.language in SHELL and not typed:
             for command in block.commands:
                 assert main(command) in (0, 1), (command, capsys.readouterr().err)
         elif block.language == "python":
             printed = run_python(block, page.name, names)
             if after.language == "text" and not after.before.strip():
                 assert printed == after.text
+
+
+@pytest.fixture(scope="module")
+def after_the_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the arm and the logs of the demo, by the names of the first pages."""
+    folder = tmp_path_factory.mktemp("typed")
+    with contextlib.chdir(folder):
+        assert main(["demo", "-o", "demo"]) == 0
+        for name, copies in (
+            ("arm.urdf", ("arm.urdf", "robot.urdf")),
+            ("log.csv", ("run.csv", "log.csv")),
+            ("held_out.csv", ("another.csv", "other.csv")),
+        ):
+            for copy in copies:
+                shutil.copy(Path("demo") / name, copy)
+    return folder
+
+
+@pytest.mark.parametrize("page", FIRST_PAGES, ids=lambda page: page.stem)
+def test_commands_of_the_first_pages_end_as_a_user_would_wish(
+    page, after_the_demo, tmp_path, monkeypatch, capsys
+):
+    """As printed, on the demo's arm: done, usable, proven, and without a warning."""
+    folder = tmp_path / "page"
+    shutil.copytree(after_the_demo, folder)
+    monkeypatch.chdir(folder)
+    verdicts = []
+    for command in (one for block in blocks_of(page) if block.language in SHELL
+                    for one in block.commands):  # fmt: skip
+        capsys.readouterr()
+        code = main(command)
+        told = capsys.readouterr()
+        assert code == DIFFERS.get(command[0], 0), (command, told.err)
+        assert not re.search(r"^(warning|severe|steelyard: error)", told.out + told.err, re.M), (
+            command,
+            told,
+        )
+        verdicts += re.findall(r"^Verdict: (.*)$", told.out, re.MULTILINE)
+    assert len(verdicts) >= 2
+    assert [one for one in verdicts if not one.startswith(("usable:", "usable."))] == []
 
 
 def run_python(block: PageBlock, page: str, names: dict[str, Any]) -> str:

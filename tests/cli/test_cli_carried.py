@@ -13,6 +13,7 @@ from steelyard.logs.reading import read_log
 from steelyard.payload.payload_file import payload_text
 from steelyard.robot.inertia import from_com
 from steelyard.simulation.builtin_arm import arm_urdf
+from steelyard.simulation.carried_payload import box_inertia
 
 BASE = "simulate arm.urdf -o log.csv --duration-s 0.2 --rate-hz 100 --controller ideal"
 BODY = "--payload 2 --payload-link tool --payload-com 0.01 0.02 0.05"
@@ -40,12 +41,26 @@ def test_a_payload_by_mass_or_by_file(capsys):
     empty = read_log("log.csv").signal("shoulder_pitch", "torque")
     found = document(capsys, f"{BASE} {BODY}")
     assert found["parameters"] == plain["parameters"]
-    want = from_com(2.0, [0.01, 0.02, 0.05], np.zeros((3, 3)))
+    want = from_com(2.0, [0.01, 0.02, 0.05], box_inertia(2.0))
     assert found["payload"] == {"link": "tool", "inertial_parameters": want.tolist()}
     assert np.abs(read_log("log.csv").signal("shoulder_pitch", "torque") - empty).max() > 1.0
     found = document(capsys, f"{BASE} --payload payload.json")
     assert found["payload"]["inertial_parameters"] == weighed().phi.tolist()
     assert plain["payload"] is None
+
+
+@pytest.mark.parametrize(
+    ("stated", "inertia"),
+    [
+        ("--payload-size 0.1 0.2 0.3", np.diag([0.13, 0.10, 0.05]) * 2.0 / 12.0),
+        ("--payload-inertia 0 0 0 0 0 0", np.zeros((3, 3))),
+        ("--payload-inertia 0.003 0 0 0.004 0 0.002", np.diag([0.003, 0.004, 0.002])),
+    ],
+)
+def test_the_size_of_a_payload_can_be_stated(stated, inertia, capsys):
+    """By the edges of a box, or by its inertia; zeros are a point mass."""
+    found = document(capsys, f"{BASE} {BODY} {stated}")["payload"]["inertial_parameters"]
+    assert found == pytest.approx(from_com(2.0, [0.01, 0.02, 0.05], inertia).tolist())
 
 
 def test_a_payload_that_is_not_all_known_is_named(capsys, folder):
@@ -123,6 +138,9 @@ def test_a_file_of_an_impossible_mass_is_refused_for_its_mass(capsys, folder):
     [
         ("--payload 2", "give --payload-link"),
         ("--payload-com 0 0 1", "but no --payload"),
+        ("--payload-size 1 1 1", "but no --payload"),
+        ("--payload 2 --payload-link tool --payload-size 0 1 1", "three lengths above 0"),
+        (f"{BODY} --payload-size 1 1 1 --payload-inertia 1 0 0 1 0 1", "give one"),
         ("--payload-link tool", "but no --payload"),
         ("--sensor nowhere", "nowhere"),
         ("--payload 0 --sensor nowhere", "nowhere"),

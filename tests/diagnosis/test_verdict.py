@@ -18,7 +18,7 @@ from steelyard.diagnosis.verdict.references import (
     friction_alone,
     left_out_file_with_terms,
 )
-from steelyard.diagnosis.verdict.rules import reasons_of
+from steelyard.diagnosis.verdict.rules import found_by_judging, reasons_of
 from steelyard.diagnosis.verdict.verdict import (
     JointNumbers,
     Numbers,
@@ -256,6 +256,67 @@ def test_logs_of_the_estimate_that_are_explained_far_worse_ask_for_care():
     assert level_of(GOOD, held_out=True, training=replace(own, error=0.07)) == "usable"
     large = replace(GOOD, error=0.1, file_with_terms=0.3)
     assert level_of(large, held_out=True, training=own) == level_of(large, held_out=True)
+
+
+@pytest.mark.parametrize(
+    ("error", "elsewhere", "held_out", "level"),
+    [
+        (0.02, 0.03, False, "usable"),
+        (0.004, 0.045, False, "usable"),
+        # far more than the log shows, and not small; or large
+        (0.004, 0.07, False, "usable with care"),
+        (0.06, 0.09, False, "usable"),
+        (0.06, 0.12, False, "usable with care"),
+        (0.02, 0.3, False, "do not use"),
+        # another log confirms its own motion, so that the robot file may be used with care
+        (0.02, 0.3, True, "usable with care"),
+        (0.06, 0.12, True, "usable"),
+        (0.02, math.nan, False, "usable"),
+    ],
+)
+def test_what_is_to_be_expected_elsewhere_counts(error, elsewhere, held_out, level):
+    """A small error on a short log is no reason to use a result on other motions."""
+    numbers = replace(GOOD, error=error, elsewhere=elsewhere)
+    assert level_of(numbers, held_out=held_out) == level
+    if level != "usable":
+        (reason,) = reasons_of(numbers, held_out=held_out)
+        assert reason.code == "little-determined"
+        assert reason.value > reason.limit
+        assert f"{100 * elsewhere:.3g} % of the torque is to be expected" in reason.words
+        (finding,) = found_by_judging([reason])
+        assert finding.level == "warning"
+        assert "record for longer" in finding.words
+
+
+def test_a_model_that_misses_something_is_said_to():
+    """Left-out parts with three times the error of the fit; not of a log that is too short."""
+    assert codes_of(GOOD, left_out_score=2.9) == []
+    assert codes_of(GOOD, left_out_score=4.9) == ["model-misses"]
+    assert level_of(GOOD, left_out_score=4.9) == "usable with care"
+    (reason,) = reasons_of(GOOD, left_out_score=4.94)
+    assert "with 4.9 times the error" in reason.words
+    short = replace(GOOD, elsewhere=0.5)
+    assert codes_of(short, left_out_score=4.9) == ["little-determined"]
+
+
+def test_shares_are_of_what_is_fitted():
+    """Energy and power, where these are fitted; never torque then."""
+    bad = replace(GOOD, error=0.4, noise=math.nan, file=5.0, file_with_terms=3.5)
+    for quantity in ("energy", "power"):
+        numbers = replace(bad, quantity=quantity, friction_alone=0.4)
+        own = replace(bad, error=0.95, quantity=quantity)
+        found = [
+            *reasons_of(numbers, training=own),
+            *reasons_of(replace(numbers, file=0.1, file_with_terms=0.1)),
+            *reasons_of(replace(numbers, error=0.95)),
+        ]
+        codes = {one.code for one in found}
+        assert codes >= {"large-error", "worse-than-file", "file-contradicted", "links-not-seen"}
+        assert codes >= {"explains-nothing", "training-unexplained"}
+        for one in found:
+            assert "torque" not in one.words, one.words
+            assert quantity in one.words, one.words
+        assert f"of the {quantity} is unexplained" in verdict_of(numbers, ()).sentence
 
 
 def joints_of(*errors: float, noise: float = 0.005) -> tuple[JointNumbers, ...]:

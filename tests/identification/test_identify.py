@@ -11,6 +11,7 @@ from given_signals import FEW, GIVEN, QUICK
 from seeds import every
 from small_arm import URDF, arm_log, true_theta
 
+from steelyard.diagnosis.checked_log import check_log
 from steelyard.errors import (
     EstimationError,
     InputRefusedError,
@@ -476,6 +477,23 @@ def test_links_that_are_no_bodies_are_repeated(arm, logs):
     )
     (finding,) = [f for f in found.estimate.findings if f.code == "unphysical-links"]
     assert finding.level == "info"
+
+
+@pytest.mark.parametrize("link", ["upper", "fore"])
+def test_a_negative_mass_is_named_first_and_no_log_is_blamed(link, logs):
+    """The warning about the file comes first, and the log is neither of another robot nor of a
+    payload; the estimate can be used with care.
+    """
+    mass = {"upper": "2.5", "fore": "1.5"}[link]
+    bad = Robot.from_urdf_text(URDF.replace(f'mass value="{mass}"', f'mass value="-{mass}"'))
+    found = identify(bad, logs[0], **FEW)
+    assert found.findings[0].code == "negative-mass"
+    assert f"'{link}' (-{mass} kg)" in found.findings[0].words
+    suspected = {"other-robot", "payload", "payload-change", "torque-gain", "gravity-direction"}
+    assert not set(codes(found)) & suspected
+    assert "negative-mass" in found.verdict.sentence
+    assert found.verdict.level == "usable with care"
+    assert [one.code for one in check_log(logs[0], bad).findings][0] == "negative-mass"
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from given_signals import FEW, GIVEN
 from humanoid import humanoid, humanoid_log
+from recorded import kinova_log, kinova_robot
 from small_arm import URDF, arm_log, true_theta
 
 from steelyard.cli import main
@@ -22,6 +23,7 @@ from steelyard.logs.writer_csv import write_csv
 from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
+from steelyard.simulation.builtin_arm import builtin_arm, builtin_truth
 from steelyard.simulation.simulate import Controller, Sensors, simulate
 from steelyard.validation.saved_results import validate_result
 
@@ -216,6 +218,88 @@ def test_a_log_with_few_blocks_is_not_tested():
     short = Log(log.time[rows], {key: one[rows] for key, one in log.signals.items()}, name="run")
     found = judged(ARM, short, processing=replace(GIVEN, dead_band=None))
     assert found.verdict.level != "usable"
+
+
+@pytest.mark.parametrize("method", ["entropic", "feasible"])
+def test_a_short_log_of_little_motion_is_not_to_be_used(method, tmp_path):
+    """0.8 s of the built-in arm: the errors that it shows are a tenth of those to come, the verdict
+    tells them, and there is no robot file. Twenty seconds are usable.
+    """
+    robot = builtin_arm()
+    model = Model(robot)
+    truth = builtin_truth(model)
+    motion = multisine(robot, seed=3)
+    log = simulate(
+        model,
+        truth,
+        motion,
+        duration_s=20.0,
+        rate_hz=250.0,
+        sensors=Sensors(torque_noise=0.2, encoder_step=2e-5),
+    )
+    rows = (log.time > 9.0) & (log.time < 9.8)
+    short = Log(log.time[rows], {key: one[rows] for key, one in log.signals.items()}, name="run")
+    processing = Processing(cutoff_hz=20.0, torque_filter="same", dead_band="tenth")
+    quick = {
+        "method": method,
+        "processing": processing,
+        "friction_width": 0.0,
+        "ranges": False,
+        "n_resamples": 0,
+        "certify": False,
+    }
+    if method == "entropic":
+        quick |= {"gamma": "leave-blocks-out", "compare_terms": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, good = (identify(robot, one, **quick) for one in (short, log))
+    assert found.verdict.level == "do not use"
+    assert "little-determined" in codes(found)
+    (finding,) = [one for one in found.findings if one.code == "little-determined"]
+    assert "record for longer" in finding.words
+    assert found.verdict.numbers.elsewhere > 3.0 * found.verdict.numbers.error
+    with pytest.raises(EstimationError, match="write_anyway=True"):
+        found.to_urdf(tmp_path / "a.urdf")
+    assert good.verdict.level == "usable", good.verdict.sentence
+    assert good.verdict.numbers.elsewhere < 0.05
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_right_model_misses_nothing(seed):
+    """Logs of the virtual robot, whose model is that of the fit."""
+    found = judged(ARM, arm_log(ARM, seed), gamma="leave-blocks-out")
+    assert codes(found) == set()
+    assert found.verdict.level == "usable"
+
+
+@pytest.mark.dataset
+def test_a_kinova_misses_something():
+    """Parts of a recorded log that are unlike the rest: the model does not describe all of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = identify(
+            kinova_robot(),
+            kinova_log("opti_traj_testing1"),
+            n_resamples=0,
+            ranges=False,
+            compare_terms=False,
+            certify=False,
+        )
+    (reason,) = [one for one in found.verdict.reasons if one.code == "model-misses"]
+    assert reason.value > 3.0
+    assert "model-misses" in {one.code for one in found.findings}
+    assert found.verdict.level == "usable with care"
+
+
+@pytest.mark.parametrize("equation", ["energy", "power"])
+def test_the_verdict_on_a_fit_of_energy_is_about_energy(equation):
+    """Its error is a share of energy or power, in the sentence as in the numbers."""
+    keep = {name: FEW[name] for name in ("processing", "friction_width", "n_resamples", "ranges")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = identify(ARM, arm_log(ARM, 1, noise=0.02), equation=equation, certify=False, **keep)
+    assert f"of the {equation} is unexplained" in found.verdict.sentence
+    assert "of the torque" not in found.verdict.sentence
 
 
 @pytest.mark.parametrize("method", ["entropic", "wls"])

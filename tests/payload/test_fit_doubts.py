@@ -133,3 +133,34 @@ def test_density_of_a_cube(edge, doubted):
     assert found == ({"implausible-density"} if doubted else set())
     vague = [replace(value, kind="not determined") for value in values]
     assert implausible_body(body, vague, "check it") == ()
+
+
+@pytest.mark.parametrize("inertia", [0.0, 2e-5])
+def test_a_payload_that_no_body_is_needs_no_user(inertia):
+    """A point mass that is measured well: no density explains it, and the payload is not to be
+    used; the box has at least 25,000 kg/m³.
+    """
+    rng = np.random.default_rng(3)
+    motion = free_motion(3, duration_s=20.0, fastest_hz=1.5)
+    point = from_com(1.2, np.array([0.0, 0.0, 0.05]), inertia * np.eye(3))
+    found = weigh_on_sensor([(motion, measured(motion, point, rng))])
+    assert found.verdict.level == "do not use"
+    assert [one.code for one in found.verdict.reasons][0] == "implausible-density"
+    assert "no material" in found.verdict.sentence
+
+
+def test_an_inertia_that_is_hardly_known_is_said_to_be():
+    """The same point in a slow motion: intervals hold real bodies, the value itself does not. Mass
+    and centre of mass can be used with care; those of a cube are usable.
+    """
+    motion = free_motion(3, duration_s=8.0, fastest_hz=0.15)
+    levels = {}
+    for name, inertia in (("point", 0.0), ("cube", 0.05)):
+        rng = np.random.default_rng(3)
+        body = from_com(1.2, np.array([0.0, 0.0, 0.05]), inertia * np.eye(3))
+        found = weigh_on_sensor([(motion, measured(motion, body, rng))])
+        density = found.box.density
+        levels[name] = found.verdict.level
+        warned = {one.code for one in found.findings if one.level == "warning"}
+        assert ("poorly-known-inertia" in warned) == (density is None or density > 25_000.0)
+    assert levels == {"point": "usable with care", "cube": "usable"}

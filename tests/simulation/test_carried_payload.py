@@ -10,9 +10,15 @@ from steelyard.excitation.motions.fourier import multisine
 from steelyard.knowledge.payload import Payload
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
-from steelyard.robot.inertia import transform
+from steelyard.robot.inertia import from_com, transform
+from steelyard.robot.principal_body import equivalent_box, principal_body
 from steelyard.simulation.builtin_arm import arm_urdf, builtin_arm, builtin_truth
-from steelyard.simulation.carried_payload import payload_at, theta_with_payload, with_wrench
+from steelyard.simulation.carried_payload import (
+    box_inertia,
+    payload_at,
+    theta_with_payload,
+    with_wrench,
+)
 from steelyard.simulation.simulate import Controller, Sensors, followed, simulate
 from steelyard.simulation.wrench_sensor import WrenchSensor
 from steelyard.testing.random_robots import random_body
@@ -106,3 +112,22 @@ def test_the_true_motion_is_what_is_logged_without_noise(kind):
     dt = 1.0 / 500.0
     second = (motion.q[2:] - 2.0 * motion.q[1:-1] + motion.q[:-2]) / dt**2
     assert np.abs(second - motion.a[1:-1]).max() < 0.02 * np.abs(motion.a).max()
+
+
+def test_a_payload_of_a_mass_alone_is_a_cube_like_water():
+    """1.2 kg are 10.6 cm wide; edges that are stated give the inertia of textbooks; the box of the
+    body has them again.
+    """
+    edge = 0.0012 ** (1.0 / 3.0)
+    np.testing.assert_allclose(box_inertia(1.2), 1.2 * edge**2 / 6.0 * np.eye(3))
+    edges = np.array([0.1, 0.2, 0.05])
+    body = principal_body(from_com(2.0, np.zeros(3), box_inertia(2.0, edges)))
+    found = equivalent_box(body)
+    np.testing.assert_allclose(np.sort(2.0 * found.half_sizes), np.sort(edges))
+    assert found.density == pytest.approx(2000.0)
+    assert equivalent_box(
+        principal_body(from_com(3.0, np.zeros(3), box_inertia(3.0)))
+    ).density == pytest.approx(1000.0)
+    for wrong in ([0.1, 0.1], [0.1, 0.0, 0.1], [0.1, -0.1, 0.1], [np.inf, 1.0, 1.0]):
+        with pytest.raises(SimulationError, match="three lengths above 0"):
+            box_inertia(1.0, wrong)

@@ -23,6 +23,7 @@ from steelyard.robot.inertia import from_com
 from steelyard.robot.parts import Joint, Link
 from steelyard.robot.robot import Robot
 from steelyard.robot.rotations import frozen_array
+from steelyard.simulation.builtin_arm import builtin_arm
 from steelyard.simulation.simulate import Controller, Sensors, forward_dynamics, simulate
 from steelyard.testing.random_robots import random_robot
 
@@ -398,6 +399,30 @@ def test_stiffness_per_joint_shrinks_the_error_of_that_joint():
         error = signals(log, "position", robot.joint_names) - trajectory.evaluate(log.time).q
         soft, hard = np.abs(error).max(axis=0)
         assert soft > 5 * hard
+
+
+@pytest.mark.parametrize("kind", ["computed_torque", "pd"])
+def test_a_small_joint_with_friction_keeps_up(kind):
+    """The built-in arm with the friction of a larger one: its light hand follows within a tenth of
+    the leash; where friction is small, the usual stiffness stays.
+    """
+    robot = builtin_arm()
+    model = Model(robot)
+    plan = multisine(robot, seed=0)
+    how = {"duration_s": 10.0, "rate_hz": 100.0, "sensors": EXACT}
+    theta = model.prior_theta()
+    values = {"viscous": 0.5, "coulomb": 1.0}
+    rubbing = theta + [values.get(column.kind, 0.0) for column in model.columns]
+    log = simulate(model, rubbing, plan, controller=Controller(kind), **how)
+    away = signals(log, "position", robot.joint_names) - plan.evaluate(log.time).q
+    assert np.abs(away).max() < 0.25
+    light = theta + [0.01 * values.get(column.kind, 0.0) for column in model.columns]
+    usual, stated = (
+        simulate(model, light, plan, controller=one, **how)
+        for one in (Controller(kind), Controller(kind, stiffness=400.0))
+    )
+    for joint in robot.joint_names:
+        assert usual.signal(joint, "torque").tolist() == stated.signal(joint, "torque").tolist()
 
 
 def test_controller_may_believe_in_the_file():

@@ -23,7 +23,6 @@ from steelyard.conic.solver import solve
 from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.entropic import LEAST_PULL
-from steelyard.estimators.prior_fit import sizes_of
 from steelyard.model.model import Model
 from steelyard.regression.regression import Regression
 from steelyard.robot.inertia import pseudo_inertia
@@ -69,8 +68,7 @@ def prove_drawn(
     weights = {k: 0.5 * pull.gamma * own for k, own in zip(first, trust, strict=True) if own > 0}
     pulls = np.zeros(len(model.columns))
     terms = [i for i, column in enumerate(model.columns) if column.term_kind is not None]
-    sizes = sizes_of(model, regression, pull.prior)
-    pulls[terms] = max(pull.choice.terms, LEAST_PULL) / sizes[terms] ** 2
+    pulls[terms] = max(pull.choice.terms, LEAST_PULL) / pull.sizes[terms] ** 2
     K, theta = regression.base.K, fit.theta
     u = z - R @ (K @ theta)
     wanted = pulls * theta - K.T @ (R.T @ u)

@@ -21,10 +21,13 @@ def add_payload_arguments(parser: argparse.ArgumentParser) -> None:
         help="link that carries it (default: that of the file, or of --sensor)")  # fmt: skip
     add("--payload-com", nargs=3, type=float, metavar=("X", "Y", "Z"),
         help="its centre of mass in the frame of that link, m (default: the origin)")  # fmt: skip
+    add("--payload-size", nargs=3, type=float, metavar=("X", "Y", "Z"),
+        help="edges of the box that it is, along the link's axes, m (default: a cube of 1000 "
+        "kg/m³)")  # fmt: skip
     add("--payload-inertia", nargs=6, type=float,
         metavar=("IXX", "IXY", "IXZ", "IYY", "IYZ", "IZZ"),
-        help="its inertia about its centre of mass, in the link's axes, kg m² (default: a point "
-        "mass)")  # fmt: skip
+        help="instead of a size, its inertia about its centre of mass, in the link's axes, kg m²; "
+        "zeros for a point mass")  # fmt: skip
     add("--sensor", metavar="LINK",
         help="log the wrench that acts on the payload, as a sensor between this link and the "
         "payload measures it; without a payload, its bias and noise")  # fmt: skip
@@ -41,9 +44,14 @@ def payload_from(arguments: argparse.Namespace) -> Payload | None:
     from steelyard.payload.known_payload import known_payload
     from steelyard.payload.payload_file import read_payload
     from steelyard.robot.conventions import from_vech
+    from steelyard.simulation.carried_payload import box_inertia
 
     given = arguments.payload
-    shape = {"--payload-com": arguments.payload_com, "--payload-inertia": arguments.payload_inertia}
+    shape = {
+        "--payload-com": arguments.payload_com,
+        "--payload-size": arguments.payload_size,
+        "--payload-inertia": arguments.payload_inertia,
+    }
     if given is None:
         for option, value in (*shape.items(), ("--payload-link", arguments.payload_link)):
             if value is not None:
@@ -63,11 +71,17 @@ def payload_from(arguments: argparse.Namespace) -> Payload | None:
         raise SimulationError(
             "--payload states a mass; give --payload-link LINK, which carries it, too"
         )
-    if mass == 0.0 and not any(arguments.payload_inertia or ()):
+    stated = arguments.payload_inertia
+    if stated is not None and arguments.payload_size is not None:
+        raise SimulationError(
+            "--payload-size and --payload-inertia both say how large the payload is; give one"
+        )
+    if mass == 0.0 and not any(stated or ()):
         return None
+    Payload.of(link, mass)  # refuses an impossible mass before it is given a size
     com = (0.0, 0.0, 0.0) if arguments.payload_com is None else arguments.payload_com
-    inertia = arguments.payload_inertia or (0.0,) * 6
-    return Payload.of(link, mass, com, from_vech(inertia))
+    inertia = box_inertia(mass, arguments.payload_size) if stated is None else from_vech(stated)
+    return Payload.of(link, mass, com, inertia)
 
 
 def _number(text: str) -> float | None:

@@ -20,8 +20,9 @@ from steelyard.findings import Finding, not_yet_told, said_once
 from steelyard.logs.log import Log
 from steelyard.logs.stored_log import AnyLog, StoredLog, selected
 from steelyard.model.model import Model
+from steelyard.robot.physical_links import negative_masses
 from steelyard.robot.robot import Robot
-from steelyard.signals.long_run import LongRun, parts_told
+from steelyard.signals.long_run import LongRun, Part, parts_told
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
 
@@ -63,8 +64,8 @@ def check_log(
     """
     n_samples, duration_s = len(log), log.duration_s
     long = log if isinstance(log, StoredLog) else None
+    findings = [*negative_masses(robot), *_inspected(log, robot, processing)]
     log = selected(log)
-    findings = [*inspected(log, robot, whole=long is None)]
     try:
         if long is None:
             findings += not_yet_told(prepare(log, robot, processing).findings, findings)
@@ -82,23 +83,28 @@ def check_log(
     return CheckedLog(log.name, n_samples, duration_s, once(findings))
 
 
-def inspected(log: Log, robot: Robot, *, whole: bool) -> tuple[Finding, ...]:
-    """What the signals say; of windows of a log that are not ``whole``, only what is wrong
-    throughout.
-    """
-    return inspect_log(log, robot, DETECTORS if whole else OF_LOG).findings
-
-
 def inspected_rows(
     run: LongRun, progress: Callable[[int, int], None] | None = None
 ) -> tuple[Finding, ...]:
     """What is wrong in single rows of a log that is not held in memory."""
-    robot = run.model.robot
-    found = [
-        (part.span_s, inspect_log(part.log, robot, OF_ROWS).findings)
-        for part in parts_told(run, progress)
-    ]
-    return said_once(found)
+    return said_once(
+        [(part.span_s, rows_inspected(run, part)) for part in parts_told(run, progress)]
+    )
+
+
+def rows_inspected(run: LongRun, part: Part) -> tuple[Finding, ...]:
+    """What is wrong in single rows of one part."""
+    as_stamped = run.processing.time_base == "as-stamped"
+    return inspect_log(part.log, run.model.robot, OF_ROWS, as_stamped=as_stamped).findings
+
+
+def _inspected(log: AnyLog, robot: Robot, processing: Processing | None) -> tuple[Finding, ...]:
+    """What the signals say, on the time base that the processing asks for; of a log that is not
+    held in memory, what is wrong throughout.
+    """
+    as_stamped = processing is not None and processing.time_base == "as-stamped"
+    detectors = DETECTORS if isinstance(log, Log) else OF_LOG
+    return inspect_log(selected(log), robot, detectors, as_stamped=as_stamped).findings
 
 
 def _not_compared(log: Log, model: Model, processing: Processing | None) -> list[Finding]:
@@ -131,9 +137,8 @@ def accepted_log(
     out a delay of the torques that is beyond doubt; see `suspects.search.physics_of`.
     """
     given = processing or Processing()
-    whole = isinstance(log, Log)
+    findings = _inspected(log, model.robot, given)
     log = selected(log)
-    findings = inspected(log, model.robot, whole=whole)
     refuse_severe(findings, accept)
     if any(one.alarming and one.code in UNTRUSTED for one in findings):
         return AcceptedLog(findings, given)
@@ -156,13 +161,14 @@ def validation_findings(
     cutoff_is_automatic : whether the cutoff was chosen on another log: this one is checked with
         its own then, as if it were checked alone.
     """
-    whole = isinstance(log, Log)
-    log = selected(log)
-    signals = inspected(log, model.robot, whole=whole)
     given = processing or Processing()
+    signals = _inspected(log, model.robot, given)
+    log = selected(log)
     if given.torque_delay == "auto":
         # a delay is corrected if the training log has it; of this log alone, it is only named
         given = replace(given, torque_delay=None)
+    if given.without_torque == "auto":
+        given = replace(given, without_torque=())
     if cutoff_is_automatic:
         given = replace(given, cutoff_hz="auto")
     physics: tuple[Finding, ...] = ()

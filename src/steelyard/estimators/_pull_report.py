@@ -8,6 +8,7 @@ import numpy as np
 
 from steelyard.errors import listed
 from steelyard.estimators.estimate import MOSTLY_PRIOR, Estimate
+from steelyard.estimators.prior_weight import NO_PULL, Rival
 from steelyard.estimators.pull import Pull
 from steelyard.findings import Finding
 
@@ -24,7 +25,8 @@ def with_pull(estimate: Estimate, pull: Pull) -> Estimate:
                 "info",
                 "prior-weight",
                 f"the prior ({pull.prior.source}) has the weight gamma = {pull.gamma:g}, {how}; "
-                f"{n_prior} of {len(share)} base parameters come mostly from it",
+                f"{n_prior} of {len(share)} base parameters come mostly from it"
+                f"{_beside_rivals(pull.choice.rivals)}",
             )
         )
     if pull.strained:
@@ -37,14 +39,14 @@ def with_pull(estimate: Estimate, pull: Pull) -> Estimate:
                 "intervals of the parameters that depend on it are wider for that",
             )
         )
-    if pull.choice.at_edge == "smallest":
+    if pull.choice.rule == "leave-blocks-out" and pull.gamma == NO_PULL:
         findings.append(
             Finding(
                 "warning",
                 "prior-contradicted",
-                f"the data contradict the prior ({pull.prior.source}): the smallest gamma that was "
-                "tried predicts best; its values or the terms do not fit this robot; compare with "
-                "the method 'feasible'",
+                f"the data contradict the prior ({pull.prior.source}): left-out parts of the log "
+                "are predicted best without it; its values or the terms do not fit this robot. "
+                "Check the inertials of the file, or state another prior",
             )
         )
     standard = estimate.standard
@@ -55,3 +57,12 @@ def with_pull(estimate: Estimate, pull: Pull) -> Estimate:
         prior=pull.record,
         data_share=share,
     )
+
+
+_RIVALS = {"no pull": "without a prior", "file": "with the prior's links and fitted friction"}
+
+
+def _beside_rivals(rivals: tuple[Rival, ...]) -> str:
+    """How the error of simpler fits on left-out parts compares, to be appended."""
+    words = [f"{one.ratio:.3g} times as large {_RIVALS[one.name]}" for one in rivals]
+    return f". On left-out parts of the log the error is {' and '.join(words)}" if words else ""

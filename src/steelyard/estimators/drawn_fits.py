@@ -60,6 +60,20 @@ class DrawnFactors:
         small = np.array([triangle(self.small[part].reshape(-1, n)) for part in parts])
         return DrawnFactors(small, self.whole)
 
+    def main_difference(self) -> Array:
+        """A coordinate (n_blocks,) along which the motions of blocks differ most.
+
+        Blocks with alike postures, speeds and accelerations have alike WᵀW, columns in units of
+        their own size: it is the first principal component of these, each as a share of its trace.
+        """
+        size = np.linalg.norm(self.whole[:, :-1], axis=0)
+        W = self.small[:, :, :-1] / np.where(size > 0.0, size, 1.0)
+        grams = np.swapaxes(W, 1, 2) @ W
+        traces = np.trace(grams, axis1=1, axis2=2)
+        alike = (grams / np.where(traces > 0.0, traces, 1.0)[:, None, None]).reshape(len(W), -1)
+        left, spread, _ = np.linalg.svd(alike - alike.mean(axis=0), full_matrices=False)
+        return np.asarray(left[:, 0] * spread[0])
+
     def _updated(self, draw: Array) -> Array | None:
         """The factor from that of all blocks; None where that would cost digits."""
         if not np.min(np.abs(np.diag(self.whole))) > 0.0:

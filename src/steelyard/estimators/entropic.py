@@ -7,8 +7,8 @@ with residuals in units of their noise, and for the body k with pseudo-inertia J
     entropic   D = tr(J0⁻¹ J) - log det(J0⁻¹ J) - 4          (log-det Bregman divergence)
     pullback   D = ½ tr(J0⁻¹ (J - J0) J0⁻¹ (J - J0))         (its second-order part at J0)
 
-Friction, drive inertia and offsets are drawn to zero with a weight of their own, times the square
-in typical sizes; a thousandth of gamma / 2 if nothing else is given. Both divergences are
+Friction, drive inertia and offsets are pulled to zero with a weight of their own, times the square
+in the sizes that the data show. Both divergences are
 independent of the body's frame and of units. The entropic one goes to infinity at the boundary, so
 that its bodies are strictly physical.
 
@@ -42,9 +42,10 @@ METRICS = get_args(Metric)
 
 PULL = 1e-2
 """Weight, per typical size, with which bodies without a prior are drawn to typical ones."""
-TERM_PULL = 1e-3
-"""Share of gamma with which friction, drive inertia and offsets are drawn to zero, in typical
-sizes."""
+TERM_PULL = 0.27
+"""Share of gamma with which friction, drive inertia and offsets are pulled to zero if nothing else
+is given: three times the weight of one independent residual, where gamma is the weight of bodies
+that are wrong by 30 %."""
 LEAST_PULL = 1e-6
 """Smallest weight of that, which makes terms unique that the data do not determine."""
 ROUNDING = 1e-14
@@ -141,21 +142,19 @@ class PriorProblem:
         rows, targets = [data.F, anchor], [data.g, wish]
         gram = data.gram + anchor.T @ anchor
         c, floors = np.zeros(self.turn.shape[1]), np.zeros(len(self.bodies) + len(self.ordinary))
-        for k, (body, trust) in enumerate(zip(self.bodies, self.trust, strict=True)):
+        for k, trust in enumerate(self.trust):
             weight = 0.5 * gamma * trust
             if weight <= 0.0:
                 continue
             if metric == "entropic":
+                body = self.bodies[k]
                 np.add.at(c, list(body.columns), weight * np.trace(body.A, axis1=1, axis2=2))
                 floors[k] = weight
                 continue
-            local = np.einsum("eij,pij->ep", _BASIS, body.A)
-            row = np.zeros((10, len(c)))
-            row[:, list(body.columns)] = np.sqrt(weight) * local
+            row, away = self._away(k, weight)
             rows.append(row)
             gram += row.T @ row
-            away = np.einsum("eij,ij->e", _BASIS, np.eye(4) - body.b)
-            targets.append(np.sqrt(weight) * away)
+            targets.append(away)
         found = self.ready.minimise(
             np.vstack(rows),
             np.concatenate(targets),
@@ -166,6 +165,24 @@ class PriorProblem:
             near=None if near is None else near.solution,
         )
         return Placed(self.origin + self.turn @ found.x, found)
+
+    def _away(self, k: int, weight: float) -> tuple[Array, Array]:
+        """Rows (10, n_u) and targets (10,) whose squares are ``weight`` |S - 1|² of body k."""
+        body = self.bodies[k]
+        row = np.zeros((10, self.turn.shape[1]))
+        row[:, list(body.columns)] = np.sqrt(weight) * np.einsum("eij,pij->ep", _BASIS, body.A)
+        return row, np.sqrt(weight) * np.einsum("eij,ij->e", _BASIS, np.eye(4) - body.b)
+
+    def without_conditions(self, data: Residuals, gamma: float, terms: float) -> Array:
+        """The optimum theta (n_columns,) of the pullback, without conditions but for equations."""
+        anchor, wish = self.pulls(gamma, terms)
+        pulls = [(data.F, data.g), (anchor, wish)]
+        pulls += [self._away(k, 0.5 * gamma * t) for k, t in enumerate(self.trust) if t > 0.0]
+        rows = np.vstack([rows for rows, _ in pulls])
+        size = np.linalg.norm(rows, axis=0)
+        size[size == 0.0] = 1.0
+        u = np.linalg.lstsq(rows / size, np.concatenate([one for _, one in pulls]))[0] / size
+        return np.asarray(self.origin + self.turn @ u)
 
     @cached_property
     def ready(self) -> Prepared:
@@ -220,8 +237,8 @@ class PriorProblem:
 
 
 def usual_term_weight(gamma: float) -> float:
-    """Weight with which terms are drawn to zero if nothing else is given."""
-    return max(0.5 * gamma * TERM_PULL, LEAST_PULL)
+    """Weight with which terms are pulled to zero if nothing else is given."""
+    return max(gamma * TERM_PULL, LEAST_PULL)
 
 
 def prior_problem(

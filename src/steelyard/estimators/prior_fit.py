@@ -26,6 +26,7 @@ from steelyard.estimators.constrained import (
 from steelyard.estimators.credible import credible
 from steelyard.estimators.drawn_fits import DrawnFits, drawn_factors
 from steelyard.estimators.entropic import (
+    LEAST_PULL,
     METRICS,
     Metric,
     Placed,
@@ -38,13 +39,14 @@ from steelyard.estimators.prior_influence import ALLOWED, influence
 from steelyard.estimators.prior_weight import (
     GAMMA_RULES,
     GRID,
-    Believable,
     GammaChoice,
     GammaRule,
+    groups_of,
     l_curve,
     leave_blocks_out,
     parts_of,
     search_for,
+    usual_gamma,
 )
 from steelyard.estimators.pull import Pull
 from steelyard.estimators.size_rules import FEWER_PARTS, has_many
@@ -56,7 +58,6 @@ from steelyard.model.model import Model
 from steelyard.model.typical_sizes import (
     parameter_scale,
     prior_scale,
-    relative_sizes,
     typical_parameters,
 )
 from steelyard.regression.regression import Regression
@@ -69,9 +70,11 @@ sizes (n_columns,) and the weights of the prior.
 SMALLEST_GAMMA, LARGEST_GAMMA = 1e-6, 1e8
 """Allowed weights of a prior."""
 USUAL = 100.0
-"""Weight of the first solve, which checks that there is a solution."""
+"""Weight of the prior where none is chosen, as in the fit that shows the sizes of terms."""
 LEAST_SHOWN = 3e-4
-"""Smallest share of the torques that a term of typical size explains."""
+"""Smallest share of its torques for which a term is sized."""
+TO_RMS = 1.4826
+"""Rms value of a normal variable over the median of its size."""
 
 
 def fit_with_prior(
@@ -100,11 +103,11 @@ def fit_with_prior(
     scale = parameter_scale(model)
     first = model.first_column_of_body
     try:
-        sizes = sizes_of(model, regression, prior)
+        sizes = sizes_of(model, system, prior, given)
         problem = problem_of(model, sizes, given, prior)
         # fail early, before the search for gamma, if there is no solution
         if place is None or isinstance(gamma, str):
-            _solve(problem, system, regression, USUAL, metric)
+            _solve(problem, system, regression, usual_gamma(system.dependence), metric)
         fits = DrawnFits(
             problem,
             drawn_factors(regression, system.weights, system.factor),
@@ -158,6 +161,7 @@ def fit_with_prior(
                 for start, value in zip(problem.first, divergence, strict=True)
                 if np.isfinite(value)
             },
+            sizes,
             found.covariance,
             share,
             iterations,
@@ -253,14 +257,11 @@ def _choose(
         before += len(tasks)
         return solve_all(fits.base_parameters, tasks, threads, done)
 
-    K = regression.base.K
-
-    def believable(value: float, terms: float) -> Believable:
-        theta = _solve(problem, system, regression, value, metric, terms).theta
-        found = influence(problem, system, K, theta, value, terms, metric, system.dependence)
-        return Believable(found.believable, found.believable_terms)
-
-    return leave_blocks_out(fits.factors.small, counts, system.sigma, betas, believable, search)
+    small, groups = fits.factors.small, groups_of(fits.factors, counts, search.n_groups)
+    choice = leave_blocks_out(small, counts, system.sigma, groups, betas, system.dependence, search)
+    if progress is not None:
+        progress(search.n_fits, search.n_fits)
+    return choice
 
 
 def _depends_on_prior(K: Array, first: tuple[int, ...], trust: Array) -> NDArray[np.bool_]:
@@ -283,21 +284,31 @@ def problem_of(model: Model, sizes: Array, given: tuple[Block, ...], prior: Prio
     )
 
 
-def sizes_of(model: Model, regression: Regression, prior: Prior) -> Array:
-    """Typical size (n_columns,) of each parameter; of terms at least one that the data show.
+def sizes_of(model: Model, system: System, prior: Prior, given: tuple[Block, ...] = ()) -> Array:
+    """Size (n_columns,) of each parameter: of bodies from the prior, of terms from the data.
 
-    A term's size is at least what explains `LEAST_SHOWN` of the torques that it acts on, since
-    masses in the robot file may be placeholders and then do not indicate the size of friction.
+    Masses say little of friction, and nothing of drive inertia, which gears multiply by the square
+    of their ratio. A kind of term is therefore as large as a fit with hardly any pull makes it: as
+    a share of the torques that it acts on, the same for all joints (1.48 times the median). A term
+    that moves nothing, such as friction of a joint at rest, has the size that the prior's masses
+    suggest.
     """
     sizes = prior_scale(model, prior.theta, prior.trust)
+    regression = system.regression
     torque, shown = np.zeros(len(sizes)), np.zeros(len(sizes))
     for group, factor in zip(regression.groups, regression.group_factors, strict=True):
         column = np.sum((factor[:, :-1] @ regression.base.K[list(group.columns)]) ** 2, axis=0)
         torque += np.where(column > 0.0, np.sum(factor[:, -1] ** 2), 0.0)
         shown += column
-    terms = np.array([column.term_kind is not None for column in model.columns])
-    relative = relative_sizes(model)
-    known = terms & (shown > 0.0)
-    least = np.zeros(len(sizes))
-    least[known] = LEAST_SHOWN * relative[known] * np.sqrt(torque[known] / shown[known])
-    return np.maximum(sizes, least)
+    unit = np.sqrt(torque / np.where(shown > 0.0, shown, np.inf))
+    problem = problem_of(model, sizes, given, prior)
+    R, z = system.factor[:-1, :-1] / system.sigma, system.factor[:-1, -1] / system.sigma
+    loose = problem.without_conditions(problem.data(R @ regression.base.K, z), USUAL, LEAST_PULL)
+    kinds: dict[tuple[str, str], list[int]] = {}
+    for k, column_of in enumerate(model.columns):
+        if column_of.term_kind is not None and unit[k] > 0.0:
+            kinds.setdefault((column_of.term_kind.name, column_of.unit), []).append(k)
+    for own in kinds.values():
+        share = TO_RMS * float(np.median(np.abs(loose[own]) / unit[own]))
+        sizes[own] = max(share, LEAST_SHOWN) * unit[own]
+    return sizes

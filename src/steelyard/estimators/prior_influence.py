@@ -41,8 +41,8 @@ class Influence:
     data_share : (n_base,) share of each base parameter's variance that comes from the data.
     strain : (n_bodies,) divergence of each body of the problem from its prior, as a multiple of
         what gamma predicts; NaN without a prior. limit : (n_bodies,) the largest multiple that
-        chance explains (95 %). pooled, pooled_limit : the same for all bodies together.
-    of_terms, of_terms_limit : the same for the terms, whose prior is zero.
+        chance explains (95 %). pooled : the same multiple for all bodies together; of_terms : for
+        the terms, whose prior is zero.
     directions : number of directions of the bodies that the data determine, at least 1.
     """
 
@@ -51,20 +51,8 @@ class Influence:
     strain: Array
     limit: Array
     pooled: float
-    pooled_limit: float
     of_terms: float
-    of_terms_limit: float
     directions: float
-
-    @property
-    def believable(self) -> bool:
-        """Whether the bodies are about as close to the prior as gamma predicts."""
-        return self.pooled <= ALLOWED * self.pooled_limit
-
-    @property
-    def believable_terms(self) -> bool:
-        """Whether the terms are about as close to zero as their weight predicts."""
-        return self.of_terms <= ALLOWED * self.of_terms_limit
 
 
 def influence(
@@ -121,9 +109,7 @@ def influence(
         strain,
         limit,
         pooled,
-        _chance(n),
         of_terms,
-        _chance(n_terms),
         n,
     )
 

@@ -24,6 +24,7 @@ class Pull:
     """The prior that an estimate was drawn to, and its influence.
 
     divergence : D from the prior, by body with a prior.
+    sizes : (n_columns,) of the parameters, in which terms are pulled to zero.
     covariance : (n_base, n_base) that the prior's own uncertainty adds to that of the data.
     data_share : (n_base,) share of each base parameter's variance that comes from the data; NaN
         for those that neither the data nor a body with a prior determine.
@@ -36,6 +37,7 @@ class Pull:
     metric: Metric
     choice: GammaChoice
     divergence: dict[str, float]
+    sizes: Array
     covariance: Array
     data_share: Array
     iterations: int
@@ -59,6 +61,8 @@ class Pull:
             trials=self.choice.trials,
             terms=self.choice.terms,
             term_trials=self.choice.term_trials,
+            score=self.choice.score,
+            rivals=self.choice.rivals,
             strained=self.strained,
             divergence=self.divergence,
             iterations=self.iterations,

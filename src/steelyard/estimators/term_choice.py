@@ -90,7 +90,7 @@ def compare_terms(
     for row, group in zip(draws, groups, strict=False):
         row[2 + group] = 0.0
     total = len(candidates) * len(draws)
-    sizes = sizes_of(wide, regression, prior)
+    sizes = sizes_of(wide, system, prior, given)
     scores, squares = [], []
     for k, kept in enumerate(candidates):
         dropped = [i for name, (i, _) in columns.items() if name not in kept]

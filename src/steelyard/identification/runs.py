@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.checked_log import accepted_log
-from steelyard.diagnosis.inspection.inspection import OF_ROWS, inspect_log
+from steelyard.diagnosis.checked_log import accepted_log, rows_inspected
 from steelyard.diagnosis.refusals import refuse_severe
 from steelyard.diagnosis.suspects.search import suspects
+from steelyard.diagnosis.verdict.elsewhere import MotionSizes, motion_sizes, over_runs
 from steelyard.errors import LogError
 from steelyard.estimators.least_squares import joint_noise
 from steelyard.findings import Finding, Span, not_yet_told, said_once
@@ -42,12 +42,14 @@ class CompressedLogs:
     findings : warnings and notes about the logs.
     first : the first run, prepared; None if it was not kept.
     noise : (n_channels,) of the torques of all runs, N m or N; see `torque_noise`.
+    sizes : where and how fast joints moved.
     """
 
     regression: Regression
     findings: tuple[Finding, ...]
     first: Prepared | None = None
     noise: NDArray[np.float64] | None = None
+    sizes: MotionSizes | None = None
 
 
 def compressed(
@@ -84,6 +86,7 @@ def compressed(
     findings: list[Finding] = []
     seen: dict[str, str] = {}
     noise: list[ChannelNoise] = []
+    sizes: list[MotionSizes] = []
     first = None
     for log in any_logs_with_unique_names(logs):
         refuse_duplicates(log, seen)
@@ -103,6 +106,7 @@ def compressed(
             )
             parts.append(run.compressed(wide, base, threads, equation, progress))
             noise += run.noise
+            sizes += run.sizes
             first = run.first or first
             of_rows = said_once(run.of_rows)
             refuse_severe(of_rows, accept)
@@ -119,6 +123,7 @@ def compressed(
                 first = prepare(log, model, prepared.record.processing_as_used)
         findings.extend(not_yet_told(prepared.findings, told))
         noise.append(channel_noise(prepared))
+        sizes.append(motion_sizes(prepared.motion))
         if pooled:
             parts.append(_pooled_run(wide, base, prepared, threads, parts))
         else:
@@ -126,7 +131,8 @@ def compressed(
         del log, prepared  # before the next log is read
     if not parts:
         raise LogError("there is no log to identify from; give at least one")
-    return CompressedLogs(merge(parts), tuple(dict.fromkeys(findings)), first, over_all(noise))
+    told_once = tuple(dict.fromkeys(findings))
+    return CompressedLogs(merge(parts), told_once, first, over_all(noise), over_runs(sizes))
 
 
 class _LongRunSoFar:
@@ -136,6 +142,7 @@ class _LongRunSoFar:
         self.run, self.keep_first = run, keep_first
         self.first: Prepared | None = None
         self.noise: list[ChannelNoise] = []
+        self.sizes: list[MotionSizes] = []
         self.of_rows: list[tuple[Span, tuple[Finding, ...]]] = []
 
     def compressed(
@@ -165,11 +172,10 @@ class _LongRunSoFar:
     def _chunks(
         self, progress: Callable[[int, int], None] | None, records: list[RunRecord]
     ) -> Iterator[tuple[Motion, Measurements]]:
-        robot = self.run.model.robot
         for part in parts_told(self.run, progress):
             prepared = part.prepared
-            found = inspect_log(part.log, robot, OF_ROWS).findings
-            self.of_rows.append((part.span_s, found))
+            self.of_rows.append((part.span_s, rows_inspected(self.run, part)))
+            self.sizes.append(motion_sizes(prepared.motion))
             self.noise.append(channel_noise(prepared))
             if self.keep_first and self.first is None:
                 self.first = with_accelerations(self.run, part)

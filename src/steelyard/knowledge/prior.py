@@ -75,8 +75,18 @@ class Prior:
 
 
 def prior_from_robot(model: Model, *, repair: RepairRule = "floor-moments") -> Prior:
-    """The inertials that the robot file states."""
-    return checked_prior(model, model.prior_theta(), "the robot file", repair=repair)
+    """The inertials that the robot file states.
+
+    A link of negative mass leaves its body without a prior, however much the links weigh that are
+    fixed to it.
+    """
+    theta = model.prior_theta().copy()
+    for body, first in zip(model.mechanism.bodies, model.first_column_of_body, strict=True):
+        for name, _ in body.links:
+            own = model.robot.link(name).inertial
+            if own is not None and own[0] < 0.0:
+                theta[first : first + 10] = own
+    return checked_prior(model, theta, "the robot file", repair=repair)
 
 
 def prior_from_values(

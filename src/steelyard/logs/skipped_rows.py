@@ -79,10 +79,9 @@ def skipped_findings(skipped: SkippedRows | None, name: str) -> tuple[Finding, .
     more = skipped.n_skipped - len(skipped.lines)
     lines = f"{'line' if one else 'lines'} {', '.join(str(line) for line in skipped.lines)}"
     lines += f" and {more} more" if more else ""
-    first = "it" if one else "the first"
     words = (
         f"log '{name}': {skipped.counted} cannot be read and {'is' if one else 'are'} skipped "
-        f"({lines}); of {first}, {skipped.reason}; look there if the recording should be whole"
+        f"({lines}); first: {skipped.reason}; look there if the recording should be whole"
     )
     return (Finding("warning", "rows-skipped", words, size=skipped.n_skipped, unit="rows"),)
 

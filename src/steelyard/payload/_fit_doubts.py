@@ -17,6 +17,7 @@ from steelyard.findings import Finding
 from steelyard.payload.body_rows import wrench_regressor
 from steelyard.payload.intervals import INERTIA_COM_NAMES
 from steelyard.payload.payload_estimate import PayloadValue
+from steelyard.payload.payload_verdict import IMPLAUSIBLE_DENSITY
 from steelyard.payload.sensor_factors import SensorFactors, usable_samples
 from steelyard.payload.sensor_fit import SensorFit
 from steelyard.regression.regression import triangle
@@ -145,7 +146,9 @@ def check_levers(factors: SensorFactors, frame: str, R_frame_sensor: Array) -> N
 def implausible_body(
     body: PrincipalBody, values: Sequence[PayloadValue], advice: str
 ) -> tuple[Finding, ...]:
-    """Warn of a density or a centre of mass that no body has, where the data determine it."""
+    """Warn of a density or a centre of mass that no body has: with every inertia of the intervals,
+    or with the one that fits best alone.
+    """
     by_name = {value.name: value for value in values}
     found = []
     far = float(np.linalg.norm(body.com))
@@ -174,9 +177,20 @@ def implausible_body(
         found.append(
             Finding(
                 "warning",
-                "implausible-density",
+                IMPLAUSIBLE_DENSITY,
                 f"a box with this mass and inertia has a density of {shown} kg/m³, which no "
                 f"material has: {advice}",
+            )
+        )
+    elif density is None or density > HEAVIEST:
+        shown = "no volume" if density is None else f"a density of {density:.2g} kg/m³"
+        found.append(
+            Finding(
+                "warning",
+                "poorly-known-inertia",
+                f"the inertia that fits best is that of a box with {shown}, which no body has: the "
+                "data know the inertia poorly. Use mass and centre of mass alone, or turn the "
+                "payload faster about all axes",
             )
         )
     return tuple(found)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from steelyard.errors import listed
 from steelyard.findings import Finding
-from steelyard.robot.inertia import Violation, violations, violations_about_com
+from steelyard.robot.inertia import (
+    Violation,
+    from_com,
+    to_com,
+    violations,
+    violations_about_com,
+)
 from steelyard.robot.parts import Link
 from steelyard.robot.robot import Robot
+from steelyard.robot.rotations import frozen_array
 
 LinkStatus = Literal["physical", "massless", "no inertial", "not physical"]
 
@@ -53,6 +60,44 @@ def check_link(link: Link, tolerance: float = 0.0) -> LinkVerdict:
     if found:
         return LinkVerdict(link.name, "not physical", mass, found)
     return LinkVerdict(link.name, "physical" if mass > 0.0 else "massless", mass)
+
+
+def negative_masses(robot: Robot) -> tuple[Finding, ...]:
+    """A warning that names the links whose masses are negative, where there are any."""
+    bad = [link for link in robot.links if _mass(link) < 0.0]
+    if not bad:
+        return ()
+    told = listed([f"'{link.name}' ({_mass(link):.4g} kg)" for link in bad])
+    return (
+        Finding(
+            "warning",
+            "negative-mass",
+            f"the robot file has negative masses, which no body has: {told}. Correct the file "
+            "('steelyard check' lists every link); logs are compared with it as if the sign were "
+            "missing",
+        ),
+    )
+
+
+def without_negative_masses(robot: Robot) -> Robot:
+    """The robot with the masses of its file without their sign; centres of mass and inertias about
+    them as stated.
+    """
+    if not negative_masses(robot):
+        return robot
+    return replace(robot, links=tuple(_without_sign(link) for link in robot.links))
+
+
+def _without_sign(link: Link) -> Link:
+    if link.inertial is None or _mass(link) >= 0.0:
+        return link
+    mass, com, inertia = to_com(link.inertial)
+    stated = inertia if link.inertia_com is None else link.inertia_com
+    return replace(link, inertial=frozen_array(from_com(-mass, com, stated), (10,)))
+
+
+def _mass(link: Link) -> float:
+    return 0.0 if link.inertial is None else float(link.inertial[0])
 
 
 def file_findings(robot: Robot) -> tuple[Finding, ...]:

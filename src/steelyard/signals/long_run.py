@@ -28,7 +28,7 @@ from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.opened_log import OpenedLog, open_log
 from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.processing import Processing
-from steelyard.signals.run_record import RunRecord, TimeBaseRecord
+from steelyard.signals.run_record import RunRecord, TimeBaseRecord, TimeRepair
 from steelyard.signals.term_speeds import usual_speeds
 
 Array = NDArray[np.float64]
@@ -76,12 +76,15 @@ class LongRun:
         record = self.whole.record
         self.usual = usual_speeds(model, self.whole.motion.v)
         bands = record.dead_band.speeds
+        # parts have the stamps repaired, each by its own rows, where those of the windows are wrong
+        repaired = record.time_repair != TimeRepair()
         self.processing = replace(
             record.processing,
             cutoff_hz=record.cutoff_hz,
             decimate=record.decimation,
             dead_band=bands if processing.dead_band == "tenth" else processing.dead_band,
             still_joints="keep",
+            time_base=processing.time_base if repaired else "as-stamped",
         )
         self.records: list[RunRecord] = []
         self.findings_of_parts: list[tuple[Span, tuple[Finding, ...]]] = []
@@ -122,11 +125,14 @@ class LongRun:
                 continue
             self._count(opened, inside)
             for joint, slips in opened.mend.slips.items():
-                before_next = slips.rows < (edges[number] - around) - first
+                rows = slips.rows
+                if opened.clock is not None and opened.clock.dropped:
+                    rows = np.flatnonzero(~opened.clock.stale)[rows]
+                before_next = rows < (edges[number] - around) - first
                 inside_next = slips.sizes[before_next]
                 slipped[joint] = slipped.get(joint, 0.0) + float(np.sum(inside_next))
-            until = math.inf if end == len(self.log) else float(log.time[inside.stop])
-            part = _between(prepared, float(log.time[inside.start]), until)
+            until = math.inf if end == len(self.log) else _time_of(opened, log, inside.stop)
+            part = _between(prepared, _time_of(opened, log, inside.start), until)
             self.records.append(part.record)
             span = float(log.time[inside.start]), float(log.time[inside.stop - 1])
             of_rows = tuple(one for one in part.findings if one.code in OF_ROWS)
@@ -146,6 +152,11 @@ class LongRun:
             samples_in=len(self.log),
             duration_s=self.log.duration_s,
             time=_time_record(whole, self.records),
+            time_repair=replace(
+                whole.time_repair,
+                repeated_rows=sum(one.time_repair.repeated_rows for one in self.records),
+                missing_rows=sum(one.time_repair.missing_rows for one in self.records),
+            ),
             rows_cut_at_ends=(first.rows_cut_at_ends[0], last.rows_cut_at_ends[1]),
             samples_bridged=dict(counts["bridged"]),
             outliers=dict(counts["outliers"]),
@@ -190,6 +201,11 @@ class LongRun:
 
     def _count(self, opened: OpenedLog, inside: slice) -> None:
         """Count what was found in the rows of a part, without those around it."""
+        # rows that repeat others may have been left out
+        clock = opened.clock
+        if clock is not None and clock.dropped:
+            before = np.cumsum(~clock.stale)
+            inside = slice(int(before[inside.start]) - 1, int(before[inside.stop - 1]))
         masks = {"outliers": opened.outliers, "stuck": opened.mend.stuck}
         for name, found in masks.items():
             for (joint, quantity), mask in found.items():
@@ -229,6 +245,16 @@ def parts_told(run: LongRun, tell: Callable[[int, int], None] | None) -> Iterato
         if tell is not None:
             tell(part.number, part.n_parts)
         yield part
+
+
+def _time_of(opened: OpenedLog, log: Log, row: int) -> float:
+    """When a row of a log was sampled (s), by its repaired stamps where these are used."""
+    clock = opened.clock
+    if clock is None:
+        return float(log.time[row])
+    if not clock.dropped:
+        return float(clock.time[row])
+    return float(clock.time[min(int(np.count_nonzero(~clock.stale[:row])), len(clock.time) - 1)])
 
 
 def with_accelerations(run: LongRun, part: Part) -> Prepared:

@@ -16,8 +16,29 @@ from steelyard.signals.motion import Motion
 from steelyard.simulation.wrench_sensor import WrenchSensor, add_wrench
 
 Array = NDArray[np.float64]
+USUAL_DENSITY = 1000.0
+"""kg/m³, of a payload whose size is not stated: that of water, between parcels and metal parts."""
+LARGEST_EDGE = 1e3
+"""m; a longer payload is a mistake."""
 OWN_STREAM = 7
 """Keeps the noise of the wrench apart from that of the joints, which have the same seed."""
+
+
+def box_inertia(mass: float, edges: ArrayLike | None = None) -> Array:
+    """Inertia (3, 3) kg m² of a box about its centre of mass.
+
+    edges : (3,) m along x, y and z; None for a cube of `USUAL_DENSITY`.
+    """
+    if edges is None:
+        edges = np.full(3, np.cbrt(abs(mass) / USUAL_DENSITY))
+    sides = np.asarray(edges, dtype=float)
+    if sides.shape != (3,) or not ((sides > 0.0) & (sides <= LARGEST_EDGE)).all():
+        raise SimulationError(
+            f"the payload's size is {shown(str(edges))}; it must be three lengths above 0, at most "
+            "1000 m"
+        )
+    squares = sides**2
+    return np.asarray(mass / 12.0 * np.diag(squares.sum() - squares))
 
 
 def theta_with_payload(model: Model, theta: ArrayLike, payload: Payload) -> Array:

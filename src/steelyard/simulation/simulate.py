@@ -40,6 +40,12 @@ ControllerKind = Literal["computed_torque", "pd", "ideal", "free"]
 
 CONTROLLERS = ("computed_torque", "pd", "ideal", "free")
 CONTROL_RATE_HZ = 1000.0
+USUAL_STIFFNESS = 400.0
+"""1/s², 3 Hz."""
+LAG = 0.1
+"""Share of the leash by which friction may hold a joint back, if the stiffness is open."""
+STIFFEST = 0.25
+"""Frequency (rad/s) of the stiffest joint, as a share of the controller's rate."""
 MAX_TICKS = 20_000_000
 MOST_SUSPECTS = 4
 EXACTLY = "or let it follow exactly, with --controller ideal (Controller('ideal'))"
@@ -55,7 +61,8 @@ class Controller:
         ideal            the robot follows exactly, with the torque of the model
         free             no torque: the robot falls freely from the start of the motion
 
-    stiffness : Kp, 1/s²; one number, or one per joint name.
+    stiffness : Kp, 1/s²; one number, or one per joint name. None for 400, and more for joints that
+        friction and offset would hold back by more than a tenth of the leash.
     damping : Kd, 1/s; None for 2 sqrt(Kp), critically damped.
     theta : parameters (n_columns,) of the controller's model; None for the true ones. As in the
         paper, that model has no friction and no offsets.
@@ -65,7 +72,7 @@ class Controller:
     """
 
     kind: ControllerKind = "computed_torque"
-    stiffness: PerJoint = 400.0
+    stiffness: PerJoint | None = None
     damping: PerJoint | None = None
     theta: Array | None = None
     rate_hz: float | None = None
@@ -198,7 +205,12 @@ def follow(
     joints = model.channels
     kind = {"computed_torque": _rollout.COMPUTED_TORQUE, "pd": _rollout.PD, "free": _rollout.FREE}
     believed = theta if controller.theta is None else parameter_array(model, controller.theta)
-    stiffness = per_joint(controller.stiffness, joints, "stiffness")
+    leash = per_joint(controller.leash, joints, "leash")
+    period = float(motion.time[1] - motion.time[0])
+    if controller.stiffness is None:
+        stiffness = stiffness_for(model, theta, motion, leash, period)
+    else:
+        stiffness = per_joint(controller.stiffness, joints, "stiffness")
     if controller.damping is None:
         damping = 2.0 * np.sqrt(stiffness)
     else:
@@ -207,10 +219,8 @@ def follow(
         some = motion.q[:: max(1, len(motion) // 100)]
         inertia = mass_matrix(model, believed, some).diagonal(axis1=1, axis2=2).min(axis=0)
         stiffness, damping = stiffness * inertia, damping * inertia
-    leash = per_joint(controller.leash, joints, "leash")
     if controller.kind == "free":
         leash = np.full(len(joints), np.inf)
-    period = float(motion.time[1] - motion.time[0])
     n_samples = (len(motion) - 1) // every + 1
     q, v, tau = (np.empty((n_samples, len(joints))) for _ in range(3))
     status, tick, joint = _rollout.rollout(
@@ -250,6 +260,27 @@ def follow(
     raise SimulationError(
         f"{where} diverged; lower the stiffness (1/s²), raise the controller's rate_hz, or shorten "
         f"step_s; {EXACTLY}"
+    )
+
+
+def stiffness_for(
+    model: Model, theta: Array, motion: Motion, leash: Array, period_s: float
+) -> Array:
+    """Stiffness (nv,) 1/s² with which joints keep up with a motion (a reference) despite friction.
+
+    Friction f, which the controller does not know, holds joint i back by (M⁻¹ f)_i / Kp_i.
+    """
+    some = slice(None, None, max(1, len(motion) // 100))
+    q, v = motion.q[some], motion.v[some]
+    terms = np.array([column.term_kind is not None for column in model.columns])
+    friction = torque(model, np.where(terms, theta, 0.0), q, v, np.zeros_like(v))
+    try:
+        pushed = np.linalg.solve(mass_matrix(model, theta, q), friction[:, :, None])[:, :, 0]
+    except np.linalg.LinAlgError:  # told where the motion gets there
+        return np.full(model.nv, USUAL_STIFFNESS)
+    needed = np.abs(pushed).max(axis=0) / (LAG * leash)
+    return np.asarray(
+        np.clip(needed, USUAL_STIFFNESS, max((STIFFEST / period_s) ** 2, USUAL_STIFFNESS))
     )
 
 

@@ -17,7 +17,7 @@ from steelyard.diagnosis.inspection.columns import (
 from steelyard.diagnosis.inspection.held import held_samples, quantised
 from steelyard.diagnosis.inspection.jumps import missing_rows, slip_findings
 from steelyard.diagnosis.inspection.speeds import speeds_beyond_limits
-from steelyard.diagnosis.inspection.stamps import stamp_jitter, time_units
+from steelyard.diagnosis.inspection.stamps import clock_findings, stamp_jitter, time_units
 from steelyard.diagnosis.inspection.standing import standing, standing_still
 from steelyard.diagnosis.inspection.torque_size import torque_size
 from steelyard.diagnosis.inspection.units import position_units, wraps
@@ -29,6 +29,7 @@ from steelyard.robot.robot import Robot
 from steelyard.signals.drives import joint_side
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.outliers import outlier_findings
+from steelyard.signals.recorded.clock import clock_of
 from steelyard.signals.recorded.mended import stuck_samples, without_slips
 from steelyard.signals.recorded.recorded import Recorded
 
@@ -88,10 +89,18 @@ class Inspection:
     left_out: Mapping[tuple[str, str], NDArray[np.bool_]]
 
 
-def inspect_log(log: Log, robot: Robot, detectors: tuple[Detector, ...] = DETECTORS) -> Inspection:
+def inspect_log(
+    log: Log,
+    robot: Robot,
+    detectors: tuple[Detector, ...] = DETECTORS,
+    *,
+    as_stamped: bool = False,
+) -> Inspection:
     """Look at the signals of a log as they were recorded, joint by joint.
 
     detectors : all, or those for the windows (`OF_LOG`) or the parts (`OF_ROWS`) of a long log.
+    as_stamped : whether the time stamps are used even if they contradict the signals; otherwise all
+    else is looked at on the times that predict the signals better.
 
     Findings about limits, factors of velocities, and torques that never change come from
     `steelyard.prepare`, which sees the log after this.
@@ -99,8 +108,14 @@ def inspect_log(log: Log, robot: Robot, detectors: tuple[Detector, ...] = DETECT
     skipped = skipped_findings(log.skipped, log.name)
     log, _ = name_numbered_joints(log, robot)
     log, _ = joint_side(log, robot)
+    clock = None if as_stamped else clock_of(log, robot)
+    timing = clock_findings(log, clock)
+    if clock is not None:
+        log = clock.applied(log)
     recorded = Recorded.of(log, robot)
     findings = [*skipped]
+    if detectors != OF_ROWS:
+        findings += timing
     if detectors != OF_LOG:
         findings += outlier_findings(log.name, log.time, recorded.outliers)
     stuck: dict[tuple[str, str], NDArray[np.bool_]] = {}
@@ -112,4 +127,7 @@ def inspect_log(log: Log, robot: Robot, detectors: tuple[Detector, ...] = DETECT
             findings += detector(recorded)
         for key, mask in stuck_samples(recorded).items():
             stuck[key] = mask | recorded.outliers.get(key, False)
-    return Inspection(tuple(findings), {**recorded.outliers, **stuck})
+    left_out = {**recorded.outliers, **stuck}
+    if clock is not None:
+        left_out = {key: clock.given_rows(mask) for key, mask in left_out.items()}
+    return Inspection(tuple(findings), left_out)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.diagnosis.verdict.assumed_zeros import assumed_zeros
+from steelyard.diagnosis.verdict.elsewhere import MotionSizes, expected_elsewhere
 from steelyard.diagnosis.verdict.references import (
     file_beta,
     fits,
@@ -18,7 +19,7 @@ from steelyard.diagnosis.verdict.references import (
 )
 from steelyard.diagnosis.verdict.rules import reasons_of
 from steelyard.diagnosis.verdict.verdict import JointNumbers, Numbers, Verdict, verdict_of
-from steelyard.estimators.estimate import Estimate
+from steelyard.estimators.estimate import ChannelFit, Estimate
 from steelyard.findings import Finding
 from steelyard.model.model import Model
 from steelyard.model.row_groups import RowError, balanced_error
@@ -34,11 +35,12 @@ class CheckedInput:
     """What is known of the logs that an estimate was made from.
 
     findings : about them, of all levels. noise : (n_channels,) of their torques, N m or N, NaN
-    where not known; None where the rows are no torques.
+    where not known; None where the rows are no torques. sizes : where and how fast joints moved.
     """
 
     findings: tuple[Finding, ...] = ()
     noise: Array | None = None
+    sizes: MotionSizes | None = None
 
 
 @dataclass(frozen=True)
@@ -62,13 +64,18 @@ def judge(
     checked = checked or CheckedInput()
     held_out = validation is not None and not validation.used
     training = None
+    left_out = left_out_fits(model, regression, estimate)
     if validation is None or not held_out:
-        numbers = training_numbers(model, estimate, regression, checked.noise)
+        numbers = training_numbers(model, estimate, regression, checked.noise, left_out)
     else:
         training = training_error(estimate, regression, checked.noise)
         numbers = held_out_numbers(
             validation, balanced_error(fits(regression, friction_alone(model, regression)))
         )
+    if checked.sizes is not None:
+        growth = left_out_growth(regression, estimate.beta, left_out)
+        open_share = expected_elsewhere(model, regression, estimate.beta, checked.sizes, growth)
+        numbers = replace(numbers, elsewhere=float(np.hypot(open_share, numbers.error)))
     standard = estimate.standard
     return verdict_of(
         numbers,
@@ -80,6 +87,7 @@ def judge(
             physical=standard is None or standard.feasible,
             held_out=held_out,
             training=training,
+            left_out_score=best_left_out(estimate),
         ),
         assumed_zeros(model, regression, estimate.beta, numbers.joints),
     )
@@ -98,10 +106,13 @@ def judge_held_out(validation: HeldOut, findings: Iterable[Finding] = ()) -> Ver
 
 
 def training_numbers(
-    model: Model, estimate: Estimate, regression: Regression, noise: Array | None
+    model: Model,
+    estimate: Estimate,
+    regression: Regression,
+    noise: Array | None,
+    left_out: Sequence[ChannelFit] | None,
 ) -> Numbers:
-    """Errors on left-out parts of the training logs."""
-    left_out = left_out_fits(model, regression, estimate)
+    """Errors on left-out parts of the training logs, where these can be left out."""
     own = fits(regression, estimate.beta) if left_out is None else left_out
     many = len(estimate.runs) > 1
     where = f"left-out parts of the {'logs' if many else 'log'}"
@@ -117,6 +128,7 @@ def training_numbers(
         file_with_terms=np.nan if with_terms is None else balanced_error(with_terms),
         friction_alone=balanced_error(fits(regression, friction_alone(model, regression))),
         joints=_joints(own, known),
+        quantity=regression.equation.kind.quantity,
     )
 
 
@@ -129,7 +141,34 @@ def training_error(estimate: Estimate, regression: Regression, noise: Array | No
         tested=False,
         error=balanced_error(own),
         noise=_noise_share(own, known),
+        quantity=regression.equation.kind.quantity,
     )
+
+
+def left_out_growth(
+    regression: Regression, beta: Array, left_out: Sequence[ChannelFit] | None
+) -> float:
+    """Squared error of left-out parts over that of the fit, channels weighted by their noise; NaN
+    where no parts can be left out.
+    """
+    if left_out is None:
+        return float("nan")
+    used, left = (
+        sum(one.n_rows * (one.rms / one.sigma) ** 2 for one in rows if one.sigma > 0.0)
+        for rows in (fits(regression, beta), left_out)
+    )
+    return left / used if used > 0.0 else 1.0
+
+
+def best_left_out(estimate: Estimate) -> float:
+    """The smallest error of left-out parts, of all weights of the prior that were tried, over that
+    of a fit without one to all of them; NaN where none were tried.
+    """
+    prior = estimate.prior
+    if prior is None or prior.rule != "leave-blocks-out":
+        return float("nan")
+    scores = [one.score for one in (*prior.trials, *prior.term_trials) if one.score >= 0.0]
+    return float(np.sqrt(min(scores))) if scores else float("nan")
 
 
 def held_out_numbers(validation: HeldOut, alone: float = float("nan")) -> Numbers:

@@ -182,15 +182,12 @@ def _chosen_growth(model: Model, regression: Regression, estimate: Estimate) -> 
     that was chosen on them; None where it was not.
     """
     prior = estimate.prior
-    if prior is None or prior.rule != "leave-blocks-out":
-        return None
-    score = next((one.score for one in prior.trials if one.gamma == prior.gamma), np.nan)
-    if not np.isfinite(score):
+    if prior is None or prior.score is None:
         return None
     system = weighted_system(model, regression)
     left = system.factor @ np.append(estimate.beta, -1.0)
     used = float(left @ left) / (system.sigma**2 * regression.n_rows)
-    return max(1.0, float(np.sqrt(score / used))) if used > 0.0 else 1.0
+    return max(1.0, float(np.sqrt(prior.score / used))) if used > 0.0 else 1.0
 
 
 def _raised(fit: ChannelFit, factor: float) -> ChannelFit:

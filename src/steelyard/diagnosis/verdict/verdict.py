@@ -41,7 +41,10 @@ class Numbers:
     error : of the estimate. noise : of the torques themselves. file : of the robot file's
         inertials. file_with_terms : of these with friction, drive inertia and offsets fitted to
         the training logs. friction_alone : of friction and offsets without any link.
+    elsewhere : to be expected on motions through all positions, from what the logs determine and
+        the error itself; see `steelyard.diagnosis.verdict.elsewhere`.
     joints : the channels one by one.
+    quantity : what is fitted, whose shares the errors are: torque, energy or power.
     """
 
     data: str
@@ -51,7 +54,9 @@ class Numbers:
     file: float = math.nan
     file_with_terms: float = math.nan
     friction_alone: float = math.nan
+    elsewhere: float = math.nan
     joints: tuple[JointNumbers, ...] = ()
+    quantity: str = "torque"
 
     def as_json(self) -> dict[str, Any]:
         """Plain values that JSON can hold; None where a number is not known."""
@@ -63,6 +68,7 @@ class Numbers:
             "file": _plain(self.file),
             "file_with_terms": _plain(self.file_with_terms),
             "friction_alone": _plain(self.friction_alone),
+            "elsewhere": _plain(self.elsewhere),
             "joints": [
                 {"name": one.name, "error": _plain(one.error), "noise": _plain(one.noise)}
                 for one in self.joints
@@ -183,7 +189,7 @@ def numbers_words(numbers: Numbers) -> str:
         "the file's inertials alone": numbers.file,
     }
     told = "; ".join(f"{name} {share(one)}" for name, one in others.items() if one == one)
-    return f"{share(numbers.error)} of the torque is unexplained on {numbers.data}" + (
+    return f"{share(numbers.error)} of the {numbers.quantity} is unexplained on {numbers.data}" + (
         f" ({told})" if told else ""
     )
 
