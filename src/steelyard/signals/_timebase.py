@@ -128,8 +128,8 @@ def numbers_by_stamps(time: Array, numbers: Array) -> Array:
     """Numbers (n_samples,) of the samples, counting besides ``numbers`` (n_samples,) those that are
     missing by the stamps: rows behind them are late by whole periods.
     """
-    many = min(AVERAGED, max(1, len(time) // 8))
-    period = float(np.median((time[many:] - time[:-many]) / _taken(numbers, many)))
+    apart = min(AVERAGED, max(1, len(time) // 8))
+    period = float(np.median((time[apart:] - time[:-apart]) / _taken(numbers, apart)))
     away = (time - time[0]) / period - numbers
     late = np.flatnonzero(np.diff(away) > 0.5)
     shift = np.zeros(len(time))
