@@ -103,6 +103,11 @@ class SignalChoice:
         """Whether the cutoff was chosen on the log, and not given."""
         return self.asked.cutoff_hz == "auto"
 
+    @property
+    def proposed_hz(self) -> float | None:
+        """The cutoff that the spectrum of the log proposed, which is tried first."""
+        return self.trials[0].way.cutoff_hz if self.trials else None
+
     def compared(self, option: str) -> bool:
         """Whether this option of the processing was left open, and chosen by comparison."""
         return self.chosen is not None and getattr(self.asked, option) == "auto"
