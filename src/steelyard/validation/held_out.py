@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.errors import LogError, SignalError, listed
 from steelyard.findings import Finding, not_yet_told
 from steelyard.logs.any_log import LogsLike
+from steelyard.logs.log import Log
 from steelyard.logs.several import any_logs_with_unique_names
-from steelyard.logs.stored_log import AnyLog, StoredLog
+from steelyard.logs.stored_log import AnyLog, StoredLog, selected
 from steelyard.model.base_map import BaseMap
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
@@ -27,6 +28,10 @@ from steelyard.validation.changed_zero import changed_zero
 from steelyard.validation.scores import Score, Sums, Validation, predict_base, validate
 
 Array = NDArray[np.float64]
+
+OWN = 1.5
+"""A log is read with a cutoff of its own if its spectrum proposes one that differs by this factor
+from that of the estimate's log: another motion of the same robot may well propose less."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +98,7 @@ def validate_logs(
     used: Collection[str] = (),
     *,
     cutoff_is_automatic: bool = False,
+    proposed_hz: float | None = None,
     file_with_terms: ArrayLike | None = None,
     check: Callable[[AnyLog], tuple[Finding, ...]] | None = None,
 ) -> HeldOut:
@@ -101,6 +107,9 @@ def validate_logs(
     used : content hashes of the logs that the estimate was made from: its ``log_hashes``.
     cutoff_is_automatic : whether the cutoff was chosen on a log of the estimate; it is then
         lowered for logs that are sampled too slowly for it.
+    proposed_hz : what the spectrum of that log had proposed, where it is known. A log whose own
+        spectrum proposes a clearly different one, since its motion has another bandwidth or its
+        rate is another, is read with a cutoff of its own, in proportion; a finding says so.
     file_with_terms : base parameters (n_base,) of the file's links with fitted terms, to compare
         with.
     check : what is wrong with a log, for the findings; not asked of logs that were used. Zeros of
@@ -115,12 +124,14 @@ def validate_logs(
     others: list[Finding] = []
     for log in any_logs_with_unique_names(logs):
         predictors = _Predictors(model, base, beta, file_with_terms)
+        windows, own = _prepared(selected(log), model, keeping, cutoff_is_automatic, proposed_hz)
+        others += own
         if isinstance(log, StoredLog):
-            run = LongRun(log, model, keeping, cutoff_of_another_log=cutoff_is_automatic)
-            one, windows = _tested_in_parts(predictors, run, noise), run.whole
+            as_used = replace(keeping, cutoff_hz=windows.record.cutoff_hz) if own else keeping
+            run = LongRun(log, model, as_used, cutoff_of_another_log=cutoff_is_automatic)
+            one = _tested_in_parts(predictors, run, noise)
             found = run.findings
         else:
-            windows = prepare(log, model, keeping, cutoff_of_another_log=cutoff_is_automatic)
             one, found = _Tested(windows, predictors.torques(windows)), windows.findings
             noise.append(channel_noise(windows))
         tested.append(one)
@@ -157,6 +168,30 @@ def validate_logs(
         bool(model.prior_theta().any()),
         tuple(checked),
     )
+
+
+def _prepared(
+    log: Log, model: Model, processing: Processing, automatic: bool, proposed_hz: float | None
+) -> tuple[Prepared, tuple[Finding, ...]]:
+    """A log with the cutoff of the estimate, or with one of its own; see `validate_logs`."""
+    shared = prepare(log, model, processing, cutoff_of_another_log=automatic)
+    given = processing.cutoff_hz
+    if not automatic or proposed_hz is None or not isinstance(given, float):
+        return shared, ()
+    by_spectrum = prepare(log, model, replace(processing, cutoff_hz="auto")).record.cutoff_hz
+    if by_spectrum is None or 1.0 / OWN < by_spectrum / proposed_hz < OWN:
+        return shared, ()
+    cutoff = given * by_spectrum / proposed_hz
+    own = prepare(
+        log, model, replace(processing, cutoff_hz=cutoff), cutoff_of_another_log=automatic
+    )
+    words = (
+        f"log '{log.name}' is read with a cutoff of its own, {own.record.cutoff_hz:.4g} Hz instead "
+        f"of {given:.4g} Hz as the log of the estimate, since its motion has another bandwidth: "
+        "its errors are those of torques that are filtered so. To filter all logs alike, give "
+        "--cutoff-hz (cutoff_hz)"
+    )
+    return own, (Finding("info", "own-cutoff", words),)
 
 
 @dataclass(frozen=True, eq=False)
