@@ -58,7 +58,7 @@ def loosely(model: Model, W: np.ndarray, tau: np.ndarray, prior: Prior, sizes: n
     fit = np.linalg.lstsq(rows, wanted)
     sigma = np.linalg.norm(rows @ fit[0] - wanted) / np.sqrt(len(rows) - fit[2])
     kept.append((rows / sigma, wanted / sigma))
-    for k, start in enumerate(model.first_column_of_body):
+    for start in model.first_column_of_body:
         own = slice(start, start + 10)
         back = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(prior.theta[own])))
         pull = np.zeros((16, n))
@@ -231,17 +231,25 @@ def test_a_given_weight_is_used(gamma):
 
 
 def test_the_l_curve_is_that_of_fits_over_the_grid():
-    """Squares of the residuals in units of the noise against the sum of divergences."""
+    """Squares of the residuals in units of the noise against the sum of divergences, with the usual
+    weight of the terms at each gamma.
+    """
     model, regression, prior = world()
     found = fit_with_prior(model, regression, prior, gamma="l-curve").pull
     assert found is not None
+    system = weighted_system(model, regression)
+    factor = system.factor / system.sigma
+    terms = usual_term_weight(usual_gamma(system.dependence))
+    problem = problem_of(model, found.sizes, blocks(model, Constraints()), prior)
     misfits, divergences = [], []
     for gamma in GRID:
-        fit = fit_with_prior(model, regression, prior, gamma=gamma)
-        residual = fit.system.factor @ np.append(fit.beta, -1.0)
-        misfits.append(residual @ residual / fit.sigma**2)
-        divergences.append(sum(fit.pull.divergence.values()))
-    expected = l_curve(misfits, divergences)
+        F, z = factor[:-1, :-1] @ regression.base.K, factor[:-1, -1]
+        theta = problem.solve(F, z, gamma, "entropic", terms).theta
+        residual = factor @ np.append(regression.base.K @ theta, -1.0)
+        misfits.append(residual @ residual)
+        divergences.append(np.sum(problem.divergence(theta, "entropic")))
+    assert found.choice.terms == terms
+    expected = l_curve(misfits, divergences, terms)
     assert (found.choice.gamma, found.choice.rule) == (expected.gamma, "l-curve")
     scores = [trial.score for trial in expected.trials]
     assert [trial.score for trial in found.choice.trials] == pytest.approx(scores, abs=1e-3)
