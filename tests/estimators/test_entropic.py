@@ -14,12 +14,21 @@ from seeds import every
 
 from steelyard.conic.settle import failing
 from steelyard.errors import EstimationError
+from steelyard.estimators._pull_report import with_pull
 from steelyard.estimators.constrained import weighted_system
 from steelyard.estimators.entropic import LEAST_PULL, PULL
 from steelyard.estimators.feasible import fit_feasible
 from steelyard.estimators.intervals import with_intervals
 from steelyard.estimators.prior_fit import fit_with_prior
-from steelyard.estimators.prior_weight import FILE, GRID, NO_PULL, as_good_as_the_best, l_curve
+from steelyard.estimators.prior_weight import (
+    FILE,
+    GRID,
+    NO_PULL,
+    GammaChoice,
+    Rival,
+    as_good_as_the_best,
+    l_curve,
+)
 from steelyard.knowledge.constraints import Box, Constraints, Ellipsoid
 from steelyard.knowledge.prior import prior_from_robot, prior_from_values
 from steelyard.model.kernels import torque
@@ -365,6 +374,29 @@ def test_left_out_parts_tell_a_good_prior_from_a_bad_one():
     ratios = [{one.name: one.ratio for one in choice.rivals} for choice in (good, bad)]
     assert ratios[0]["file"] == pytest.approx(1.0, abs=0.05)
     assert ratios[1]["file"] > 2.0
+
+
+def test_a_prior_that_the_data_contradict_is_named():
+    """Where left-out parts are predicted best without it; a given small weight is no such verdict,
+    and where the prior wins, the finding says by how much.
+    """
+    world, regression = noisy(6, noise=0.5, n_samples=2000)
+    fit = fit_with_prior(world.model, regression, heavier_bodies(world.model), gamma=100.0)
+    estimate = with_intervals(regression, fit, n_resamples=0, ranges=False)
+    rivals = (Rival("no pull", 9.0, 1.5), Rival("file", 4.0, 1.0))
+    cases = (
+        (GammaChoice(NO_PULL, "leave-blocks-out", 1.0, score=1.0, rivals=rivals[1:]), True),
+        (GammaChoice(NO_PULL, "given", 1.0), False),
+        (GammaChoice(10.0, "leave-blocks-out", 1.0, score=4.0, rivals=rivals), False),
+    )
+    for choice, contradicted in cases:
+        found = with_pull(replace(estimate, findings=()), replace(fit.pull, choice=choice))
+        words = {finding.code: finding.words for finding in found.findings}
+        assert ("prior-contradicted" in words) == contradicted
+        assert ("1.5 times as large without a prior" in words["prior-weight"]) == (
+            len(choice.rivals) == 2
+        )
+        assert found.prior.rivals == choice.rivals
 
 
 def test_choice_does_not_depend_on_who_solves():

@@ -5,14 +5,15 @@ leave-blocks-out   Stretches of time and regions of the motion are left out in t
                    resemble another motion: their errors hardly grow where a weak pull lets
                    undetermined parameters drift. Weights are therefore judged by
 
-                       mean log(left-out error²) + DOUBT (ln² (gamma / gamma0) + ln² (terms / terms0))
+                       mean log(left-out error²)
+                       + DOUBT (ln² (gamma / gamma0) + ln² (terms / terms0))
 
                    gamma0 and terms0 are what inertials that are wrong by `SPREAD`, and terms of
                    the size that the data show, deserve beside as many independent residuals as the
                    data have. The mean is over the parts, so that one in which a fit extrapolates
-                   far does not decide alone. The second part is bounded, so that clear evidence always wins; no
-                   pull at all and the file's own links are always among the candidates, and a
-                   choice at the end of a grid makes the grid longer.
+                   far does not decide alone. The second part is bounded, so that clear evidence
+                   always wins; no pull at all and the file's own links are always among the
+                   candidates, and a choice at the end of a grid makes the grid longer.
 l-curve            The corner of log misfit against log divergence: the point of largest
                    curvature or, without a corner, the largest gamma that does not raise the
                    misfit.
@@ -97,8 +98,9 @@ class Trial:
     """One gamma that was tried, with the weight of the terms.
 
     score : mean squared residual of left-out blocks, in units of the noise, of a typical group
-        (the geometric mean over them); for the l-curve the curvature. standard_error : of the difference from the smallest score, over the
-        groups; NaN for the l-curve. as_good : whether it predicts as well as the best.
+        (the geometric mean over them); for the l-curve the curvature. standard_error : of the
+        difference from the smallest score, over the groups; NaN for the l-curve. as_good :
+        whether it predicts as well as the best.
     """
 
     gamma: float
