@@ -132,8 +132,8 @@ def measured_plainly(row: Row) -> Figures:
 
 
 CONSTANTS = (
-    ("prior_weight", "TIE", (0.02, 0.1)),
-    ("prior_weight", "INDIFFERENT", (0.05, 0.2)),
+    ("prior_weight", "SPREAD", (0.15, 0.6)),
+    ("prior_weight", "DOUBT", (0.015, 0.06)),
     ("prior_influence", "ALLOWED", (1.0, 4.0)),
 )
 """Constants of the rules for the prior, by module, and other values for them."""
