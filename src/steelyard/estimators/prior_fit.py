@@ -262,10 +262,11 @@ def _choose(
         return solve_all(fits.base_parameters, tasks, threads, done)
 
     small, groups = fits.factors.small, groups_of(fits.factors, counts, search.n_groups)
-    found = leave_blocks_out(small, counts, system.sigma, groups, betas, system.dependence, search)
+    d = system.dependence
+    choice = leave_blocks_out(small, counts, system.sigma, groups, betas, d, search)
     if progress is not None:
         progress(search.n_fits, search.n_fits)
-    return found
+    return choice
 
 
 def _depends_on_prior(K: Array, first: tuple[int, ...], trust: Array) -> NDArray[np.bool_]:
