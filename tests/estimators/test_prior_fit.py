@@ -218,12 +218,13 @@ def test_a_given_weight_is_used(gamma):
     model, regression, prior = world()
     found = fit_with_prior(model, regression, prior, gamma=gamma)
     assert found.pull is not None
-    assert found.pull.choice == GammaChoice(gamma, "given", usual_term_weight(gamma))
+    terms = usual_term_weight(usual_gamma(found.system.dependence))
+    assert found.pull.choice == GammaChoice(gamma, "given", terms)
     system = weighted_system(model, regression)
     given = blocks(model, Constraints())
     problem = problem_of(model, sizes_of(model, system, prior, given), given, prior)
     R, z = system.factor[:-1, :-1] / system.sigma, system.factor[:-1, -1] / system.sigma
-    theta = problem.solve(R @ regression.base.K, z, gamma, "entropic").theta
+    theta = problem.solve(R @ regression.base.K, z, gamma, "entropic", terms).theta
     assert found.theta == pytest.approx(theta, rel=1e-6, abs=1e-9)
     assert found.beta == pytest.approx(regression.base.K @ found.theta)
     residual = (z - R @ found.beta) @ (z - R @ found.beta)

@@ -166,8 +166,10 @@ def test_the_weights_minimise_their_cost_one_after_the_other(seed, off, terms, d
     of_terms = min(tried, key=lambda one: costs(centre, one))
     assert {trial.terms for trial in found.trials} == {of_terms}
     gamma = min(SEARCH.fine, key=lambda one: costs(one, of_terms))
-    pairs = [(gamma, of_terms), (NO_PULL, LEAST_PULL), (FILE, LEAST_PULL)]
-    assert (found.gamma, found.terms) == min(pairs, key=lambda pair: costs(*pair))
+    expected = min([(gamma, of_terms), (NO_PULL, LEAST_PULL)], key=lambda pair: costs(*pair))
+    if problem.predicted(FILE, LEAST_PULL) < problem.predicted(gamma, of_terms):
+        expected = (FILE, LEAST_PULL)
+    assert (found.gamma, found.terms) == expected
 
 
 def test_a_right_prior_gets_a_large_weight_and_a_wrong_one_a_small():
@@ -177,7 +179,7 @@ def test_a_right_prior_gets_a_large_weight_and_a_wrong_one_a_small():
     for seed in range(10):
         assert ridge(seed, 0.0).choose().gamma >= 10.0
         assert ridge(seed, 3.0).choose().gamma <= 1.0
-        assert ridge(seed, 0.0, terms=30.0).choose().terms < ridge(seed, 0.0).choose().terms
+        assert ridge(seed, 0.5, terms=30.0).choose().terms < ridge(seed, 0.5).choose().terms
 
 
 @pytest.mark.parametrize("dependence", [1.0, 4.0, 30.0, 1000.0])
@@ -220,13 +222,17 @@ def test_other_weights_of_terms_are_chosen_where_they_predict_clearly_better(ste
     assert found.gamma == 100.0
 
 
-@pytest.mark.parametrize(("gamma", "name"), [(NO_PULL, "no pull"), (FILE, "file")])
-@pytest.mark.parametrize("margin", [0.99, 1.01])
-def test_a_simpler_fit_is_chosen_where_it_predicts_clearly_better(gamma, name, margin):
-    """No pull at all, and the bodies of the prior with free terms: both weights are far from the
-    usual ones, which counts as two factors of 100. Where it loses, the choice says by how much.
+@pytest.mark.parametrize(
+    ("gamma", "name", "margin"),
+    [(NO_PULL, "no pull", 0.99), (NO_PULL, "no pull", 1.01), (FILE, "file", 1.01)],
+)
+def test_a_simpler_fit_is_chosen_where_it_predicts_better(gamma, name, margin):
+    """The bodies of the prior with free terms, the simplest fit, by any margin. No pull at all only
+    clearly: both weights are far from the usual ones, which counts as two factors of 100. Where it
+    loses, the choice says by how much.
     """
-    others = np.exp(margin * 0.03 * (2.0 * BOUND - np.log(100.0 * 0.009) ** 2))
+    needed = 0.03 * (2.0 * BOUND - np.log(100.0 * 0.009) ** 2) if name == "no pull" else 1e-6
+    others = np.exp(margin * needed)
 
     def score(one, terms):
         return 1.0 if (one, terms) == (gamma, LEAST_PULL) else others

@@ -226,11 +226,11 @@ def _choose(
     problem, metric = fits.problem, fits.metric
     if not problem.trust.any():
         return GammaChoice(0.0, "no prior", usual_term_weight(0.0))
+    # a pull on terms that grew with gamma would press them to zero where the file is trusted
+    terms = usual_term_weight(usual_gamma(system.dependence))
     if not isinstance(gamma, str):
-        return GammaChoice(float(gamma), "given", usual_term_weight(float(gamma)))
+        return GammaChoice(float(gamma), "given", terms)
     if gamma == "l-curve":
-        # a pull on terms that grew with gamma would make a corner of its own
-        terms = usual_term_weight(usual_gamma(system.dependence))
         found = [_solve(problem, system, regression, value, metric, terms) for value in GRID]
         K, sigma = regression.base.K, system.sigma
         misfits = [

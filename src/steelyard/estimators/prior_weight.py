@@ -12,8 +12,9 @@ leave-blocks-out   Stretches of time and regions of the motion are left out in t
                    the size that the data show, deserve beside as many independent residuals as the
                    data have. The mean is over the parts, so that one in which a fit extrapolates
                    far does not decide alone. The second part is bounded, so that clear evidence
-                   always wins; no pull at all and the file's own links are always among the
-                   candidates, and a choice at the end of a grid makes the grid longer.
+                   always wins, and a choice at the end of a grid makes the grid longer. No pull
+                   at all is judged in the same way. The simplest fit, the file's own links with
+                   fitted terms, is taken wherever it predicts better than what was found.
 l-curve            The corner of log misfit against log divergence: the point of largest
                    curvature or, without a corner, the largest gamma that does not raise the
                    misfit.
@@ -250,8 +251,8 @@ def leave_blocks_out(
     terms = float(usual.best(term_trials).terms or 0.0)
     tried = trials([(gamma, terms) for gamma in search.fine])
     chosen = usual.best(tried)
-    none, file, _ = trials([(NO_PULL, LEAST_PULL), (FILE, LEAST_PULL), (chosen.gamma, terms)])
-    chosen = usual.best([chosen, none, file])
+    none, file, chosen = trials([(NO_PULL, LEAST_PULL), (FILE, LEAST_PULL), (chosen.gamma, terms)])
+    chosen = file if file.score < chosen.score else usual.best([chosen, none])
     return GammaChoice(
         chosen.gamma,
         "leave-blocks-out",
