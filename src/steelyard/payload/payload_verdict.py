@@ -29,7 +29,8 @@ def payload_verdict(
     determined: Collection[str], error: float, findings: Sequence[Finding]
 ) -> Verdict:
     """Whether a payload can be used: not if its mass or centre of mass stay open, or the fit is
-    poor, or no body can have its mass and inertia, or its logs are wrong; with care if something else is a warning.
+    poor, or no body can have its mass and inertia, or its logs are wrong; with care if something
+    else is a warning.
 
     determined : names of the values that the data determine. error : what the body leaves
     unexplained, as a share of what the payload causes. findings : about the estimate and its logs.

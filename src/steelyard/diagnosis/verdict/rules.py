@@ -276,7 +276,8 @@ def of_other_models(numbers: Numbers, *, held_out: bool) -> list[Reason]:
     if stated > FILE_DOUBTED:
         words = (
             "the robot file contradicts the log: its links leave "
-            f"{share(stated)} of the {numbers.quantity} unexplained, so that one of the two is wrong"
+            f"{share(stated)} of the {numbers.quantity} unexplained, so that one of the two is "
+            "wrong"
         )
         level = DO_NOT_USE if stated > FILE_CONTRADICTED else WITH_CARE
         reasons.append(Reason(level, "file-contradicted", words, stated, FILE_DOUBTED))
