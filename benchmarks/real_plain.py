@@ -132,9 +132,9 @@ def measured_plainly(row: Row) -> Figures:
 
 
 CONSTANTS = (
-    ("prior_weight", "TIE", (0.02, 0.1)),
-    ("prior_weight", "INDIFFERENT", (0.05, 0.2)),
-    ("prior_influence", "ALLOWED", (1.0, 4.0)),
+    ("prior_weight", "SPREAD", (0.2, 0.45)),
+    ("prior_weight", "DOUBT", (0.01, 0.1)),
+    ("entropic", "TERM_PULL", (0.09, 0.81)),
 )
 """Constants of the rules for the prior, by module, and other values for them."""
 

@@ -24,7 +24,7 @@ from steelyard.conic.settle import failing
 from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.entropic import usual_term_weight
-from steelyard.estimators.prior_fit import fit_with_prior, problem_of, sizes_of
+from steelyard.estimators.prior_fit import fit_with_prior, problem_of
 from steelyard.model.model import Model
 from steelyard.regression.regression import Regression
 from steelyard.robot import inertia
@@ -46,7 +46,7 @@ def objective(
     """Half of what the estimator minimises, by its own formulas with logarithms."""
     pull = fit.pull
     assert pull is not None
-    sizes = sizes_of(model, regression, pull.prior)
+    sizes = pull.sizes
     problem = problem_of(model, sizes, fit.blocks, pull.prior)
     factor = regression.system(fit.weights) / fit.sigma
     residual = factor[:-1, -1] - factor[:-1, :-1] @ (regression.base.K @ theta)

@@ -167,9 +167,8 @@ def edited(edit: Callable[[list[list[str]]], list[list[str]]]) -> Callable[[Path
     return write
 
 
-def swap_time(rows: list[list[str]]) -> list[list[str]]:
-    rows[20][0], rows[21][0] = rows[21][0], rows[20][0]
-    return rows
+def set_back(rows: list[list[str]]) -> list[list[str]]:
+    return rows[:40] + rows[20:]
 
 
 def set_cells(first: int, last: int, column: int, text: str) -> Callable[..., list[list[str]]]:
@@ -204,13 +203,13 @@ def huge_npz(good: Path, path: Path) -> None:
     ("name", "write", "words"),
     [
         ("gone.csv", None, "no such file"),
-        ("bad.txt", edited(lambda rows: rows), "unknown kind of log.*csv"),
+        ("bad.xls", edited(lambda rows: rows), "unknown kind of log.*csv"),
         ("bad.csv", lambda good, path: path.write_text(""), "is empty"),
         ("bad.csv", edited(lambda rows: rows[:1]), "a header and no samples"),
         ("bad.csv", edited(lambda rows: rows[:2]), "only one sample"),
         ("bad.csv", edited(rename), "lacks joints.*: elbow; in the log but not.*: knee"),
-        ("bad.csv", edited(swap_time), "time runs backwards at row 21"),
-        ("bad.csv", edited(set_cells(30, 31, 2, "n/a")), r"line 31.*torque.*'n/a'"),
+        ("bad.csv", edited(set_back), "time runs backwards at row 40"),
+        ("bad.csv", edited(set_cells(30, 60, 2, "n/a")), r"line 31.*torque.*'n/a'.*30 of"),
         ("bad.csv", edited(set_cells(1, None, 1, "nan")), "shoulder.position.*all 1001 rows"),
         ("bad.csv", edited(set_cells(1, None, 2, "nan")), "shoulder.torque"),
         ("bad.npz", huge_npz, "700 GiB"),
@@ -230,6 +229,18 @@ def test_bad_logs(capsys, tmp_path, files, command, name, write, words):
 
 
 @pytest.mark.parametrize("command", ["identify", "validate"])
+def test_a_damaged_row_is_skipped_and_named(capsys, tmp_path, files, command):
+    """One row that cannot be read: it is left out, and a warning says where."""
+    path = tmp_path / "damaged.dat"
+    edited(set_cells(30, 31, 2, "n/a"))(files["train"], path)
+    given = [files["result"]] if command == "validate" else []
+    options = ["--method", "ols", *FIXED] if command == "identify" else []
+    code, out, err = run(capsys, command, files["robot"], *given, path, *options)
+    assert (code, err) == (0, "")
+    assert re.search(r"1 of 1001 rows cannot be read and is skipped \(line 31\)", out)
+
+
+@pytest.mark.parametrize("command", ["identify", "validate"])
 def test_a_log_with_a_hole_is_cut(capsys, tmp_path, files, command):
     """Half a second without positions: the log is cut there, and a note says where."""
     path = tmp_path / "hole.csv"
@@ -246,7 +257,11 @@ def test_a_joint_that_never_moves(capsys, tmp_path, files):
     path = tmp_path / "still.csv"
     edited(set_cells(1, None, 3, "0.5"))(files["test"], path)
     message = refusal(capsys, "identify", files["robot"], path)
-    assert re.search(r"joint 'elbow' never moves.*lock it at 0.5 rad", message)
+    found = re.search(r"joint 'elbow' never moves.*lock it with (--lock \S+), record", message)
+    assert found
+    options = [*found[1].split(), "--method", "ols", *FIXED]
+    code, _, _ = run(capsys, "identify", files["robot"], path, *options)
+    assert code in (0, 1)
     code, _, _ = run(capsys, "validate", files["robot"], files["result"], path)
     assert code in (0, 1)
 

@@ -57,4 +57,4 @@ def test_the_rule_is_recorded_and_shown(files, rule, tmp_path, capsys) -> None:
 def test_an_unknown_rule_lists_the_rules(files, capsys) -> None:
     """One line, and the exit code of a wrong option."""
     assert main(["identify", *map(str, files), "--attached", "weld"]) == 2
-    assert "'keep', 'lump'" in capsys.readouterr().err
+    assert "'auto', 'keep', 'lump'" in capsys.readouterr().err

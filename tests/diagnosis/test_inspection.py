@@ -234,6 +234,29 @@ def test_pieces_that_were_cut_out() -> None:
     assert finding.span_s == pytest.approx((TIME[1000], TIME[2350]))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_that_are_missing_by_their_stamps_are_no_fault(seed: int) -> None:
+    """Holes of any length: no jump, no lag and no factor of the velocity is found across them."""
+    rng = np.random.default_rng(seed)
+    q, v, tau = signals(seed)
+    keep = np.ones(len(TIME), bool)
+    for seconds in (0.013, 0.083, 0.7, rng.uniform(1.0, 2.2)):
+        start = rng.integers(200, len(TIME) - 1400)
+        keep[start : start + int(seconds * RATE_HZ)] = False
+    assert found(q[keep], tau[keep], TIME[keep], v[keep]) == ()
+    log = Log.from_arrays(TIME[keep], q[keep], tau[keep], v=v[keep], joints=NAMES)
+    prepared = prepare(log, arm())
+    assert list(prepared.record.velocity_factors.values()) == pytest.approx(4 * [1.0], rel=0.01)
+    assert {one.code for one in prepared.findings} == {"log-cut"}
+
+
+def test_speeds_beyond_limits_that_velocities_confirm_are_a_note() -> None:
+    """The limits of the file are too low; the time stamps are right."""
+    slow = arm(Limits(-2.6, 2.6, 0.5, 100.0))
+    assert only(found(robot=slow), "time-rate").level == "warning"
+    assert only(found(v=V, robot=slow), "beyond-speed-limits").level == "info"
+
+
 def test_speeds_and_angles_that_no_arm_has() -> None:
     """A rate twice the true one breaks limits of speed; degrees are told without limits."""
     assert only(found(time=0.25 * TIME), "time-rate").level == "warning"

@@ -59,10 +59,12 @@ def test_nothing_is_found_in_good_recordings(name: str) -> None:
 
 @pytest.mark.dataset
 def test_jitter_and_repeated_rows_of_the_panda_are_named() -> None:
-    """About one row in seventeen, as the data's description counts them."""
+    """About one row in seventeen, as the data's description counts them; both are repaired."""
     log = panda_log()
-    jitter, finding = alarms(log, panda())
+    finding, jitter = alarms(log, panda())
     assert (jitter.code, finding.code) == ("stamp-jitter", "held-samples")
+    assert jitter.corrected
+    assert finding.corrected
     q = np.column_stack([log.signal(joint, "position") for joint in panda().joint_names])
     repeated = 100.0 * np.mean(np.all(q[1:] == q[:-1], axis=1))
     assert finding.size == pytest.approx(repeated, rel=0.15)

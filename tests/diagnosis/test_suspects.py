@@ -20,6 +20,7 @@ from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
 from steelyard.robot.rotations import rotation_about
+from steelyard.robot.transmission import Motor, Transmission
 from steelyard.signals.processing import Processing
 from steelyard.simulation.builtin_arm import builtin_arm
 from steelyard.simulation.likely_truth import likely_truth
@@ -395,3 +396,63 @@ def test_the_option_against_a_delay_counts_what_is_taken_out_already(stated) -> 
     assert "early beyond the delay that is taken out already" in finding.words
     option = finding.option.removeprefix("--torque-delay ").removeprefix("shoulder_pitch=")
     assert float(option) == pytest.approx(0.0, abs=2e-3)
+
+
+def with_motors(one: Recording, *, apart: bool, wrong: float = 1.0) -> tuple[Robot, Log]:
+    """The robot with a motor for each joint, and its log of motor currents.
+
+    apart : whether motors have names of their own and positions before their gears. wrong : factor
+    of the torque constant that is stated for the second motor.
+    """
+    joints = one.robot.joint_names
+    names = [f"m{k}" for k in range(len(joints))] if apart else joints
+    ratios = np.array([50.0, -80.0, 100.0, 30.0])[: len(joints)] if apart else np.ones(len(joints))
+    constants = np.array([0.21, 0.34, 0.11, 0.05])[: len(joints)] * (1.0 if apart else 60.0)
+    stated = constants * np.where(np.arange(len(joints)) == 1, wrong, 1.0)
+    robot = replace(
+        one.robot,
+        transmission=Transmission(
+            tuple(
+                Motor(name, ((joint, float(ratio)),), float(constant))
+                for name, joint, ratio, constant in zip(names, joints, ratios, stated, strict=True)
+            )
+        ),
+    )
+    current = one.tau / ratios / constants
+    signals = {(name, "current"): current[:, k] for k, name in enumerate(names)}
+    signals |= {(name, "position"): one.q[:, k] * ratios[k] for k, name in enumerate(names)}
+    return robot, Log(one.time, signals)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_currents_are_judged_as_torques(apart: bool) -> None:
+    """Motor currents name what the same torques do: nothing, a delay, or a wrong constant."""
+    one = recording(2)
+    robot, log = with_motors(one, apart=apart)
+    assert suspects(Model(robot), log) == ()
+    assert not [one for one in check_log(log, robot).findings if one.code == "physics-not-checked"]
+    late = replace(one, tau=np.roll(one.tau, 4, axis=0))
+    (delay,) = suspects(*_model_and_log(with_motors(late, apart=apart)))
+    assert (delay.code, delay.joints) == ("delay", ())
+    assert delay.size == pytest.approx(0.016, abs=1e-3)
+    (gain,) = suspects(*_model_and_log(with_motors(one, apart=apart, wrong=1.4)))
+    assert (gain.code, gain.joints) == ("torque-gain", (one.robot.joint_names[1],))
+    assert gain.size == pytest.approx(1.4, rel=0.05)
+    assert "torque constants, gains or gear ratios in the overlay" in gain.could_be[-1]
+
+
+def _model_and_log(given: tuple[Robot, Log]) -> tuple[Model, Log]:
+    return Model(given[0]), given[1]
+
+
+def test_motors_of_several_joints_are_not_judged() -> None:
+    """A motor that turns two joints brings friction along both: the check says why it stops."""
+    one = recording(2)
+    a, b, *rest = one.robot.joint_names
+    motors = (Motor(a, ((a, 1.0),)), Motor(b, ((a, 1.0), (b, 1.0))))
+    robot = replace(
+        one.robot, transmission=Transmission((*motors, *(Motor(j, ((j, 1.0),)) for j in rest)))
+    )
+    told = check_log(one.log(), robot).findings
+    (note,) = [one for one in told if one.code == "physics-not-checked"]
+    assert "because some of its motors turn several joints" in note.words

@@ -1,43 +1,59 @@
 """The weight of a prior, against cross-validation written out for a problem with a closed form.
 
 The problem is ridge regression: n parameters drawn to the prior with weight gamma, two of them,
-the "terms", to zero with a weight of their own.
+the "terms", to zero with a weight of their own. Where the rule alone is at stake, scores are given.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from steelyard.errors import EstimationError
-from steelyard.estimators.entropic import usual_term_weight
+from steelyard.estimators.drawn_fits import DrawnFactors
+from steelyard.estimators.entropic import LEAST_PULL, usual_term_weight
 from steelyard.estimators.prior_weight import (
+    FILE,
     GRID,
+    LARGEST,
+    NO_PULL,
     QUICK_SEARCH,
-    TERM_GRID,
-    TIE,
+    STEPS,
     USUAL_SEARCH,
-    Believable,
     GammaChoice,
     GammaSearch,
-    Trial,
+    Rival,
     as_good_as_the_best,
+    groups_of,
     l_curve,
     leave_blocks_out,
     left_out_scores,
     parts_of,
     search_for,
+    usual_gamma,
 )
+from steelyard.regression.regression import triangle
 
 N, N_TERMS, N_BLOCKS = 6, 2, 12
-SEARCH = GammaSearch((0.1, 10.0, 1000.0), (0.1, 1.0, 10.0), (0.1, 1.0, 10.0, 100.0, 1000.0), 4)
+PARTS = np.split(np.arange(N_BLOCKS), 4)
+FINE = (NO_PULL, 0.1, 1.0, 10.0, 100.0, 1000.0, FILE)
+SEARCH = GammaSearch((0.1, 10.0, 1000.0), (0.1, 1.0, 10.0), FINE, 4)
 
 
-def everything(*_: float) -> Believable:
-    """Whatever the weights are."""
-    return Believable(True, True)
+def rounded(value: float) -> float:
+    """To three digits, as weights are."""
+    return float(f"{value:.3g}")
+
+
+def cost(score: float, gamma: float, terms: float, dependence: float) -> float:
+    """log error² plus 0.03 (ln² + ln²) of how far weights are from the usual ones, each at most
+    that of a factor of 100. The usual ones: bodies 30 % off, and three independent residuals.
+    """
+    away = [np.log(gamma * 0.3**2 / dependence), np.log(terms / rounded(3.0 * dependence))]
+    return float(np.log(score) + 0.03 * sum(min(one**2, np.log(100.0) ** 2) for one in away))
 
 
 @dataclass(frozen=True)
@@ -60,14 +76,16 @@ class Ridge:
         """The fits of all tasks."""
         return np.array([self.fit(task[0], task[1], task[2:]) for task in tasks])
 
-    def choose(self, believable=everything, search: GammaSearch = SEARCH) -> GammaChoice:
+    def choose(self, dependence: float = 1.0, fits: Callable | None = None) -> GammaChoice:
         """What `leave_blocks_out` chooses."""
-        return leave_blocks_out(self.rows, self.counts, self.sigma, self.fits, believable, search)
+        return leave_blocks_out(
+            self.rows, self.counts, self.sigma, PARTS, fits or self.fits, dependence, SEARCH
+        )
 
-    def predicted(self, gamma: float, terms: float, n_parts: int = 4) -> float:
+    def predicted(self, gamma: float, terms: float) -> float:
         """Mean squared error of the blocks of each part under the fit to the other parts."""
         errors = []
-        for part in np.split(np.arange(N_BLOCKS), n_parts):
+        for part in PARTS:
             others = np.setdiff1d(np.arange(N_BLOCKS), part)
             weights = np.zeros(N_BLOCKS)
             weights[others] = 1.0
@@ -89,100 +107,249 @@ def ridge(seed: int, off: float, rows_each: int = 3, terms: float = 0.0) -> Ridg
     return Ridge(rows, np.full(N_BLOCKS, float(rows_each)), prior)
 
 
+def chosen_by(
+    score: Callable[[float, float], float],
+    dependence: float = 1.0,
+    search: GammaSearch = USUAL_SEARCH,
+) -> GammaChoice:
+    """What is chosen if fits with (gamma, terms) have this score, of at least one.
+
+    Residuals are one, and one more value that is beta: the score is 1 + beta².
+    """
+    rows = np.tile(np.eye(2), (N_BLOCKS, 1, 1))
+
+    def fits(tasks):
+        return np.array([[np.sqrt(score(task[0], task[1]) - 1.0)] for task in tasks])
+
+    return leave_blocks_out(rows, np.ones(N_BLOCKS), 1.0, PARTS, fits, dependence, search)
+
+
 @pytest.mark.parametrize("off", [0.0, 0.1, 3.0])
 def test_every_weight_is_scored_on_blocks_that_its_fit_has_not_seen(off):
     """The scores of all trials are those of cross-validation written out."""
     problem = ridge(1, off)
-    found = problem.choose()
+    found = problem.choose(2.0)
     assert [trial.gamma for trial in found.trials] == list(SEARCH.fine)
-    assert [trial.terms for trial in found.term_trials] == list(SEARCH.terms)
+    assert len(found.term_trials) >= 4
     for trial in (*found.trials, *found.term_trials):
         assert trial.score == pytest.approx(problem.predicted(trial.gamma, trial.terms), rel=1e-9)
-        # with the blocks it was fitted to, no fit is judged as well as a new one would be
+        # with the blocks it was fitted to, no fit is judged as badly as a new one would be
         seen = problem.fit(trial.gamma, trial.terms, np.ones(N_BLOCKS))
         own = np.mean((problem.rows[..., :-1] @ seen - problem.rows[..., -1]) ** 2)
-        assert trial.score > own / problem.sigma**2
+        assert trial.score >= own / problem.sigma**2 * (1.0 - 1e-12)
+    assert found.score == pytest.approx(problem.predicted(found.gamma, found.terms), rel=1e-9)
     assert found.rule == "leave-blocks-out"
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("off", "terms", "dependence"), [(0.0, 0.0, 1.0), (0.5, 3.0, 2.0)])
+def test_the_weights_minimise_their_cost_one_after_the_other(seed, off, terms, dependence):
+    """Gamma on a coarse grid beside usual terms, the terms beside it, gamma again, and then the
+    two simple fits: with scores and costs written out.
+    """
+    problem = ridge(seed, off, terms=terms)
+    found = problem.choose(dependence)
+    first = rounded(3.0 * dependence)
+    coarse = {gamma: problem.predicted(gamma, first) for gamma in SEARCH.coarse}
+    d = max(dependence, min(coarse.values()))
+    centre = min(coarse, key=lambda gamma: cost(coarse[gamma], gamma, first, d))
+    assert {trial.gamma for trial in found.term_trials} == {centre}
+    tried = [trial.terms for trial in found.term_trials]
+    assert tried[:4] == [LEAST_PULL, *(rounded(s * rounded(3.0 * d)) for s in SEARCH.steps)]
+
+    def costs(gamma: float, terms: float) -> float:
+        return cost(problem.predicted(gamma, terms), gamma, terms, d)
+
+    of_terms = min(tried, key=lambda one: costs(centre, one))
+    assert {trial.terms for trial in found.trials} == {of_terms}
+    gamma = min(SEARCH.fine, key=lambda one: costs(one, of_terms))
+    pairs = [(gamma, of_terms), (NO_PULL, LEAST_PULL), (FILE, LEAST_PULL)]
+    assert (found.gamma, found.terms) == min(pairs, key=lambda pair: costs(*pair))
+
+
 def test_a_right_prior_gets_a_large_weight_and_a_wrong_one_a_small():
-    """Over ten data sets each: the truth as prior the largest weight, one far off none above 10."""
+    """Over ten data sets each: the truth as prior at least the usual weight, one that is far off
+    less than that.
+    """
     for seed in range(10):
-        assert ridge(seed, 0.0).choose().gamma == SEARCH.fine[-1]
+        assert ridge(seed, 0.0).choose().gamma >= 10.0
         assert ridge(seed, 3.0).choose().gamma <= 1.0
+        assert ridge(seed, 0.0, terms=30.0).choose().terms < ridge(seed, 0.0).choose().terms
 
 
-def test_of_equally_good_weights_the_largest_believable_one_is_chosen():
-    """Without a body that is further away than believed: the largest; else below that; where none
-    is believable, the one that predicts best.
+@pytest.mark.parametrize("dependence", [1.0, 4.0, 30.0, 1000.0])
+def test_where_nothing_predicts_better_weights_are_usual(dependence):
+    """Bodies that are wrong by 30 %, and terms of three independent residuals."""
+    found = chosen_by(lambda gamma, terms: 1.0, dependence)
+    assert usual_gamma(dependence) == pytest.approx(dependence / 0.09)
+    assert found.gamma == min(GRID, key=lambda one: abs(np.log(one * 0.09 / dependence)))
+    assert found.terms == rounded(3.0 * dependence)
+    assert usual_term_weight(usual_gamma(dependence)) == pytest.approx(3.0 * dependence)
+    assert found.score == 1.0
+    assert found.rivals == (Rival("no pull", 1.0, 1.0), Rival("file", 1.0, 1.0))
+
+
+BOUND = np.log(100.0) ** 2
+"""ln² of a factor of 100, beyond which all weights are equally far from the usual ones."""
+
+
+@pytest.mark.parametrize("better", [31.6, 316.0, 1.0, 0.1, 1e5])
+@pytest.mark.parametrize("margin", [0.99, 1.01])
+def test_another_gamma_is_chosen_where_it_predicts_clearly_better(better, margin):
+    """The log of the error² has to fall by 0.03 ln² of the factor between them, or by that of a
+    factor of 100 where it is larger. Usual for a dependence of 10 is 111, beside it 100.
     """
-    problem = ridge(2, 0.02)
-    free = problem.choose()
-    good = [trial.gamma for trial in free.trials if trial.as_good]
-    assert len(good) >= 3
-    assert free.gamma == max(good)
-    for limit in good[1:]:
-        held = problem.choose(lambda gamma, _, limit=limit: Believable(gamma < limit, True))
-        assert held.gamma == max(gamma for gamma in good if gamma < limit)
-    never = problem.choose(lambda *_: Believable(False, True))
-    best = min((trial for trial in free.trials if trial.as_good), key=lambda trial: trial.score)
-    assert never.gamma == best.gamma
-    assert {trial.gamma for trial in never.trials if trial.as_good} == set(good)
+    needed = 0.03 * (min(np.log(better * 0.009) ** 2, BOUND) - np.log(100.0 * 0.009) ** 2)
+    others = np.exp(margin * needed)
+    found = chosen_by(lambda gamma, _: 1.0 if gamma == better else others, 10.0)
+    assert found.gamma == (better if margin > 1.0 else 100.0)
+    assert found.terms == 30.0
 
 
-def test_the_weight_of_the_terms_is_the_largest_believable_one_on_a_tie():
-    """Terms that are zero are drawn to zero as strongly as is believed; others are not."""
-    problem = ridge(3, 0.02)
-    free = problem.choose()
-    tied = [trial for trial in free.term_trials if trial.as_good]
-    least = min(trial.score for trial in free.term_trials)
-    assert len(tied) >= 2
-    assert {trial.terms for trial in tied} == {
-        trial.terms for trial in free.term_trials if trial.score <= (1.0 + TIE) * least
-    }
-    assert free.terms == max(trial.terms for trial in tied)
-    held = problem.choose(lambda _, terms: Believable(True, terms < free.terms))
-    assert held.terms == max(t.terms for t in tied if t.terms < free.terms)
-    never = problem.choose(lambda *_: Believable(True, False))
-    assert never.terms == min(free.term_trials, key=lambda trial: trial.score).terms
-    assert ridge(3, 0.02, terms=3.0).choose().terms < free.terms
+@pytest.mark.parametrize("step", [1e-2, 0.1, 10.0**-0.5, 10.0**0.5, 10.0])
+@pytest.mark.parametrize("margin", [0.99, 1.01])
+def test_other_weights_of_terms_are_chosen_where_they_predict_clearly_better(step, margin):
+    """By the same rule; usual for a dependence of 10 is 30."""
+    better = rounded(30.0 * step)
+    others = np.exp(margin * 0.03 * np.log(better / 30.0) ** 2)
+    found = chosen_by(lambda _, terms: 1.0 if terms == better else others, 10.0)
+    assert found.terms == (better if margin > 1.0 else 30.0)
+    assert found.gamma == 100.0
 
 
-def test_the_weight_of_the_terms_is_chosen_at_the_largest_good_gamma():
-    """The first of the three searches has the usual weight of terms; its largest good gamma is
-    where the second is made.
+@pytest.mark.parametrize(("gamma", "name"), [(NO_PULL, "no pull"), (FILE, "file")])
+@pytest.mark.parametrize("margin", [0.99, 1.01])
+def test_a_simpler_fit_is_chosen_where_it_predicts_clearly_better(gamma, name, margin):
+    """No pull at all, and the bodies of the prior with free terms: both weights are far from the
+    usual ones, which counts as two factors of 100. Where it loses, the choice says by how much.
     """
-    problem = ridge(4, 0.02)
-    first = [problem.predicted(gamma, usual_term_weight(gamma)) for gamma in SEARCH.coarse]
-    good = [g for g, one in zip(SEARCH.coarse, first, strict=True) if one <= 1.1 * min(first)]
-    found = problem.choose()
-    assert {trial.gamma for trial in found.term_trials} == {max(good)}
-    assert {trial.terms for trial in found.trials} == {found.terms}
+    others = np.exp(margin * 0.03 * (2.0 * BOUND - np.log(100.0 * 0.009) ** 2))
+
+    def score(one, terms):
+        return 1.0 if (one, terms) == (gamma, LEAST_PULL) else others
+
+    found = chosen_by(score, 10.0)
+    ratios = {rival.name: rival.ratio for rival in found.rivals}
+    if margin > 1.0:
+        assert (found.gamma, found.terms, found.score) == (gamma, LEAST_PULL, 1.0)
+        (other,) = {"no pull", "file"} - {name}
+        assert ratios == {other: pytest.approx(np.sqrt(others))}
+    else:
+        assert (found.gamma, found.terms) == (100.0, 30.0)
+        assert found.score == pytest.approx(others)
+        assert ratios.keys() == {"no pull", "file"}
+        assert ratios[name] == pytest.approx(np.sqrt(1.0 / others))
+
+
+def test_the_chosen_fit_is_no_rival_of_itself():
+    """No pull on bodies and terms, found by the two searches one after the other."""
+    found = chosen_by(lambda gamma, terms: 1.0 + 9.0 * (gamma > 1.0) + 9.0 * (terms > 1e-3), 20.0)
+    assert (found.gamma, found.terms) == (NO_PULL, LEAST_PULL)
+    assert [rival.name for rival in found.rivals] == ["file"]
+
+
+@pytest.mark.parametrize("least", [5.0, 50.0])
+def test_errors_of_the_model_count_as_noise(least):
+    """Where even the best fit leaves more than the noise, weights are usual for that much."""
+    found = chosen_by(lambda gamma, _: least if gamma < 5.0 else 1.01 * least, 2.0)
+    assert found.terms == rounded(3.0 * least)
+    assert found.gamma == min(GRID, key=lambda one: abs(np.log(one * 0.09 / least)))
+
+
+@pytest.mark.parametrize("wanted", [3e4, 1e5, 2e6])
+def test_the_grid_of_terms_grows_until_the_best_is_inside(wanted):
+    """By half decades, from the largest weight that is usually tried; the log of the score is a
+    parabola around the wanted weight.
+    """
+    found = chosen_by(lambda _, terms: 1.0 + np.log(terms / wanted) ** 2, 400.0)
+    tried = [trial.terms for trial in found.term_trials]
+    usual = [rounded(1200.0 * step) for step in STEPS]
+    assert tried[: 1 + len(usual)] == [LEAST_PULL, *usual]
+    assert np.diff(np.log10(tried[1:])) == pytest.approx(0.5, abs=0.01)
+    assert abs(np.log10(found.terms / wanted)) < 0.27
+    assert found.terms < tried[-1]
+    assert (len(tried) > 1 + len(usual)) == (wanted >= 1e5)
+
+
+def test_the_grid_of_terms_does_not_grow_for_ever():
+    """Up to 1e8 where more always predicts better."""
+    found = chosen_by(lambda _, terms: 1.0 + 1e-4 * (9.0 - np.log10(terms)) ** 8, 1.0)
+    tried = [trial.terms for trial in found.term_trials]
+    assert LARGEST / 10.0 < tried[-1] <= LARGEST
+    assert found.terms == tried[-1]
 
 
 def test_weights_whose_fits_failed_are_not_chosen():
-    """NaN for one gamma leaves the others; NaN for all is an error."""
+    """NaN for one gamma leaves the others; NaN for all is an error; a rival that fails is none."""
     problem = ridge(5, 0.0)
+    best = problem.choose().gamma
 
     def failing(tasks: np.ndarray) -> np.ndarray:
         out = problem.fits(tasks)
-        out[tasks[:, 0] == SEARCH.fine[-1]] = np.nan
+        out[(tasks[:, 0] == best) | (tasks[:, 0] == FILE)] = np.nan
         return out
 
-    found = leave_blocks_out(
-        problem.rows, problem.counts, problem.sigma, failing, everything, SEARCH
-    )
-    assert found.gamma == SEARCH.fine[-2]
-    assert not found.trials[-1].as_good
+    found = problem.choose(fits=failing)
+    assert found.gamma not in (best, FILE)
+    assert np.isfinite(found.score)
+    for trial in found.trials:
+        assert np.isnan(trial.score) == (trial.gamma in (best, FILE))
+        assert not (np.isnan(trial.score) and trial.as_good)
+    assert [rival.name for rival in found.rivals] == ["no pull"]
     with pytest.raises(EstimationError, match="all fits to parts of the time blocks failed"):
-        leave_blocks_out(
-            problem.rows,
-            problem.counts,
-            problem.sigma,
-            lambda tasks: np.full((len(tasks), N), np.nan),
-            everything,
-            SEARCH,
-        )
+        problem.choose(fits=lambda tasks: np.full((len(tasks), N), np.nan))
+
+
+def circling(angles: np.ndarray, rng: np.random.Generator) -> DrawnFactors:
+    """Blocks with two columns and a torque, of which the first has the share cos² of its motion."""
+    rows = rng.normal(size=(len(angles), 400, 3))
+    rows[..., 0] *= np.cos(angles)[:, None]
+    rows[..., 1] *= np.sin(angles)[:, None]
+    small = np.array([triangle(one) for one in rows])
+    return DrawnFactors(small, triangle(small.reshape(-1, 3)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_half_of_the_groups_are_regions_of_the_motion(seed):
+    """Four stretches of neighbours, and four sets of blocks whose motion is alike, whatever the
+    order in which they were recorded, the units of the columns, and how much moves in each.
+    """
+    rng = np.random.default_rng(seed)
+    angles = rng.permutation(np.repeat([0.1, 0.5, 0.9, 1.4], 6))
+    factors = circling(angles, rng)
+    groups = groups_of(factors, np.full(24, 5.0), 8)
+    assert len(groups) == 8
+    for group, part in zip(groups[:4], np.split(np.arange(24), 4), strict=True):
+        assert group.tolist() == part.tolist()
+    regions = [set(group.tolist()) for group in groups[4:]]
+    for angle in set(angles.tolist()):
+        assert set(np.flatnonzero(angles == angle).tolist()) in regions
+    size = rng.uniform(0.2, 5.0, size=(24, 1, 1)) * np.array([1e-6, 1e3, 7.0])
+    other = DrawnFactors(factors.small * size, triangle((factors.small * size).reshape(-1, 3)))
+    again = groups_of(other, np.full(24, 5.0), 8)
+    assert {frozenset(group.tolist()) for group in again[4:]} == {frozenset(r) for r in regions}
+
+
+def test_regions_have_about_as_many_values_and_few_blocks_have_none():
+    """Every value is in one stretch and one region; below eight blocks or groups all groups are
+    stretches.
+    """
+    rng = np.random.default_rng(1)
+    counts = rng.integers(1, 40, size=30).astype(float)
+    groups = groups_of(circling(rng.uniform(0.0, 1.5, size=30), rng), counts, 8)
+    for half in (groups[:4], groups[4:]):
+        assert sorted(np.concatenate(half).tolist()) == list(range(30))
+        assert np.ptp([counts[group].sum() for group in half]) <= 2.0 * counts.max()
+    few = circling(rng.uniform(0.0, 1.5, size=7), rng)
+    for n_groups in (8, 4):
+        found = groups_of(few, np.ones(7), n_groups)
+        assert [g.tolist() for g in found] == [
+            g.tolist() for g in parts_of(np.ones(7), most=n_groups)
+        ]
+    many = circling(rng.uniform(0.0, 1.5, size=30), rng)
+    assert len(groups_of(many, np.ones(30), 4)) == 4
+    with pytest.raises(EstimationError, match="give gamma"):
+        groups_of(few, np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]), 8)
 
 
 def test_as_good_is_one_standard_error_or_a_share_of_the_best():
@@ -201,20 +368,6 @@ def test_as_good_is_one_standard_error_or_a_share_of_the_best():
     scores[3] = best + uneven + 0.05
     good, _ = as_good_as_the_best(scores, 0.1)
     assert not good[3]
-
-
-@pytest.mark.parametrize(("worse", "accepted"), [(0.06, True), (0.094, True), (0.106, False)])
-def test_a_larger_gamma_may_cost_a_tenth_of_the_squared_error(worse, accepted):
-    """Residuals are one, and one more value that is beta: its square is what a weight costs."""
-    rows = np.tile(np.eye(2), (12, 1, 1))
-    limit = 30.0
-
-    def fits(tasks):
-        return np.where(tasks[:, :1] > limit, np.sqrt(worse), 0.0)
-
-    found = leave_blocks_out(rows, np.ones(12), 1.0, fits, everything)
-    assert (found.gamma > limit) == accepted
-    assert all(trial.as_good == (accepted or trial.gamma < limit) for trial in found.trials)
 
 
 def test_scores_are_mean_squares_in_units_of_the_noise():
@@ -282,28 +435,19 @@ def test_an_l_curve_without_a_corner_gives_the_largest_gamma_that_costs_nothing(
     assert l_curve(np.zeros(len(GRID)), np.zeros(len(GRID))).gamma == GRID[-1]
 
 
-def test_a_choice_knows_whether_it_is_at_the_edge_of_what_was_tried():
-    """Smallest, largest, between; nothing to say of a gamma that was given."""
-    trials = tuple(Trial(gamma, 1.0, 0.1) for gamma in (1.0, 10.0, 100.0))
-    edges = [GammaChoice(gamma, "rule", 1.0, trials).at_edge for gamma in (1.0, 10.0, 100.0)]
-    assert edges == ["smallest", None, "largest"]
-    assert GammaChoice(1.0, "given", 1.0, trials[:1]).at_edge is None
-    assert GammaChoice(1.0, "two", 1.0, trials[:2]).at_edge == "smallest"
-
-
 def test_large_robots_get_the_quick_search():
-    """64 fits instead of 232 above 240 parameters."""
+    """About half of the fits to each part, and half of the parts, above 240 parameters."""
     assert search_for(240) is USUAL_SEARCH
     assert search_for(241) is QUICK_SEARCH
-    assert (USUAL_SEARCH.n_fits, QUICK_SEARCH.n_fits) == (232, 64)
+    assert (USUAL_SEARCH.n_fits, QUICK_SEARCH.n_fits) == (8 * (7 + 9 + 15), 4 * (4 + 5 + 9))
     assert (GRID[0], GRID[-1], len(GRID)) == (0.1, 1e5, 13)
 
 
 def test_weights_are_half_a_decade_apart():
-    """Of bodies and of terms; coarse searches take every second or fourth of them."""
+    """Of bodies and of terms; coarse searches take every second or fourth of them; no pull and the
+    file are always among them.
+    """
     assert np.geomspace(0.1, 1e5, 13) == pytest.approx(GRID, rel=0.01)
-    assert np.geomspace(0.01, 100.0, 9) == pytest.approx(TERM_GRID, rel=0.06)
-    assert GRID[::2] == USUAL_SEARCH.coarse == QUICK_SEARCH.fine
-    assert (USUAL_SEARCH.terms, USUAL_SEARCH.fine) == (TERM_GRID, GRID)
-    assert (QUICK_SEARCH.coarse, QUICK_SEARCH.terms) == (GRID[::4], TERM_GRID[::2])
-    assert (USUAL_SEARCH.n_groups, QUICK_SEARCH.n_groups) == (8, 4)
+    assert np.geomspace(0.01, 100.0, 9) == pytest.approx(STEPS)
+    assert USUAL_SEARCH == GammaSearch(GRID[::2], STEPS, (NO_PULL, *GRID, FILE), 8)
+    assert QUICK_SEARCH == GammaSearch(GRID[::4], STEPS[::2], (NO_PULL, *GRID[::2], FILE), 4)

@@ -11,6 +11,7 @@ from random_problems import random_problem
 from steelyard.conic.blocks import Block
 from steelyard.estimators.constrained import weighted_system
 from steelyard.estimators.entropic import PriorProblem, prior_problem
+from steelyard.estimators.prior_fit import sizes_of
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
 from steelyard.knowledge.prior import Prior, checked_prior
@@ -22,7 +23,11 @@ from steelyard.robot.inertia import from_pseudo_inertia, pseudo_inertia
 
 @dataclass(frozen=True)
 class Fit:
-    """Residuals g - F theta in units of their noise, a prior, and conditions."""
+    """Residuals g - F theta in units of their noise, a prior, and conditions.
+
+    known_sizes : (n_columns,) of the parameters, in which terms are pulled to zero; those that the
+    prior's masses suggest if there are no data from which to take them.
+    """
 
     model: Model
     F: np.ndarray
@@ -30,13 +35,21 @@ class Fit:
     given: tuple[Block, ...]
     prior: Prior
     kind: str = "plain"
+    known_sizes: np.ndarray | None = None
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The sizes (n_columns,) in use."""
+        if self.known_sizes is not None:
+            return self.known_sizes
+        return prior_scale(self.model, self.prior.theta, self.prior.trust)
 
     @property
     def problem(self) -> PriorProblem:
         """The fit as `prior_problem` writes it."""
         return prior_problem(
             self.model.first_column_of_body,
-            prior_scale(self.model, self.prior.theta, self.prior.trust),
+            self.sizes,
             typical_parameters(self.model),
             self.given,
             self.prior.theta,
@@ -67,7 +80,8 @@ def fit_of(
     system = weighted_system(model, regression)
     factor = system.factor / system.sigma
     F, g = factor[:-1, :-1] @ regression.base.K, factor[:-1, -1]
-    return Fit(model, F, g, blocks(model, constraints or Constraints()), prior, kind)
+    given = blocks(model, constraints or Constraints())
+    return Fit(model, F, g, given, prior, kind, sizes_of(model, system, prior, given))
 
 
 def random_fit(seed: int) -> tuple[Fit, float]:
@@ -102,7 +116,7 @@ def in_cvxpy(fit: Fit, gamma: float, metric: str = "entropic") -> tuple[float, n
     import cvxpy
 
     problem = fit.problem
-    T = np.diag(prior_scale(fit.model, fit.prior.theta, fit.prior.trust))
+    T = np.diag(fit.sizes)
     for k, first in enumerate(fit.model.first_column_of_body):
         if fit.prior.trust[k] > 0.0:  # numbers near one: Clarabel needs them at large gamma
             own = slice(first, first + 10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -12,15 +13,17 @@ from given_signals import QUICK as SIGNALS
 from gripper_arm import gripper_arm, gripper_log
 from prior_problems import scattered
 from robot_files import example_urdfs
+from small_arm import URDF
 
 from steelyard.errors import EstimationError, ModelError
+from steelyard.estimators import attached_choice
 from steelyard.excitation.motions.fourier import multisine
 from steelyard.export.identified_robot import identified_robot
 from steelyard.identification.identify import Identification, identify
 from steelyard.identification.outputs import document_of
 from steelyard.knowledge.constraints import Constraints
 from steelyard.knowledge.statements import AttachedRest
-from steelyard.model.attached_links import AttachedRule
+from steelyard.model.attached_links import AttachedOption, AttachedRule
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 from steelyard.robot.parts import Link
@@ -37,7 +40,7 @@ QUICK: dict[str, Any] = {
 
 
 @cache
-def found_with(rule: AttachedRule, share: float, method: str = "entropic") -> Identification:
+def found_with(rule: AttachedOption, share: float, method: str = "entropic") -> Identification:
     robot = gripper_arm()
     given = {name: value for name, value in QUICK.items() if name != "gamma"}
     return identify(
@@ -109,6 +112,61 @@ def test_a_body_lighter_than_its_attached_links_stops_at_the_edge(method: str) -
     assert kept.certificate.verdict.details["conditions"] == 1 + len(free.fit.blocks)
 
 
+@pytest.mark.parametrize("method", ["entropic", "feasible"])
+def test_by_default_left_out_parts_decide(method: str) -> None:
+    """Right inertials in the file are kept, wrong ones are not, and a finding has both errors."""
+    right, wrong = found_with("auto", 1.0, method), found_with("auto", 0.3, method)
+    assert right.estimate.standard.merged.rule == "keep"
+    assert "attached-lumped" not in codes(right)
+    np.testing.assert_array_equal(right.fit.theta, found_with("keep", 1.0, method).fit.theta)
+    assert wrong.estimate.standard.merged.rule == "lump"
+    np.testing.assert_array_equal(wrong.fit.theta, found_with("lump", 0.3, method).fit.theta)
+    (told,) = [one for one in wrong.findings if one.code == "attached-lumped"]
+    assert (told.level, told.option) == ("warning", "--attached keep")
+    figures = re.search(r"with (\S+) times the noise, and with (\S+) times if", told.words)
+    assert figures
+    lump, keep = map(float, figures.groups())
+    assert lump < 1.5 < 2.0 < keep
+    assert "'hand', 'finger' keep the inertials of the robot file" in told.words
+    assert "attached-rest-at-edge" not in codes(wrong)
+
+
+def test_a_strong_prior_does_not_hide_a_wrong_file() -> None:
+    """A prior so strong that the condition holds by itself is compared with weaker ones."""
+    robot = gripper_arm()
+    found = identify(
+        robot, gripper_log(robot, 0.3), certify=False, **{**QUICK, "gamma": "leave-blocks-out"}
+    )
+    assert found.estimate.standard.merged.rule == "lump"
+
+
+def test_nothing_is_tried_without_attached_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A robot whose links all move is estimated once."""
+    arm = Robot.from_urdf_text(URDF)
+    calls = []
+    whole = attached_choice.left_out_scores
+    monkeypatch.setattr(
+        attached_choice, "left_out_scores", lambda *given: calls.append(1) or whole(*given)
+    )
+    found = identify(arm, gripper_log(arm), certify=False, **QUICK)
+    assert found.estimate.standard.merged is None
+    assert not calls
+    assert not [one for one in codes(found) if one.startswith("attached")]
+
+
+def test_conditions_without_room_for_the_attached_links() -> None:
+    """A mass that is weighed below that of the attached links: the moving link gets everything."""
+    robot = gripper_arm()
+    weighed = Constraints(mass={"fore": (0.3, 0.6)})
+    given = {"constraints": weighed, "certify": False, **QUICK}
+    with pytest.raises(EstimationError, match="fore"):
+        identify(robot, gripper_log(robot, 0.1), attached="keep", **given)
+    found = identify(robot, gripper_log(robot, 0.1), **given)
+    assert found.estimate.standard.merged.rule == "lump"
+    (words,) = [one.words for one in found.findings if one.code == "attached-lumped"]
+    assert "no estimate leaves room for the inertials that 'hand', 'finger' have" in words
+
+
 def test_the_condition_is_added_to_given_constraints() -> None:
     """Constraints that the caller states do not replace it."""
     robot = gripper_arm()
@@ -116,6 +174,7 @@ def test_the_condition_is_added_to_given_constraints() -> None:
         robot,
         gripper_log(robot, 0.3),
         constraints=Constraints(mass={"upper": (1.0, 4.0)}),
+        attached="keep",
         certify=False,
         **QUICK,
     )
@@ -144,7 +203,7 @@ def test_methods_without_constraints_only_record_the_rule() -> None:
 
 def test_an_unknown_rule_is_refused_before_any_log_is_read() -> None:
     """The message lists the rules."""
-    with pytest.raises(EstimationError, match="attached is 'weld'; it must be one of keep, lump"):
+    with pytest.raises(EstimationError, match="attached is 'weld'; it must be one of auto, keep"):
         identify(gripper_arm(), [], attached="weld")  # type: ignore[arg-type]
 
 

@@ -272,18 +272,18 @@ def test_empty_cells_are_missing(tmp_path: Path) -> None:
         ("time,a,b\n0,1,2\n1,1,2\n", "no column is named like elbow.position"),
         ("time,e.q,e.position\n0,1,2\n", "'e.q' and 'e.position' both give the position of 'e'"),
         ("time,t,e.position\n0,0,2\n", "'time' and 't' both give time"),
-        ("time,e.q\n0,1\n1,2,3\n2,3\n", "line 3 has 3 cells, but the header has 2"),
-        ("time,e.q\n0,1\n\n1\n2,3\n", "line 4 has 1 cells, but the header has 2"),
-        ("time,e.q\n0,1\n1,2\n2,abc\n", "line 4, column 'e.q': 'abc' is not a number"),
-        ("time,e.q\n0,1\n,2\n2,3\n", "line 3, column 'time': is empty"),
+        ("time,e.q\n0,1\n1,2,3\n", "line 3 has 3 cells, but the header has 2"),
+        ("time,e.q\n0,1\n\n1\n", "line 4 has 1 cells, but the header has 2"),
+        ("time,e.q\n0,1\n1,abc\n", "line 3, column 'e.q': 'abc' is not a number; 1 of 2 rows"),
+        ("time,e.q\n0,1\n,2\n", "line 3, column 'time': is empty"),
         ("time;e.q\n0;1\n1;2,5\n", "line 3, column 'e.q': '2,5' is not a number; decimals"),
         ("time,e.q\n0,1\n1,1_0\n", "line 3, column 'e.q': '1_0' is not a number"),
         ("time,e.q\n0,1\n1,0x10\n", "line 3, column 'e.q': '0x10' is not a number"),
-        ('time,e.q\n0,1\n1,"2\n3,4"\n2,3\n', r"line 3, column 'e.q': '2\\n3,4' is not a number"),
-        ("time,e.q\n0,1\n2,1\n1,1\n", "backwards at row 3: 1.0 s after 2.0 s"),
-        ("time,e.q\n0,1\nnan,1\n1,1\n", "not finite in 1 rows, first in row 2"),
+        ("time,e.q\n0,1\n2,1\n3,1\n1,1\n2,1\n", "backwards at row 4: 1.0 s after 3.0 s"),
+        ("time,e.q\n0,1\nnan,1\n", "line 3, column 'time': is empty or not finite"),
         ("time,e.q[furlong]\n0,1\n1,1\n", "'furlong' is not a unit of position"),
-        ("time,e.q\n0,1\n1,\xff\n".encode("latin-1"), "is not UTF-8 text"),
+        ("time,e.q\n0,1\n1,\xff\n".encode("latin-1"), r"'\\udcff' is not a number"),
+        ("time,\xb0.q\n0,1\n1,1\n".encode("latin-1"), r"header is not UTF-8 text \(byte 0xb0\)"),
         ("time,e.q\n0,1\n1,2\n".encode("utf-16"), "binary file|not UTF-8"),
         (b"\x7fELF\0\0\0\0" * 100, "binary file"),
         (",".join(["time", *(f"j{k}.q" for k in range(10_000))]), "10001 columns; at most 10000"),
@@ -299,7 +299,7 @@ def test_missing_files(tmp_path: Path) -> None:
     assert "no such file" in refusal(tmp_path / "absent.csv")
     (tmp_path / "folder.csv").mkdir()
     assert "is a directory" in refusal(tmp_path / "folder.csv")
-    assert ".csv, .csv.gz, .npz" in refusal(write(tmp_path / "a.xlsx", b"PK"))
+    assert ".csv, .tsv, .txt, .dat, .csv.gz" in refusal(write(tmp_path / "a.xlsx", b"PK"))
     assert "is empty" in refusal(write(tmp_path / "a.npz", b""))
     with pytest.raises(LogError, match=r"cannot be read|no such file"):
         read_log("a\0b.csv")

@@ -387,10 +387,34 @@ def test_a_joint_that_never_moves(kind: str, unit: str) -> None:
     q[:, 1] = 0.25 + 1e-5 * np.sin(log.time)
     still = log_of(log.time, q, np.ones_like(q))
     robot = chain("revolute", kind)
-    with pytest.raises(SignalError, match=rf"'j1' never moves: .* 2e-05 {unit} .*lock it at 0.25"):
+    with pytest.raises(SignalError, match=rf"'j1' never moves: .* 2e-05 {unit} .*--lock j1=0.25"):
         prepare(still, robot)
     done = prepare(still, robot, Processing(still_joints="keep"))
     assert np.abs(done.motion.v[:, 1]).max() < 1e-4
+
+
+def test_all_joints_that_never_move_are_named_at_once() -> None:
+    """Several still joints come with the one option that locks them all; all of them have none."""
+    log, wave = smooth_log()
+    q = np.repeat(wave(log.time), 2, axis=1)
+    q[:, 1], q[:, 3] = -0.25, 0.5
+    robot = chain("revolute", "prismatic", "revolute", "revolute")
+    words = "joints 'j1', 'j3' never move: .*lock them with --lock j1=-0.25 --lock j3=0.5, record"
+    with pytest.raises(SignalError, match=words):
+        prepare(log_of(log.time, q, np.ones_like(q)), robot)
+    prepare(log_of(log.time, q, np.ones_like(q)), robot.lock({"j1": -0.25, "j3": 0.5}))
+    with pytest.raises(SignalError, match="nothing can be identified from a robot at rest"):
+        prepare(log_of(log.time, np.ones_like(q), np.ones_like(q)), robot)
+
+
+def test_joints_that_were_not_recorded_and_others_that_never_move() -> None:
+    """One message has the options for both."""
+    log, wave = smooth_log()
+    q = wave(log.time)
+    q[:, 1] = 0.25
+    robot = chain("revolute", "revolute", "revolute")
+    with pytest.raises(LogError, match=r"--lock unrecorded --lock j1=0\.25 \(these do not move\)"):
+        prepare(log_of(log.time, q, np.ones_like(q)), robot)
 
 
 # --- prepare ---------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from steelyard.logs.log import Log
 from steelyard.robot.parts import Joint, Link
 from steelyard.robot.robot import Robot
 from steelyard.signals.prepare import prepare
+from steelyard.signals.processing import Processing
 
 pytestmark = pytest.mark.dataset
 Array = NDArray[np.float64]
@@ -39,14 +40,22 @@ def log_of(time: Array, q: Array, tau: Array) -> Log:
 
 
 def test_panda_stamps_are_resampled() -> None:
-    """The jitter, repeated samples and holes of the Panda log are found and dealt with."""
+    """The jitter, repeated samples and holes of the Panda log are found and dealt with, with its
+    stamps as they are; with even ones, samples are a millisecond apart.
+    """
 
     def numbers(name: str) -> Array:
         path = dataset("panda_gaz2019") / f"exciting_traj_{name}.txt.gz"
         return np.array(gzip.decompress(path.read_bytes()).split(), dtype=float)
 
     time, q, tau = (numbers(name) for name in ("time", "positions", "torques"))
-    done = prepare(log_of(time, q.reshape(-1, 7), tau.reshape(-1, 7)), chain("revolute", 7))
+    log = log_of(time, q.reshape(-1, 7), tau.reshape(-1, 7))
+    repaired = prepare(log, chain("revolute", 7)).record
+    assert repaired.time is not None
+    assert repaired.time.recorded_rate_hz == pytest.approx(1000.0, abs=0.02)
+    assert repaired.time_repair.repeated_rows == pytest.approx(1255, rel=0.03)
+    assert repaired.time_repair.closer > 10.0
+    done = prepare(log, chain("revolute", 7), Processing(time_base="as-stamped"))
     found = done.record.time
     assert found is not None
     assert found.recorded_rate_hz == pytest.approx(1000.0)

@@ -48,7 +48,7 @@ def compared(
         model, found = _model(document, claimed, saved)
         if model is not None:
             of_parameters = "theta" in certificate.vectors and "beta" not in certificate.vectors
-            known = claimed.constraints(model, of_parameters=of_parameters)
+            known = claimed.constraints(model, saved, of_parameters=of_parameters)
             found += bound_to_model(document, certificate, model, known)
             if of_parameters and not found.problems:
                 kept = None if saved is None else saved.not_estimated

@@ -25,7 +25,7 @@ from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.knowledge.overlay.read_robot import read_robot
 from steelyard.knowledge.overlay.terms import terms_to_identify
 from steelyard.knowledge.overlay.toml_file import read_overlay
-from steelyard.model.attached_links import AttachedRule
+from steelyard.model.attached_links import AttachedOption
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
 from steelyard.model.right_angles import with_right_angles
@@ -39,14 +39,15 @@ class ClaimedRobot:
     """The robot that a certificate should be about, and what is known of it.
 
     robot : as read from its file, the overlay applied; joints need not be turned onto right angles.
-    attached : the rule for links that fixed joints hold, as for the estimate.
+    attached : the rule for links that fixed joints hold, as for the estimate; "auto" for that of
+    the result, and "keep" without one.
     change : of the overlay's constraints, for what options of the command line state.
     keep_angles : whether joint angles stay as written where no result says.
     """
 
     robot: Robot
     overlay: Overlay | None = None
-    attached: AttachedRule = "keep"
+    attached: AttachedOption = "auto"
     change: Callable[[Constraints], Constraints] | None = None
     keep_angles: bool = False
 
@@ -83,7 +84,9 @@ class ClaimedRobot:
             raise RobotError("its joints or its geometry differ")
         return found
 
-    def constraints(self, model: Model, *, of_parameters: bool) -> Constraints:
+    def constraints(
+        self, model: Model, result: Result | None = None, *, of_parameters: bool
+    ) -> Constraints:
         """What the estimate was to meet.
 
         of_parameters : whether the claim is about standard parameters, which are spread over the
@@ -91,7 +94,9 @@ class ClaimedRobot:
         """
         found, _ = constraints_from_overlay(model, self.overlay)
         found = found if self.change is None else self.change(found)
-        return replace(found, keep_attached=of_parameters and self.attached == "keep")
+        stated = "keep" if result is None else result.attached
+        rule = stated if self.attached == "auto" else self.attached
+        return replace(found, keep_attached=of_parameters and rule == "keep")
 
 
 def stated_terms(document: Mapping[str, Any]) -> tuple[Term, ...] | None:

@@ -37,11 +37,12 @@ def add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--attached",
-        choices=RULES,
-        default=RULES[0],
+        choices=("auto", *RULES),
+        default="auto",
         help="links that fixed or locked joints hold to a moving link: keep: they keep the "
         "inertials of the robot file, and the rest of the body must be physical; lump: the moving "
-        f"link gets everything, and they are emptied (default: {RULES[0]})",
+        "link gets everything, and they are emptied; auto: keep, unless lump predicts left-out "
+        "parts of the logs clearly better (default: auto)",
     )
 
 

@@ -45,6 +45,14 @@ def add_processing_arguments(
         "earlier; negative if they are early; NAME=S for one joint, may be repeated; auto: "
         "identify corrects a delay that the first log shows beyond doubt (default: auto)",
     )
+    add(
+        "--without-torque",
+        action="append",
+        metavar="JOINT|auto|none",
+        help="do not use the recorded torque of this joint, may be repeated; auto: identify leaves "
+        "out an effort that cannot be a torque, where that predicts the others better (default: "
+        "auto)",
+    )
     add("--derivative", choices=("central3", "central5", "savgol"),
         help="how positions are differentiated")  # fmt: skip
     add(
@@ -57,6 +65,12 @@ def add_processing_arguments(
     add("--velocity", choices=("differentiate", "measured"), help="where velocities come from")
     add("--acceleration", choices=("differentiate", "measured"),
         help="where accelerations come from")  # fmt: skip
+    add(
+        "--time-base",
+        choices=("auto", "as-stamped"),
+        help="repair time stamps that contradict the signals, where that predicts left-out "
+        "positions better (auto, the default), or use them as they are",
+    )
     add("--sample-rate-hz", type=float, metavar="F", help="rate of the uniform time base")
     add(
         "--interpolation",
@@ -120,6 +134,8 @@ def processing_from(arguments: argparse.Namespace, default: Processing) -> Proce
         given["dead_band"] = dead_band_from(given["dead_band"])
     if "torque_delay" in given:
         given["torque_delay"] = torque_delay_from(given["torque_delay"])
+    if "without_torque" in given:
+        given["without_torque"] = without_torque_from(given["without_torque"])
     if given.get("cutoff_hz") == "none":
         given["cutoff_hz"] = None
     if "trim_s" in given:
@@ -170,6 +186,17 @@ def dead_band_from(given: list[str]) -> DeadBand:
         if given == ["none"]
         else _numbers("--dead-band", given, "speed", "tenth, rest, auto or none")
     )
+
+
+def without_torque_from(given: list[str]) -> tuple[str, ...] | Literal["auto"]:
+    """Joints whose torque is not used; "auto" and "none" stand alone."""
+    if given == ["auto"]:
+        return "auto"
+    if given == ["none"]:
+        return ()
+    if "auto" in given or "none" in given:
+        raise SignalError("--without-torque takes joints, or auto or none alone")
+    return tuple(given)
 
 
 def torque_delay_from(given: list[str]) -> TorqueDelay:

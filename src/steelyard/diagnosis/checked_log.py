@@ -48,7 +48,7 @@ def check_log(log: Log, robot: Robot, processing: Processing | None = None) -> C
 
     A log that cannot be prepared has a severe finding with the reason, ``not-usable``.
     """
-    findings = [*negative_masses(robot), *inspect_log(log, robot).findings]
+    findings = [*negative_masses(robot), *_inspected(log, robot, processing)]
     try:
         findings += not_yet_told(prepare(log, robot, processing).findings, findings)
         untrusted = any(one.alarming and one.code in UNTRUSTED for one in findings)
@@ -58,6 +58,12 @@ def check_log(log: Log, robot: Robot, processing: Processing | None = None) -> C
     except SteelyardError as error:
         findings.append(Finding("severe", "not-usable", str(error)))
     return CheckedLog(log.name, len(log), log.duration_s, once(findings))
+
+
+def _inspected(log: Log, robot: Robot, processing: Processing | None) -> tuple[Finding, ...]:
+    """What the signals say, on the time base that the processing asks for."""
+    as_stamped = processing is not None and processing.time_base == "as-stamped"
+    return inspect_log(log, robot, as_stamped=as_stamped).findings
 
 
 def _not_compared(log: Log, model: Model, processing: Processing | None) -> list[Finding]:
@@ -89,7 +95,7 @@ def accepted_log(
     out a delay of the torques that is beyond doubt; see `suspects.search.physics_of`.
     """
     given = processing or Processing()
-    findings = inspect_log(log, model.robot).findings
+    findings = _inspected(log, model.robot, given)
     refuse_severe(findings, accept)
     if any(one.alarming and one.code in UNTRUSTED for one in findings):
         return AcceptedLog(findings, given)
@@ -111,11 +117,13 @@ def validation_findings(
     cutoff_is_automatic : whether the cutoff was chosen on another log: this one is checked with
         its own then, as if it were checked alone.
     """
-    signals = inspect_log(log, model.robot).findings
     given = processing or Processing()
+    signals = _inspected(log, model.robot, given)
     if given.torque_delay == "auto":
         # a delay is corrected if the training log has it; of this log alone, it is only named
         given = replace(given, torque_delay=None)
+    if given.without_torque == "auto":
+        given = replace(given, without_torque=())
     if cutoff_is_automatic:
         given = replace(given, cutoff_hz="auto")
     physics: tuple[Finding, ...] = ()

@@ -15,7 +15,7 @@ condition fixes fewer, so that a right file is called wrong less often than `CHA
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -110,8 +110,9 @@ def _edge_findings(
     if fit is None:
         return
     active = {s.body for s in fit.active() if isinstance(s, AttachedRest)}
+    contradicted = contradicted_bodies(model, regression, fit, active)
     for one in merged.bodies:
-        if one.body in active and _contradicted(model, regression, fit, one.body):
+        if one.body in contradicted:
             yield Finding(
                 "warning",
                 "attached-rest-at-edge",
@@ -122,6 +123,13 @@ def _edge_findings(
                 f"Correct these inertials in the file, or let '{one.body}' have the whole body "
                 "(--attached lump)",
             )
+
+
+def contradicted_bodies(
+    model: Model, regression: Regression, fit: ConstrainedFit, active: Collection[str]
+) -> tuple[str, ...]:
+    """Of these bodies, those of which the data contradict the inertials of attached links."""
+    return tuple(body for body in active if _contradicted(model, regression, fit, body))
 
 
 def _contradicted(model: Model, regression: Regression, fit: ConstrainedFit, body: str) -> bool:

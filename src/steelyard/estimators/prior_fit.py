@@ -69,8 +69,8 @@ sizes (n_columns,) and the weights of the prior.
 """
 SMALLEST_GAMMA, LARGEST_GAMMA = 1e-6, 1e8
 """Allowed weights of a prior."""
-LOOSE = 100.0
-"""Weight of the prior in the fit that shows the sizes of terms."""
+USUAL = 100.0
+"""Weight of the prior where none is chosen, as in the fit that shows the sizes of terms."""
 LEAST_SHOWN = 3e-4
 """Smallest share of its torques for which a term is sized."""
 TO_RMS = 1.4826
@@ -258,7 +258,10 @@ def _choose(
         return solve_all(fits.base_parameters, tasks, threads, done)
 
     small, groups = fits.factors.small, groups_of(fits.factors, counts, search.n_groups)
-    return leave_blocks_out(small, counts, system.sigma, groups, betas, system.dependence, search)
+    choice = leave_blocks_out(small, counts, system.sigma, groups, betas, system.dependence, search)
+    if progress is not None:
+        progress(search.n_fits, search.n_fits)
+    return choice
 
 
 def _depends_on_prior(K: Array, first: tuple[int, ...], trust: Array) -> NDArray[np.bool_]:
@@ -300,7 +303,7 @@ def sizes_of(model: Model, system: System, prior: Prior, given: tuple[Block, ...
     unit = np.sqrt(torque / np.where(shown > 0.0, shown, np.inf))
     problem = problem_of(model, sizes, given, prior)
     R, z = system.factor[:-1, :-1] / system.sigma, system.factor[:-1, -1] / system.sigma
-    loose = problem.without_conditions(problem.data(R @ regression.base.K, z), LOOSE, LEAST_PULL)
+    loose = problem.without_conditions(problem.data(R @ regression.base.K, z), USUAL, LEAST_PULL)
     kinds: dict[tuple[str, str], list[int]] = {}
     for k, column_of in enumerate(model.columns):
         if column_of.term_kind is not None and unit[k] > 0.0:

@@ -41,7 +41,8 @@ class Influence:
     data_share : (n_base,) share of each base parameter's variance that comes from the data.
     strain : (n_bodies,) divergence of each body of the problem from its prior, as a multiple of
         what gamma predicts; NaN without a prior. limit : (n_bodies,) the largest multiple that
-        chance explains (95 %).
+        chance explains (95 %). pooled : the same multiple for all bodies together; of_terms : for
+        the terms, whose prior is zero.
     directions : number of directions of the bodies that the data determine, at least 1.
     """
 
@@ -50,9 +51,7 @@ class Influence:
     strain: Array
     limit: Array
     pooled: float
-    pooled_limit: float
     of_terms: float
-    of_terms_limit: float
     directions: float
 
 
@@ -110,9 +109,7 @@ def influence(
         strain,
         limit,
         pooled,
-        _chance(n),
         of_terms,
-        _chance(n_terms),
         n,
     )
 

@@ -77,7 +77,7 @@ class GammaSearch:
 
     @property
     def n_fits(self) -> int:
-        """Number of fits to parts of the data, if no grid grows."""
+        """About the number of fits to parts of the data: grids may grow, and some pairs recur."""
         return (len(self.coarse) + len(self.steps) + len(self.fine)) * self.n_groups
 
 
@@ -269,7 +269,9 @@ def _rivals(chosen: Trial, none: Trial, file: Trial) -> tuple[Rival, ...]:
     return tuple(
         Rival(name, one.score, float(np.sqrt(one.score / chosen.score)))
         for name, one in named
-        if np.isfinite(one.score) and chosen.score > 0.0 and one is not chosen
+        if np.isfinite(one.score)
+        and chosen.score > 0.0
+        and (one.gamma, one.terms) != (chosen.gamma, chosen.terms)
     )
 
 
@@ -288,7 +290,7 @@ def _widened(
     """
     while True:
         trials = tried(values)
-        if best(trials) is not trials[-1] or values[-1] * WIDER > LARGEST:
+        if best(trials) is not trials[-1] or values[-1] * WIDER**2 > LARGEST:
             return trials
         values = (*values, *(_rounded(values[-1] * WIDER**k) for k in (1, 2)))
 

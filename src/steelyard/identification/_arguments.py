@@ -82,8 +82,10 @@ def check_level(level: float) -> None:
 
 def check_attached(rule: str) -> None:
     """Refuse a rule for attached links that does not exist."""
-    if rule not in RULES:
-        raise EstimationError(f"attached is {shown(str(rule))}; it must be one of {listed(RULES)}")
+    if rule not in ("auto", *RULES):
+        raise EstimationError(
+            f"attached is {shown(str(rule))}; it must be one of auto, {listed(RULES)}"
+        )
 
 
 def prior_for_method(

@@ -26,6 +26,7 @@ from steelyard.knowledge.payload import Payload
 from steelyard.logs.any_log import LogsLike
 from steelyard.logs.log import Log
 from steelyard.logs.several import refuse_duplicates, with_unique_names
+from steelyard.logs.skipped_rows import skipped_findings
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
 from steelyard.model.terms import Term
@@ -155,7 +156,7 @@ def identify_gains(
             refuse_duplicates(log, seen)
             _note_units(stated.robot, model.robot, log, units)
             prepared = prepare(log, model, used)
-            findings.extend(prepared.findings)
+            findings.extend((*skipped_findings(log.skipped, log.name), *prepared.findings))
             records.append(GainRun(prepared.record, on_robot is not None))
             runs.append(compress_motors(model, base, prepared, log.name, on_robot))
             del log, prepared  # frees memory before the next log is read

@@ -24,6 +24,7 @@ from steelyard.diagnosis.verdict.judge import CheckedInput
 from steelyard.diagnosis.verdict.references import file_with_terms
 from steelyard.diagnosis.verdict.rules import found_by_judging
 from steelyard.errors import EstimationError, LogError
+from steelyard.estimators.attached_choice import estimate_with_attached
 from steelyard.estimators.estimator import DEFAULT_METHOD, Columns, EstimationOptions
 from steelyard.estimators.least_squares import NOT_MEASURED
 from steelyard.estimators.merged_bodies import with_merged_bodies
@@ -31,7 +32,6 @@ from steelyard.estimators.optimum_distance import CODES
 from steelyard.estimators.parallel.threads import available_threads
 from steelyard.estimators.prior_weight import MIN_GROUPS, GammaRule
 from steelyard.estimators.registry import (
-    estimate_by,
     estimator_named,
     refuse_needless_budget,
     refuse_needless_columns,
@@ -61,7 +61,7 @@ from steelyard.knowledge.overlay.terms import terms_from_overlay
 from steelyard.knowledge.prior import Prior, RepairRule
 from steelyard.logs.any_log import LogsLike, check_logs
 from steelyard.logs.several import with_first_taken
-from steelyard.model.attached_links import AttachedRule
+from steelyard.model.attached_links import AttachedOption
 from steelyard.model.base_map import base_map
 from steelyard.model.mechanism import BASE_WRENCH
 from steelyard.model.model import Model
@@ -98,7 +98,7 @@ def identify(
     repair_prior: RepairRule | None = None,
     gamma: float | GammaRule = "leave-blocks-out",
     constraints: Constraints | None = None,
-    attached: AttachedRule = "keep",
+    attached: AttachedOption = "auto",
     compare_terms: bool = True,
     n_resamples: int = 200,
     ranges: bool = True,
@@ -148,7 +148,8 @@ def identify(
     attached : what happens to links that fixed or locked joints hold to a moving link. "keep":
         those with an inertial in the file keep it, and what is left for the moving link must be
         physical, which is a condition of the constrained methods. "lump": the moving link gets
-        everything. See :mod:`steelyard.model.attached_links`.
+        everything. "auto": "keep", unless "lump" predicts left-out parts of the logs clearly
+        better. See :mod:`steelyard.model.attached_links`.
     compare_terms : with a prior, whether to compare other sets of terms on the data.
     n_resamples, ranges : how intervals of constrained estimates are computed; see
         :func:`steelyard.estimators.intervals.with_intervals`.
@@ -217,7 +218,6 @@ def identify(
             constraints, notes = constraints_from_overlay(model, overlay)
             if "constraints" in estimator.options:
                 findings += [Finding("info", "constraints", note) for note in notes]
-        constraints = replace(constraints, keep_attached=attached == "keep")
         processing = processing_for(fitted, processing or Processing())
         compare = compare_terms and "compare_terms" in estimator.options
         wide = with_default_terms(model) if compare else model
@@ -266,16 +266,19 @@ def identify(
         refuse_own_data(known, data.regression)
         regression = with_fewer_terms(data.regression, wide, model)
         tell("estimate")
-        estimate, fit = estimate_by(
+        found_rule = estimate_with_attached(
             options,
             model,
             regression,
+            attached,
             prior=known,
             constraints=constraints,
             threads=threads,
             progress=progress,
         )
-        estimate = with_merged_bodies(estimate, model, attached, regression, fit)
+        estimate, fit, constraints = found_rule.estimate, found_rule.fit, found_rule.constraints
+        findings += found_rule.findings
+        estimate = with_merged_bodies(estimate, model, found_rule.rule, regression, fit)
         findings += poor_fit_findings(estimate)
         # of a base wrench alone, no term of a joint is needed, since none is seen
         compare = compare and not _measured_rows(data.regression) <= set(BASE_WRENCH)

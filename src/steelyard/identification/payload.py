@@ -39,6 +39,7 @@ from steelyard.logs.any_log import LogLike, LogsLike, as_log, check_logs
 from steelyard.logs.frame_columns import ORIENTATIONS
 from steelyard.logs.log import Log
 from steelyard.logs.several import refuse_duplicates, with_unique_names
+from steelyard.logs.skipped_rows import skipped_findings
 from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
 from steelyard.model.terms import Term
@@ -233,6 +234,8 @@ def weigh_payload_ft(
     kind = source or _default_source(used, table)
     recordings: list[tuple[FrameMotion, Wrench]] = []
     findings: list[Finding] = [] if used is None else [*change_findings(used)]
+    if table is not None:
+        findings.extend(skipped_findings(table.skipped, table.name))
     cutoffs: dict[str, float | None] = {}
     seen: dict[str, str] = {}
     for log in with_unique_names(logs, count_rows=at_rest):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.logs.skipped_rows import SkippedRows
+
 Array = NDArray[np.float64]
 Key = tuple[str, str]
 """Joint, or frame, and quantity."""
@@ -26,3 +28,4 @@ class LogDescription:
     columns: Mapping[Key, str] = field(default_factory=dict)
     frame_signals: Mapping[Key, Array] = field(default_factory=dict)
     incomplete: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
+    skipped: SkippedRows | None = None

@@ -16,6 +16,7 @@ from steelyard.logs.columns import QUANTITIES, split_unit
 from steelyard.logs.description import Key, LogDescription
 from steelyard.logs.frame_columns import FRAME_QUANTITIES, frame_column_name, frame_signal
 from steelyard.logs.frames import FrameLike, describe_frame
+from steelyard.logs.skipped_rows import SkippedRows
 
 Array = NDArray[np.float64]
 
@@ -24,7 +25,8 @@ Array = NDArray[np.float64]
 class Log:
     """Measured signals by joint and quantity, in SI units, on the recorded time stamps.
 
-    time : (n_samples,) s, finite and strictly increasing.
+    time : (n_samples,) s, finite and strictly increasing. Where many rows have the stamp of the row
+        before, as stamps that were rounded to a coarse step, they are spread to the next one.
     signals : (joint, quantity) -> (n_samples,) in rad, rad/s, rad/s², N m, or m, m/s,
         m/s², N for a sliding joint, or A; quantity is one of ``QUANTITIES``. NaN or
         infinity marks a sample that was not measured.
@@ -40,6 +42,7 @@ class Log:
         it has other axes; their columns are among ``ignored``.
     motion_rate_hz : rate (Hz) at which joints or poses were sampled, where it is lower than that of
         ``time``, onto which they were interpolated; None where nothing was.
+    skipped : rows of the file that could not be used and were left out; None where none were.
 
     A joint of which the file gives only a number is named ``#1``, ``#2``, ...
 
@@ -56,10 +59,12 @@ class Log:
     frame_signals: Mapping[Key, Array] = field(default_factory=dict)
     incomplete: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
     motion_rate_hz: float | None = None
+    skipped: SkippedRows | None = None
 
     def __post_init__(self) -> None:
         where = f"log '{self.name}'"
         time = _read_only(self.time, f"{where}: time")
+        time = without_ties(time)
         check_time(time, where)
         signals: dict[Key, Array] = {}
         for (joint, quantity), values in self.signals.items():
@@ -306,6 +311,29 @@ def _read_only(values: object, what: str) -> Array:
     array = np.ascontiguousarray(array, dtype=float).view()
     array.setflags(write=False)
     return array
+
+
+TIES, FEWEST_TIES = 0.02, 20
+"""Share of rows, and their number, that have the stamp of the row before in a log of stamps that
+were rounded to a coarse step; fewer are rows that repeat."""
+
+
+def without_ties(time: Array) -> Array:
+    """Stamps (n_samples,) of which many are equal, spread evenly to the next other one."""
+    step = np.diff(time)
+    ties = int(np.count_nonzero(step == 0.0))
+    if ties < max(FEWEST_TIES, TIES * len(time)) or not np.all(step >= 0.0):
+        return time
+    first = np.flatnonzero(np.concatenate([[True], step > 0.0]))
+    count = np.diff(np.append(first, len(time)))
+    if len(first) < 3:
+        return time
+    taken = np.append(np.diff(time[first]), 0.0)
+    taken[-1] = count[-1] * float(time[first[-1]] - time[0]) / float(first[-1])
+    place = np.arange(len(time)) - np.repeat(first, count)
+    spread = time + np.repeat(taken / count, count) * place
+    spread.setflags(write=False)
+    return np.asarray(spread)
 
 
 def check_time(time: Array, where: str) -> None:

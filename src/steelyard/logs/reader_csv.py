@@ -1,16 +1,19 @@
-"""Read a log from a CSV file, plain or gzip; see ``docs/logs.md`` for the header schema."""
+"""Read a log from a text table, plain or gzip; see ``docs/logs.md`` for the header schema.
+
+A table is read in blocks of lines, so that a long file need never be in memory whole. NumPy's
+parser takes a block at once; where it cannot, the lines are read one by one. Rows that cannot be
+read, or whose time stamp is no time, are skipped and counted (`steelyard.logs.skipped_rows`).
+"""
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
-import math
 import os
-import warnings
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -23,61 +26,151 @@ from steelyard._files.limits import MAX_COLUMNS, MAX_UNPACKING, UNPACKED_FREELY
 from steelyard._files.limits import MAX_LINE_BYTES as MAX_HEADER_BYTES
 from steelyard._files.limits import MAX_LOG_BYTES as MAX_FILE_BYTES
 from steelyard._files.limits import MAX_LOG_VALUES as MAX_VALUES
-from steelyard.errors import LogError, quoted_list, shown, shown_path, size_words
+from steelyard.errors import LogError, quoted_list, shown_path, size_words
 from steelyard.logs._assembly import assemble
+from steelyard.logs._csv_rows import Lines, RowReader, Skipped
+from steelyard.logs.columns import LogColumn
+from steelyard.logs.csv_layout import (
+    BLANKS,
+    MOST_LINES,
+    SEPARATORS,
+    CsvLayout,
+    layout_of,
+)
 from steelyard.logs.header import Columns, parse_header
 from steelyard.logs.log import Log
 from steelyard.logs.renaming import ColumnNames
+from steelyard.logs.skipped_rows import ROWS_OF_A_PERIOD, SkippedRows, refuse_many, wild_stamps
 
 Array = NDArray[np.float64]
-DELIMITERS = (",", ";", "\t")
+BLOCK_BYTES = 2**22
+"""Characters of the lines that are parsed at once."""
+HELD_ROWS = 2 * ROWS_OF_A_PERIOD
+"""Rows at the end of a block whose time is judged with the next one."""
+MOST_FIRST_BYTES = 2**20
+"""Characters of the first lines, after which no more are looked at."""
+MANY_ROWS = 10_000
+"""Rows that may be skipped before the end of the file is known."""
+
+
+@dataclass(frozen=True, eq=False)
+class CsvBlock:
+    """Some rows of a table. values : (n_rows, n_used), as in the file. skipped : up to here."""
+
+    values: Array
+    skipped: SkippedRows
+
+
+@dataclass(frozen=True, eq=False)
+class CsvTable:
+    """A text table whose header was read.
+
+    names : of all columns. columns : what each holds, None for one that is ignored.
+    """
+
+    path: Path
+    layout: CsvLayout
+    names: tuple[str, ...]
+    columns: Columns
+
+    @property
+    def used(self) -> tuple[tuple[str, LogColumn], ...]:
+        """Name and content of the columns of every block."""
+        pairs = zip(self.names, self.columns, strict=True)
+        return tuple((name, column) for name, column in pairs if column is not None)
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Names of the columns that are not in the schema."""
+        pairs = zip(self.names, self.columns, strict=True)
+        return tuple(name for name, column in pairs if column is None)
+
+    def blocks(self) -> Iterator[CsvBlock]:
+        """The rows from the first to the last, those that cannot be used left out.
+
+        Raises where too many of them cannot be used, at the latest after the last block.
+        """
+        where = shown_path(self.path)
+        most, n_values = MAX_VALUES, 0
+        skipped, held = SkippedRows(), _Held.none(len(self.used))
+        with _reading(self.path, where) as text:
+            for values, lines, unread in _parsed_blocks(text, self):
+                n_values += len(values) * len(self.names)
+                if n_values > most:
+                    raise LogError(
+                        f"{where}: more than {most} numbers; cut the log into several runs"
+                    )
+                held, ready, wrong = held.with_rows(values, lines, self.used)
+                skipped = skipped.and_rows(len(ready), [*unread, *wrong])
+                if skipped.n_skipped > MANY_ROWS:
+                    refuse_many(skipped, where)
+                yield CsvBlock(ready, skipped)
+        ready, wrong = held.rest(self.used)
+        skipped = skipped.and_rows(len(ready), wrong)
+        refuse_many(skipped, where)
+        yield CsvBlock(ready, skipped)
+
+
+def open_csv(
+    path: Path, columns: ColumnNames | None = None, *, count_rows: bool = False
+) -> CsvTable:
+    """The layout and the columns of a text table, plain or gzip; its rows are not read yet.
+
+    columns, count_rows : as those of :func:`read_csv`.
+    """
+    where = shown_path(path)
+    with _reading(path, where) as text:
+        lines = _first_lines(text, where)
+    layout = layout_of(lines)
+    _refuse_foreign_bytes(layout.header or (), where)
+    if layout.header is None and isinstance(columns, Mapping | None):
+        first = list(layout.first or ())
+        raise LogError(
+            f"{where}: has no header line: its first line is numbers, {quoted_list(first[:4])} "
+            f"...; name its columns ({len(first)}) with --columns time,elbow.position,..."
+        )
+    if columns is None or isinstance(columns, Mapping):
+        names, stated = list(layout.header or ()), columns
+    else:
+        names, stated = list(columns), None
+        _check_named(layout, names, where)
+    _refuse_columns(len(names), where)
+    found, _ = parse_header(names, where, stated, count_rows=count_rows)
+    return CsvTable(path, layout, tuple(names), found)
 
 
 def read_csv(
     path: Path, name: str, columns: ColumnNames | None = None, *, count_rows: bool = False
 ) -> Log:
-    """Read a ``.csv`` or ``.csv.gz`` file.
+    """Read a text table: ``.csv``, ``.tsv``, ``.txt`` or ``.dat``, or one of these with ``.gz``.
 
     columns : signals and the columns that hold them; or the names of all columns, in a file
         without a header line.
     count_rows : whether the number of each row is its time, where there is no column of time.
 
-    The fast path hands the whole table to NumPy's parser. Where that fails (a cell that
-    is empty or text, a ragged row), a second pass cell by cell either reads the file
-    (empty cells are missing values, text in ignored columns does not matter) or names
-    the line and column of the first cell that it cannot read.
+    Empty cells are missing values, and text in ignored columns does not matter. Rows that cannot be
+    read are skipped, if they are few, and told in ``skipped``; if they are many, the file is
+    refused with line and column of the first cell that cannot be read.
     """
-    where = shown_path(path)
-    with _reading(path, where) as (text, most_bytes):
-        line, delimiter = _first_line(text, where)
-    cells = _cells(line, delimiter, where)
-    names = cells if columns is None or isinstance(columns, Mapping) else list(columns)
-    lines_above = 0 if names is not cells else 1
-    _check_first_line(cells, names, lines_above, where)
-    stated = columns if isinstance(columns, Mapping) else None
-    found, ignored = parse_header(names, where, stated, count_rows=count_rows)
-    with _reading(path, where) as (text, _):
-        _skip(text, lines_above)
-        table = _parse_fast(text, delimiter, len(names), most_bytes, where)
-    if table is None:
-        with _reading(path, where) as (text, _):
-            _skip(text, lines_above)
-            table = _parse_cells(text, delimiter, names, found, lines_above, where)
-    if len(table) == 0:
-        raise LogError(f"{where}: a header and no samples; at least two rows are needed")
-    used = (
-        (title, column, values)
-        for title, column, values in zip(names, found, table.T, strict=True)
-        if column is not None
-    )
-    return Log.from_description(assemble(used, name, str(path), ignored))
+    table = open_csv(path, columns, count_rows=count_rows)
+    skipped, parts = SkippedRows(), []
+    for block in table.blocks():
+        parts.append(block.values)
+        skipped = block.skipped
+    values = np.concatenate(parts)
+    del parts
+    if len(values) == 0:
+        raise LogError(f"{shown_path(path)}: a header and no samples; at least two rows are needed")
+    used = ((title, column, one) for (title, column), one in zip(table.used, values.T, strict=True))
+    content = assemble(used, name, str(path), table.ignored)
+    return Log.from_description(replace(content, skipped=skipped if skipped.n_skipped else None))
 
 
 @contextmanager
-def _reading(path: Path, where: str) -> Iterator[tuple[TextIO, int]]:
-    """The file as text, and how many bytes it has at most.
+def _reading(path: Path, where: str) -> Iterator[TextIO]:
+    """The file as text; any failure while it is read becomes a LogError.
 
-    Any failure while it is read becomes a LogError.
+    Bytes that are not UTF-8 become surrogates, which no number has.
     """
     try:
         with open_regular(path, LogError) as raw:
@@ -92,13 +185,8 @@ def _reading(path: Path, where: str) -> Iterator[tuple[TextIO, int]]:
             stream = io.BufferedReader(BoundedLines(binary, most, where, LogError, words), 2**16)
             if b"\0" in stream.peek(4096)[:4096]:
                 raise LogError(f"{where}: is a binary file, not CSV text")
-            with io.TextIOWrapper(stream, encoding="utf-8-sig") as text:
-                yield text, most
-    except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        raise LogError(
-            f"{where}: is not UTF-8 text (byte 0x{byte:02x}); save it as CSV in UTF-8"
-        ) from None
+            with io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape") as text:
+                yield text
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise LogError(f"{where}: the compressed file is damaged ({error})") from None
     except OSError as error:
@@ -119,145 +207,136 @@ def _most_unpacked(packed: int) -> tuple[int, str]:
     )
 
 
-def _first_line(text: TextIO, where: str) -> tuple[str, str]:
-    """The first line, and what separates its cells."""
-    line = text.readline(MAX_HEADER_BYTES)
-    if not line.strip():
+def _first_lines(text: TextIO, where: str) -> list[str]:
+    """The lines in which layout and header are looked for; the first is not blank."""
+    lines: list[str] = []
+    n_read = 0
+    while len(lines) < MOST_LINES and n_read < MOST_FIRST_BYTES:
+        line = text.readline(MAX_HEADER_BYTES)
+        if not line:
+            break
+        if not lines and len(line) >= MAX_HEADER_BYTES:
+            raise LogError(f"{where}: the header is longer than {size_words(MAX_HEADER_BYTES)}")
+        _refuse_columns(max(line.count(mark) for mark in SEPARATORS if mark != BLANKS) + 1, where)
+        lines.append(line)
+        n_read += len(line)
+    if not any(line.strip() for line in lines):
         raise LogError(f"{where}: is empty; a header line and samples are needed")
-    if len(line) >= MAX_HEADER_BYTES:
-        raise LogError(f"{where}: the header is longer than {size_words(MAX_HEADER_BYTES)}")
-    return line, next((mark for mark in DELIMITERS if mark in line), ",")
+    return lines
 
 
-def _cells(line: str, delimiter: str, where: str) -> list[str]:
-    """The cells of the first line."""
-    # numpy.savetxt puts a comment sign in front of its header
-    try:
-        names = next(csv.reader([line.lstrip("# ")], delimiter=delimiter), [])
-    except csv.Error as error:
-        raise LogError(f"{where}: the header cannot be read ({error})") from None
-    names = [name.strip() for name in names]
-    if len(names) > MAX_COLUMNS:
-        raise LogError(f"{where}: {len(names)} columns; at most {MAX_COLUMNS} are read")
-    return names
+def _refuse_columns(n_columns: int, where: str) -> None:
+    if n_columns > MAX_COLUMNS:
+        raise LogError(f"{where}: {n_columns} columns; at most {MAX_COLUMNS} are read")
 
 
-def _check_first_line(cells: list[str], names: list[str], lines_above: int, where: str) -> None:
-    """Refuse a first line that is not what it must be: names, or numbers under given names."""
-    numbers = _are_numbers(cells)
-    if lines_above and numbers:
-        raise LogError(
-            f"{where}: has no header line: its first line is numbers, {quoted_list(cells[:4])} "
-            f"...; name its columns ({len(cells)}) with --columns time,elbow.position,..."
-        )
-    if lines_above and len(cells) == 1 and _are_numbers(cells[0].split()):
-        raise LogError(
-            f"{where}: has no header line, and its numbers are separated by blanks; separate them "
-            "by commas, and name its columns with --columns time,elbow.position,..."
-        )
-    if lines_above:
-        return
-    if not numbers:
-        raise LogError(
-            f"{where}: has a header line, {quoted_list(cells[:4])} ..., but --columns names the "
-            "columns of a file without one; name single columns with --map elbow.position=COLUMN"
-        )
-    if len(names) != len(cells):
-        raise LogError(
-            f"{where}: {len(names)} columns are named, but its first line has {len(cells)} "
-            "numbers; leave the name of a column empty to ignore it"
-        )
-
-
-def _are_numbers(cells: list[str]) -> bool:
-    """Whether all cells are numbers or empty, and some are numbers."""
-    return any(cells) and all(_is_number(cell) for cell in cells if cell)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell
-
-
-def _skip(text: TextIO, lines: int) -> None:
-    for _ in range(lines):
-        text.readline(MAX_HEADER_BYTES)
-
-
-def _parse_fast(
-    text: TextIO, delimiter: str, n_columns: int, most_bytes: int, where: str
-) -> Array | None:
-    """The table (n_rows, n_columns), or None where cells must be parsed one by one."""
-    # NumPy allocates as many rows as it is told to read; a number and its comma have two bytes
-    most = min(MAX_VALUES // n_columns + 1, most_bytes // (2 * n_columns) + 2)
-    try:
-        with warnings.catch_warnings():
-            # a table without rows is handled below
-            warnings.filterwarnings("ignore", "(?s).*contained no data", UserWarning)
-            table = np.loadtxt(
-                text, delimiter=delimiter, comments=None, ndmin=2, quotechar='"', max_rows=most
+def _refuse_foreign_bytes(names: tuple[str, ...], where: str) -> None:
+    for name in names:
+        byte = next((ord(mark) - 0xDC00 for mark in name if 0xDC80 <= ord(mark) <= 0xDCFF), None)
+        if byte is not None:
+            raise LogError(
+                f"{where}: the header is not UTF-8 text (byte 0x{byte:02x}); save the file as CSV "
+                "in UTF-8"
             )
-    except UnicodeDecodeError:
-        raise
-    except ValueError:
-        return None
-    if table.size == 0:
-        return np.empty((0, n_columns))
-    if len(table) * n_columns > MAX_VALUES:
-        _refuse_length(where)
-    return table if table.shape[1] == n_columns else None
 
 
-def _parse_cells(
-    text: TextIO,
-    delimiter: str,
-    names: list[str],
-    columns: Columns,
-    lines_above: int,
-    where: str,
-) -> Array:
-    """The table, cell by cell; raises at the first cell or row that cannot be read."""
-    rows: list[Array] = []
-    most = MAX_VALUES // len(names)
-    reader = csv.reader(text, delimiter=delimiter)
-    lines_read = lines_above
-    try:
-        for cells in reader:
-            line, lines_read = lines_read + 1, reader.line_num + lines_above
-            if not cells or (len(cells) == 1 and not cells[0].strip()):
-                continue
-            if len(cells) != len(names):
-                raise LogError(
-                    f"{where}: line {line} has {len(cells)} cells, "
-                    f"but the header has {len(names)} columns"
-                )
-            rows.append(_parse_row(cells, names, columns, f"{where}: line {line}"))
-            if len(rows) > most:
-                _refuse_length(where)
-    except csv.Error as error:
-        raise LogError(f"{where}: line {lines_read + 1}: {error}") from None
-    return np.array(rows).reshape(len(rows), len(names))
+def _check_named(layout: CsvLayout, names: list[str], where: str) -> None:
+    """Refuse names of columns that do not fit a file: it has a header, or another width."""
+    if layout.header is not None:
+        raise LogError(
+            f"{where}: has a header line, {quoted_list(layout.header[:4])} ..., but --columns names"
+            " the columns of a file without one; name single columns with --map "
+            "elbow.position=COLUMN"
+        )
+    if len(names) != len(layout.first or ()):
+        raise LogError(
+            f"{where}: {len(names)} columns are named, but its first line has "
+            f"{len(layout.first or ())} numbers; leave the name of a column empty to ignore it"
+        )
 
 
-def _parse_row(cells: list[str], names: list[str], columns: Columns, where: str) -> Array:
-    row = np.full(len(cells), math.nan)
-    for index, (cell, column) in enumerate(zip(cells, columns, strict=True)):
-        cell = cell.strip()
-        if column is None or (not cell and column.quantity != "time"):
-            continue
-        try:
-            if "_" in cell:  # float("1_0") is 10, but loggers do not write numbers so
-                raise ValueError
-            row[index] = float(cell)
-        except ValueError:
-            what = f"{shown(cell)} is not a number" if cell else "is empty"
-            hint = "; decimals need a point" if "," in cell else ""
-            raise LogError(f"{where}, column {shown(names[index])}: {what}{hint}") from None
-    return row
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """Rows whose time stamps are not judged yet, after one that was given out.
+
+    values : (n_rows, n_used). lines : (n_rows,) their numbers. before : (0 or 1, n_used) the last
+    row that was given out.
+    """
+
+    values: Array
+    lines: Lines
+    before: Array
+
+    @staticmethod
+    def none(n_used: int) -> _Held:
+        """Before the first block."""
+        return _Held(np.empty((0, n_used)), np.empty(0, dtype=np.int64), np.empty((0, n_used)))
+
+    def with_rows(
+        self, values: Array, lines: Lines, used: Sequence[tuple[str, LogColumn]]
+    ) -> tuple[_Held, Array, Skipped]:
+        """With more rows: what is held now, the rows that are given out, and those left out."""
+        values, lines = np.concatenate([self.values, values]), np.concatenate([self.lines, lines])
+        n_judged = max(0, len(values) - HELD_ROWS)
+        ready, wrong = self._judged(values, lines, used, n_judged, at_end=False)
+        before = ready[-1:].copy() if len(ready) else self.before
+        held = _Held(values[n_judged:].copy(), lines[n_judged:].copy(), before)
+        return held, ready, wrong
+
+    def rest(self, used: Sequence[tuple[str, LogColumn]]) -> tuple[Array, Skipped]:
+        """The last rows of the file that are given out, and those left out."""
+        return self._judged(self.values, self.lines, used, len(self.values), at_end=True)
+
+    def _judged(
+        self,
+        values: Array,
+        lines: Lines,
+        used: Sequence[tuple[str, LogColumn]],
+        n_judged: int,
+        *,
+        at_end: bool,
+    ) -> tuple[Array, Skipped]:
+        stamps = _stamps(np.concatenate([self.before, values]), used)
+        if stamps is None or not n_judged:
+            return values[:n_judged], []
+        n_before = len(self.before)
+        wild = wild_stamps(stamps, at_start=n_before == 0, at_end=at_end)
+        wrong = {row - n_before: why for row, why in wild.items() if 0 <= row - n_before < n_judged}
+        if not wrong:
+            return values[:n_judged], []
+        keep = np.ones(n_judged, dtype=bool)
+        keep[list(wrong)] = False
+        return values[:n_judged][keep], [
+            (int(lines[k]), f"line {lines[k]}: {why}") for k, why in wrong.items()
+        ]
 
 
-def _refuse_length(where: str) -> None:
-    raise LogError(f"{where}: more than {MAX_VALUES} numbers; cut the log into several runs")
+def _stamps(values: Array, used: Sequence[tuple[str, LogColumn]]) -> Array | None:
+    """Time of each row, from any start (s); None without a column of time."""
+    parts = []
+    for values_of_one, (_, column) in zip(values.T, used, strict=True):
+        if column.is_time:
+            # seconds since 1970 and their nanoseconds would not fit into one number
+            start = (
+                np.median(values_of_one[:1000])
+                if column.quantity == "seconds" and len(values)
+                else 0.0
+            )
+            parts.append((values_of_one - start) * column.factor)
+    return np.asarray(np.sum(parts, axis=0)) if parts else None
+
+
+def _parsed_blocks(text: TextIO, table: CsvTable) -> Iterator[tuple[Array, Lines, Skipped]]:
+    """Blocks of rows: values (n_rows, n_used), numbers of their lines, and lines left out."""
+    for _ in range(table.layout.lines_above):
+        text.readline(MAX_HEADER_BYTES)
+    reader = RowReader(table.layout, table.names, table.columns)
+    above = table.layout.lines_above
+    while lines := text.readlines(BLOCK_BYTES):
+        values, numbers, unread = reader.fast(lines, above) or reader.by_line(lines, above)
+        usable, wrong = reader.usable(values, numbers)
+        unread = unread + wrong
+        if len(usable) < len(values):
+            values, numbers = values[usable], numbers[usable]
+        above += len(lines)
+        yield values, numbers, unread

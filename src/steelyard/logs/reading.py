@@ -11,7 +11,12 @@ from steelyard.logs.reader_csv import read_csv
 from steelyard.logs.reader_npz import read_npz
 from steelyard.logs.renaming import ColumnNames, check_column_names
 
-READERS = {".csv": read_csv, ".csv.gz": read_csv, ".npz": read_npz}
+TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".dat")
+READERS = {
+    **{ending: read_csv for ending in TEXT_ENDINGS},
+    **{f"{ending}.gz": read_csv for ending in TEXT_ENDINGS},
+    ".npz": read_npz,
+}
 
 
 def read_log(
@@ -21,7 +26,8 @@ def read_log(
     *,
     count_rows: bool = False,
 ) -> Log:
-    """Read a log from a ``.csv``, ``.csv.gz`` or ``.npz`` file.
+    """Read a log from a text table (``.csv``, ``.tsv``, ``.txt``, ``.dat``, also with ``.gz``) or
+    an ``.npz`` file.
 
     name : what to call the log; the file's name without its extension where not given.
     columns : which column holds which signal, for names that are not recognised:

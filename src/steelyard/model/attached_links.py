@@ -33,6 +33,8 @@ from steelyard.robot.rotations import frozen_array
 Array = NDArray[np.float64]
 AttachedRule = Literal["keep", "lump"]
 RULES: tuple[AttachedRule, ...] = ("keep", "lump")
+AttachedOption = Literal["auto", "keep", "lump"]
+"""A rule, or its choice by how well left-out parts of the data are predicted."""
 LITTLE_MASS = 0.05
 """Share of a body's mass below which the link that the joint moves does not receive the rest."""
 

@@ -77,6 +77,11 @@ class Transmission:
         """Names of the motors, in the order of the rows of T."""
         return tuple(motor.name for motor in self.motors)
 
+    @property
+    def couples(self) -> bool:
+        """Whether a motor turns several joints."""
+        return any(len(motor.ratio) > 1 for motor in self.motors)
+
     def driving(self, joint: str) -> tuple[Motor, ...]:
         """The motors that drive this joint."""
         return tuple(motor for motor in self.motors if joint in motor.joints)

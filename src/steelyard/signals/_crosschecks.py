@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.robot.robot import Robot
+from steelyard.signals._timebase import unbroken, usual_period
 from steelyard.signals.outliers import UNREACHED
 from steelyard.signals.processing import Processing
 
@@ -30,6 +31,8 @@ KNOWN_FACTORS = {
 }
 FAR = 2.0
 """Positions beyond this many times a joint's limits give a warning."""
+FEWEST = 8
+"""Samples between two holes without which they are not looked at."""
 RESTS = {"m": 1e-3, "rad": 1e-2}
 """A fixed or locked joint may move by this much (m, rad) without a warning."""
 
@@ -101,20 +104,32 @@ def moving_locked_joints(log: Log, robot: Robot) -> tuple[Finding, ...]:
 
 
 def _slope(time: Array, q: Array, v: Array) -> float | None:
-    """Slope of v (n_samples,) on dq/dt; None where the joint rests or too much is missing."""
+    """Slope of v (n_samples,) on dq/dt; None where the joint rests or too much is missing.
+
+    Lines are removed between holes, one by one: nothing is integrated across a hole.
+    """
     known = (np.abs(q) <= UNREACHED) & (np.abs(v) <= UNREACHED)
     if known.sum() < max(8, 0.5 * len(time)):
         return None
-    t, q, v = time[known] - time[known][0], q[known], v[known]
-    travelled = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t))])
-    line = np.column_stack([np.ones_like(t), t])
-    both = np.column_stack([q, travelled])
-    both -= line @ np.linalg.lstsq(line, both, rcond=None)[0]
-    size = float(both[:, 0] @ both[:, 0])
-    # below this the position is noise or a straight line, and there is no meaningful slope
-    if math.sqrt(size / len(t)) < 1e-3:
+    t, q, v = time[known], q[known], v[known]
+    both = []
+    for rows in unbroken(t, usual_period(time)):
+        if rows.stop - rows.start < FEWEST:
+            continue
+        since = t[rows] - t[rows][0]
+        speed = 0.5 * (v[rows][1:] + v[rows][:-1])
+        travelled = np.concatenate([[0.0], np.cumsum(speed * np.diff(since))])
+        line = np.column_stack([np.ones_like(since), since])
+        part = np.column_stack([q[rows], travelled])
+        both.append(part - line @ np.linalg.lstsq(line, part, rcond=None)[0])
+    if not both:
         return None
-    return float(both[:, 1] @ both[:, 0]) / size
+    x, y = np.concatenate(both).T
+    size = float(x @ x)
+    # below this the position is noise or a straight line, and there is no meaningful slope
+    if math.sqrt(size / len(x)) < 1e-3:
+        return None
+    return float(y @ x) / size
 
 
 def _near(factor: float, known: float) -> bool:

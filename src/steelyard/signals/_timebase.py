@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,14 @@ MAX_SAMPLES = 10_000_000
 HOLE_PERIODS = 3.0
 """Stamps further apart than this many periods leave a hole, in which torque is not used. The log
 is cut at a hole longer than ``max_gap_s``."""
+CURVE_ROWS, CURVE_BURSTS = 100, 20
+"""Rows, or bursts of rows, in a part of a log whose median shows how far stamps are from a line:
+the clocks of stamps and of samples drift apart, or missing rows were not seen."""
+PHASE_ROWS, PHASE_MEDIAN, IN_PHASE = 200, 51, 0.5
+"""Rows over which the phase of stamps is averaged, after a median over rows; shortest mean of unit
+vectors that is a phase."""
+AVERAGED = 50
+"""Rows over which a step is averaged, so that rows stamped in bursts show their true period."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,149 @@ class TimeBase:
             holes=int(np.sum(step > HOLE_PERIODS * period)),
             samples_in_holes=int(self.in_hole.sum()),
         )
+
+
+def usual_period(time: Array) -> float:
+    """Time (s) from row to row of stamps (n_samples,), whether or not they come in bursts."""
+    n = len(time) - 1
+    averaged = max(1, min(AVERAGED, n // 8))
+    return float(np.median(np.diff(time[::averaged]))) / averaged
+
+
+def hole_steps(time: Array, period_s: float | None = None) -> NDArray[np.int64]:
+    """Numbers k of the steps from row k to k + 1 of stamps (n_samples,) that leave a hole.
+
+    Not those between two bursts of rows, after which the rows catch up: what counts is how far the
+    rows behind a step are, in the median, from where those before it would go on.
+    """
+    period = usual_period(time) if period_s is None else period_s
+    long = np.flatnonzero(np.diff(time) > HOLE_PERIODS * period)
+    if not len(long):
+        return long
+    away = time - time[0] - period * np.arange(len(time))
+    shift = _shift_at(away, long, AVERAGED)
+    return np.asarray(long[shift > 0.5 * (time[long + 1] - time[long])])
+
+
+def unbroken(time: Array, period_s: float | None = None) -> list[slice]:
+    """Rows between holes of stamps (n_samples,); no difference means anything across a hole."""
+    edges = [0, *(hole_steps(time, period_s) + 1).tolist(), len(time)]
+    return [slice(first, end) for first, end in pairwise(edges)]
+
+
+def holes_before(time: Array) -> NDArray[np.int64]:
+    """How many holes (n_samples,) there are before each of these stamps (n_samples,)."""
+    out = np.zeros(len(time), dtype=np.int64)
+    out[hole_steps(time) + 1] = 1
+    return np.cumsum(out)
+
+
+def even_stamps(time: Array, numbers: Array | None = None) -> Array:
+    """Even stamps (n_samples,) on a line through these, or on a slow curve where clocks drift.
+
+    numbers : (n_samples,) of the samples, which grow by more than one where some are missing; None
+    counts the rows. Each part between holes has a line of its own.
+    """
+    period = usual_period(time)
+    numbers = np.arange(float(len(time))) if numbers is None else numbers
+    out = time.copy()
+    for rows in unbroken(time, period):
+        if rows.stop - rows.start > 2:
+            out[rows] = _slow_curve(numbers[rows] - numbers[rows.start], time[rows], period)
+    return out
+
+
+def numbers_by_stamps(time: Array, numbers: Array) -> Array:
+    """Numbers (n_samples,) of the samples, counting besides ``numbers`` (n_samples,) those that are
+    missing by the stamps: rows behind them are late by whole periods.
+    """
+    many = min(AVERAGED, max(1, len(time) // 8))
+    period = float(np.median((time[many:] - time[:-many]) / _taken(numbers, many)))
+    away = (time - time[0]) / period - numbers
+    late = np.flatnonzero(np.diff(away) > 0.5)
+    shift = np.zeros(len(time))
+    if len(late):
+        near, wide = (_shift_at(away, late, n) for n in (AVERAGED // 5, AVERAGED))
+        sure = (np.abs(near - np.round(near)) < 0.3) & (near > 0.7) & (np.abs(wide - near) < 1.2)
+        shift[late[sure] + 1] = np.round(near[sure])
+    return np.asarray(numbers + np.cumsum(shift))
+
+
+def numbers_in_phase(time: Array, numbers: Array) -> Array:
+    """Numbers (n_samples,) corrected by whole ones, so that stamps stay in phase with the samples.
+
+    Samples are even, so that stamps in periods, less the numbers, are about the same fraction all
+    along, and change slowly where clocks differ; what is away from it by whole periods over many
+    rows was counted wrong.
+    """
+    from scipy.ndimage import median_filter
+
+    n = len(time) // PHASE_ROWS
+    if n < 3:
+        return numbers
+    period = float(np.median((time[AVERAGED:] - time[:-AVERAGED]) / _taken(numbers, AVERAGED)))
+    away = (time - time[0]) / period - numbers
+    level = np.asarray(median_filter(away, PHASE_MEDIAN, mode="nearest"))
+    turns = np.exp(2j * np.pi * level[: n * PHASE_ROWS]).reshape(n, PHASE_ROWS).mean(axis=1)
+    seen = np.flatnonzero(np.abs(turns) > IN_PHASE)
+    if len(seen) < 3:
+        return numbers
+    phase = np.unwrap(np.angle(turns[seen])) / (2.0 * np.pi)
+    middle = (seen + 0.5) * PHASE_ROWS
+    usual = np.interp(np.arange(len(time)), middle, phase)
+    wrong = np.round(level - usual)
+    count = np.arange(float(len(time)))
+    return np.asarray(np.maximum.accumulate(numbers + wrong - count) + count)
+
+
+def _taken(numbers: Array, rows: int) -> Array:
+    return np.asarray(numbers[rows:] - numbers[:-rows])
+
+
+def _shift_at(away: Array, steps: NDArray[np.int64], n: int) -> Array:
+    """By how much the n values behind each step are above those before it, in the median."""
+    near = np.arange(n)
+    before = away[np.maximum(steps[:, None] - near, 0)]
+    after = away[np.minimum(steps[:, None] + 1 + near, len(away) - 1)]
+    return np.asarray(np.median(after, axis=1) - np.median(before, axis=1))
+
+
+def _slow_curve(numbers: Array, time: Array, period_s: float) -> Array:
+    """Times (n,) on a line in the sample numbers (n,), or on a curve through medians of many rows
+    where these are further from the line than they scatter.
+    """
+    if len(time) < 2 * AVERAGED:
+        middle = float(np.median(time - period_s * numbers))
+        if len(time) < AVERAGED // 2:
+            return middle + period_s * numbers
+    line = np.polynomial.polynomial.polyfit(numbers, time, 1)
+    for _ in range(3):  # without rows that were written much later than others
+        away = time - line[0] - line[1] * numbers
+        usual = 3.0 * float(np.median(np.abs(away))) + 1e-12
+        near = np.abs(away) <= usual
+        if np.count_nonzero(near) < 0.5 * len(time):
+            break
+        line = np.polynomial.polynomial.polyfit(numbers[near], time[near], 1)
+    even = line[0] + line[1] * numbers
+    away = time - even
+    # rows that are written in one burst are as good as one
+    burst = len(time) / max(1, int(np.count_nonzero(np.diff(time) > 0.5 * period_s)))
+    block = round(max(CURVE_ROWS, CURVE_BURSTS * burst))
+    n = len(time) // block
+    if n < 3:
+        return np.asarray(even)
+    whole = away[: n * block].reshape(n, block)
+    at = numbers[: n * block].reshape(n, block).mean(axis=1)
+    medians = np.median(whole, axis=1)
+    scatter = 1.9 * float(np.median(np.abs(whole - medians[:, None]))) / np.sqrt(block / burst)
+    if float(np.std(medians)) < max(3.0 * scatter, 0.1 * period_s):
+        return np.asarray(even)
+    inside = np.interp(numbers, at, medians)
+    ends = np.polynomial.polynomial.polyfit(at[:2], medians[:2], 1)
+    inside = np.where(numbers < at[0], ends[0] + ends[1] * numbers, inside)
+    ends = np.polynomial.polynomial.polyfit(at[-2:], medians[-2:], 1)
+    inside = np.where(numbers > at[-1], ends[0] + ends[1] * numbers, inside)
+    return np.asarray(even + inside)
 
 
 def unevenness(time: Array) -> float:

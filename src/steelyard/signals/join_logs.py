@@ -103,6 +103,7 @@ def join_logs(
             if key not in frames
         },
         _lower_rate_hz(poses, wrenches),
+        wrenches.skipped,
     )
     return JoinedLog(
         log, (*_cut_findings(poses, wrenches, rows), *_rate_findings(poses, wrenches, cubic))

@@ -24,6 +24,7 @@ from steelyard.signals.base_doubts import refuse_other_axes
 from steelyard.signals.drives import joint_side
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.processing import Processing
+from steelyard.signals.recorded.clock import Clock, clock_of
 from steelyard.signals.recorded.mended import Mended, mended, without_stuck
 from steelyard.signals.recorded.recorded import Recorded
 from steelyard.signals.sensing import Sensing
@@ -38,7 +39,8 @@ Key = tuple[str, str]
 class OpenedLog:
     """A log before any filter.
 
-    log : with the joints' names and sides. content_hash : of the log as it was given.
+    log : with the joints' names and sides, on the times of its samples. n_rows, content_hash : of
+    the log as it was given. clock : what was wrong with its stamps; None where nothing was.
     sensing, found : what it has besides joints. joints : of which there are signals.
     ignored : joints that the robot does not have. computed : how signals of motors became those of
     joints. mend, outliers : what was wrong in the signals. jumps : by 2 pi, by joint.
@@ -47,6 +49,8 @@ class OpenedLog:
     """
 
     log: Log
+    n_rows: int
+    clock: Clock | None
     content_hash: str
     sensing: Sensing | None
     found: Sensed
@@ -67,11 +71,15 @@ class OpenedLog:
 
 def open_log(log: Log, robot: Robot, processing: Processing) -> OpenedLog:
     """The log on an even time grid: names, motors, units, outliers, slips, held and stuck signals,
-    2 pi jumps, late torques, holes and short gaps, in this order.
+    time base, 2 pi jumps, late torques, holes and short gaps, in this order.
     """
     content_hash = log.content_hash
     log, by_number = name_numbered_joints(log, robot)
     log, computed = joint_side(log, robot)
+    clock = clock_of(log, robot) if processing.time_base == "auto" else None
+    n_rows = len(log)
+    if clock is not None:
+        log = clock.applied(log)
     if robot.floating_base and processing.acceleration == "none":
         raise SignalError(
             f"robot '{robot.name}' has a floating base; energy and power are computed for robots "
@@ -79,7 +87,7 @@ def open_log(log: Log, robot: Robot, processing: Processing) -> OpenedLog:
         )
     found, log, processing, sensing_notes = sensed(log, robot, processing)
     refuse_other_axes(found, log)
-    joints, extra = match_joints(log, robot, found.torques_needed)
+    joints, extra = match_joints(log, robot, found.torques_needed, processing.torques_left_out)
     needed = needed_signals(log, robot, processing, found.torques_needed)
     turning = {joint.name for joint in robot.free_joints if joint.kind != "prismatic"}
     recorded = Recorded.of_signals(log.name, log.time, needed, robot)
@@ -107,6 +115,8 @@ def open_log(log: Log, robot: Robot, processing: Processing) -> OpenedLog:
     moving = moving_joints(log, robot, positions, processing)
     return OpenedLog(
         log=log,
+        n_rows=n_rows,
+        clock=clock,
         content_hash=content_hash,
         sensing=processing.sensing,
         found=found,

@@ -30,7 +30,7 @@ from steelyard.signals.motion import Measurements, Motion
 from steelyard.signals.opened_log import OpenedLog, open_log
 from steelyard.signals.outliers import outlier_findings
 from steelyard.signals.processing import Processing
-from steelyard.signals.run_record import RunRecord, TimeBaseRecord
+from steelyard.signals.run_record import RunRecord, TimeBaseRecord, TimeRepair
 from steelyard.signals.wrench_readings import reading_findings
 
 Array = NDArray[np.float64]
@@ -138,13 +138,14 @@ def prepare(
         processing=processing,
         source=log.source,
         content_sha256=opened.content_hash,
-        samples_in=len(log),
+        samples_in=opened.n_rows,
         duration_s=log.duration_s,
         ignored_columns=log.ignored,
         ignored_joints=opened.ignored,
         computed_from_motors=opened.computed,
         motors=None if robot.transmission is None else robot.transmission.motors,
         time=_time_record(pieces, used, longest),
+        time_repair=TimeRepair() if opened.clock is None else opened.clock.repair,
         rows_cut_at_ends=(pieces[0].rows.start, len(log) - pieces[-1].rows.stop),
         samples_bridged=_bridged(pieces),
         outliers={

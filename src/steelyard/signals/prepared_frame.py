@@ -13,6 +13,7 @@ from steelyard._files.json_data import finite
 from steelyard.errors import RobotError, SignalError
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
+from steelyard.logs.skipped_rows import skipped_findings
 from steelyard.robot.parts import STANDARD_GRAVITY, gravity_vector
 from steelyard.robot.robot import Robot
 from steelyard.signals._frame_samples import COMPONENTS, FrameSamples, FrameTask
@@ -149,10 +150,11 @@ def prepare_frame(
     g = _gravity(robot, gravity)
     recorded = frame if columns is None else columns
     shift = _to_frame(mounting, source, columns, frame)
-    notes: tuple[Finding, ...] = ()
+    notes = skipped_findings(log.skipped, log.name)
     origin: FrameSource
     if source == "joints":
-        origin, notes = joint_source(log, _robot(robot, gravity, g), recorded, processing)
+        origin, found = joint_source(log, _robot(robot, gravity, g), recorded, processing)
+        notes = (*notes, *found)
     else:
         if robot is not None and frame == recorded:
             robot.link(frame)

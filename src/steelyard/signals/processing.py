@@ -15,6 +15,7 @@ DeadBand = float | Mapping[str, float] | Literal["auto", "tenth", "rest"] | None
 TorqueDelay = float | Mapping[str, float] | Literal["auto"] | None
 
 CHOICES = {
+    "time_base": ("auto", "as-stamped"),
     "interpolation": ("linear", "cubic"),
     "derivative": ("central3", "central5", "savgol"),
     "velocity": ("differentiate", "measured"),
@@ -30,6 +31,10 @@ LONGEST_DELAY_S = 10.0
 class Processing:
     """Options of :func:`steelyard.signals.prepare`; the defaults suit most logs.
 
+    time_base : ``"auto"`` repairs stamps that contradict the signals (rows that repeat, stamps of
+        when rows were written, a clock that is fast or slow beside measured velocities) where that
+        predicts left-out positions clearly better; see `steelyard.signals.recorded.clock`.
+        ``"as-stamped"`` uses them as they are.
     sample_rate_hz : rate of the uniform grid on which signals are filtered; None takes the
         median rate of the stamps. Uniform stamps at that rate are left untouched.
     interpolation : how jittery stamps are brought to the grid. ``"linear"`` stays well
@@ -49,6 +54,9 @@ class Processing:
         joint; they are read that much earlier, before any filter. None or 0 leaves them. With
         ``"auto"`` :func:`steelyard.identify` corrects a delay that the first log shows beyond
         doubt, and says so; :func:`prepare` itself does not.
+    without_torque : joints whose recorded torque is not used, as if it had not been measured. With
+        ``"auto"`` :func:`steelyard.identify` leaves out an effort that cannot be a torque, where
+        the others are predicted better without it, and says so; :func:`prepare` itself uses all.
     derivative : ``"central5"``, ``"central3"``, or ``"savgol"``, a polynomial of degree
         ``savgol_order`` fitted to ``savgol_window`` samples.
     velocity, acceleration : ``"differentiate"`` the positions, or take the ``"measured"``
@@ -71,6 +79,7 @@ class Processing:
         :func:`steelyard.signals.found_sensing.completed`.
     """
 
+    time_base: Literal["auto", "as-stamped"] = "auto"
     sample_rate_hz: float | None = None
     interpolation: Literal["linear", "cubic"] = "linear"
     max_gap_s: float = 0.05
@@ -79,6 +88,7 @@ class Processing:
     filter_order: int = 4
     torque_filter: Literal["auto", "same", "none"] = "auto"
     torque_delay: TorqueDelay = "auto"
+    without_torque: tuple[str, ...] | Literal["auto"] = "auto"
     derivative: Derivative = "central5"
     savgol_window: int = 11
     savgol_order: int = 4
@@ -114,6 +124,7 @@ class Processing:
         self._check_trim()
         self._check_dead_band()
         self._check_delay()
+        self._check_without_torque()
         if not (self.sensing is None or isinstance(self.sensing, Sensing)):
             raise SignalError(f"sensing is {self.sensing!r:.60}; it must be a Sensing or None")
 
@@ -144,6 +155,19 @@ class Processing:
         elif self.torque_delay not in (None, "auto"):
             _check_delay_s("torque_delay", self.torque_delay)
 
+    def _check_without_torque(self) -> None:
+        given = self.without_torque
+        if given == "auto":
+            return
+        if isinstance(given, str) or not all(isinstance(joint, str) for joint in given):
+            raise SignalError(f"without_torque is {given!r:.60}; it must be 'auto' or joint names")
+        object.__setattr__(self, "without_torque", tuple(given))
+
+    @property
+    def torques_left_out(self) -> tuple[str, ...]:
+        """Joints whose recorded torque is not used."""
+        return () if self.without_torque == "auto" else self.without_torque
+
     @property
     def filters_torque(self) -> bool:
         """Whether torques are filtered like the positions."""
@@ -155,13 +179,14 @@ class Processing:
 
         Butterworth of order 3 at 2.5 Hz, zero phase, on positions only; torque unfiltered;
         five-point central differences; 3 s and 1 s cut at the ends; every sample kept, no delay
-        corrected, and no dead band.
+        corrected, no torque left out, and no dead band.
         """
         return Processing(
             cutoff_hz=2.5,
             filter_order=3,
             torque_filter="none",
             torque_delay=None,
+            without_torque=(),
             derivative="central5",
             trim_s=(3.0, 1.0),
             decimate=1,

@@ -53,6 +53,27 @@ class TimeBaseRecord:
 
 
 @dataclass(frozen=True)
+class TimeRepair:
+    """What was wrong with the time base of a log, and how much better it is without.
+
+    repeated_rows : that were left out, or interpolated where the others keep their stamps.
+    missing_rows : that even stamps count, between those that were recorded.
+    moved_s : how far stamps were moved (s, rms), to even ones. closer : how many times closer
+    left-out positions are predicted then.
+    rate : true time over stamped time, on average. drift : how far that changes within the log.
+    agrees : how many times smaller the difference of velocities and positions is then.
+    """
+
+    repeated_rows: int = 0
+    missing_rows: int = 0
+    moved_s: float = 0.0
+    closer: float = 1.0
+    rate: float = 1.0
+    drift: float = 0.0
+    agrees: float = 1.0
+
+
+@dataclass(frozen=True)
 class DeadBandRecord:
     """The dead band of a run and what it left out.
 
@@ -88,6 +109,7 @@ class RunRecord:
     computed_from_motors : "joint.quantity" -> how it was computed, as text.
     motors : of the robot's transmission; None where it has none.
     time : how the stamps became a grid; None where a file does not say.
+    time_repair : what was wrong with the stamps, before they became one.
     rows_cut_at_ends : rows of the log, at start and end. trimmed_s : s, at start and end.
     samples_bridged : missing samples that were interpolated, by "joint.quantity".
     outliers : samples far from their neighbours that were left out, by "joint.quantity".
@@ -117,6 +139,7 @@ class RunRecord:
     computed_from_motors: Mapping[str, str] = field(default_factory=dict)
     motors: tuple[Motor, ...] | None = None
     time: TimeBaseRecord | None = None
+    time_repair: TimeRepair = field(default_factory=TimeRepair)
     rows_cut_at_ends: tuple[int, ...] = (0, 0)
     samples_bridged: Mapping[str, int] = field(default_factory=dict)
     outliers: Mapping[str, int] = field(default_factory=dict)
@@ -197,6 +220,7 @@ class RunRecord:
             "computed_from_motors": self.computed_from_motors,
             "transmission": None if self.motors is None else _motors_as_json(self.motors),
             "time": None if self.time is None else asdict(self.time),
+            "time_repair": asdict(self.time_repair),
             "rows_cut_at_ends": self.rows_cut_at_ends,
             "samples_bridged": self.samples_bridged,
             "outliers": self.outliers,
@@ -246,6 +270,7 @@ class RunRecord:
             computed_from_motors=given.texts_by_name("computed_from_motors"),
             motors=_motors(given.child("transmission")),
             time=_time_base(given.child("time")),
+            time_repair=_time_repair(given.child("time_repair")),
             rows_cut_at_ends=given.counts("rows_cut_at_ends"),
             samples_bridged=given.counts_by_name("samples_bridged"),
             outliers=given.counts_by_name("outliers"),
@@ -356,6 +381,20 @@ def _time_base(given: JsonObject | None) -> TimeBaseRecord | None:
         samples_in_holes=given.count("samples_in_holes"),
         starts_s=given.numbers("starts_s"),
         ends_s=given.numbers("ends_s"),
+    )
+
+
+def _time_repair(given: JsonObject | None) -> TimeRepair:
+    if given is None:
+        return TimeRepair()
+    return TimeRepair(
+        repeated_rows=given.count("repeated_rows"),
+        missing_rows=given.count("missing_rows"),
+        moved_s=given.number("moved_s", 0.0),
+        closer=given.number("closer", 1.0),
+        rate=given.number("rate", 1.0),
+        drift=given.number("drift", 0.0),
+        agrees=given.number("agrees", 1.0),
     )
 
 

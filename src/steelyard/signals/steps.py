@@ -43,7 +43,8 @@ class Steps:
     """Steps between the samples of one position that were measured.
 
     rows : (n + 1,) of the log. taken : (n,) time of each step in periods.
-    expected : (n,) step that the local speed explains. excess : (n,) the rest of the step.
+    expected : (n,) step that the local speed explains. excess : (n,) the rest of the step, 0 for
+    those over more than ``LONGEST`` periods.
     noise : standard deviation of the excess, without its largest.
     tail : its ``TAIL``-th percentile.
     """
@@ -76,7 +77,8 @@ def steps_of(stamps: Array, q: Array, use: Mask) -> Steps | None:
         return None
     step, taken = np.diff(q[rows]), np.diff(stamps[rows])
     expected = median_filter(step / taken, WINDOW, mode="nearest") * taken
-    excess = step - expected
+    # over a hole the speed may change as it likes: what it explains there is not known
+    excess = np.where(taken > LONGEST, 0.0, step - expected)
     size = np.abs(excess)
     # of a coarse encoder most are zero: the median is no measure of their noise
     usual = np.minimum(size, np.percentile(size, USUAL))

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.signals._timebase import holes_before
 from steelyard.signals.frame_motion import FrameMotion
 
 Array = NDArray[np.float64]
@@ -56,9 +57,7 @@ def turning_mismatch(motion: FrameMotion) -> TurningMismatch | None:
         return None
     period = float(np.median(np.diff(motion.time)))
     k = max(1, round(STEP_S / period))
-    middle = np.arange(k, len(motion) - k)
-    span = motion.time[middle + k] - motion.time[middle - k]
-    middle = middle[(span > 0.0) & (span < 3.0 * k * period)]
+    middle = _without_holes(motion.time, k)
     if len(middle) < FEWEST:
         return None
     middle = middle[:: max(1, len(middle) // MOST)]
@@ -100,11 +99,9 @@ def acceleration_mismatch(motion: FrameMotion) -> TurningMismatch | None:
     w, alpha, time = motion.angular_velocity, motion.angular_acceleration, motion.time
     if len(motion) <= 2 * FEWEST:
         return None
-    period = float(np.median(np.diff(time)))
-    k = max(1, round(STEP_S / period))
-    middle = np.arange(k, len(time) - k)
+    k = max(1, round(STEP_S / float(np.median(np.diff(time)))))
+    middle = _without_holes(time, k)
     span = time[middle + k] - time[middle - k]
-    middle, span = middle[span < 3.0 * k * period], span[span < 3.0 * k * period]
     slope = (w[middle + k] - w[middle - k]) / span[:, None]
     known = np.isfinite(slope).all(axis=1) & np.isfinite(alpha[middle]).all(axis=1)
     slope, alpha = slope[known], alpha[middle][known]
@@ -131,10 +128,9 @@ def moving_axes(time: Array, position: Array, R: Array, v: Array) -> dict[str, f
     if len(time) <= 2 * FEWEST:
         return None
     k = max(1, round(STEP_S / float(np.median(np.diff(time)))))
-    middle = np.arange(k, len(time) - k)
-    slope = (position[middle + k] - position[middle - k]) / (time[middle + k] - time[middle - k])[
-        :, None
-    ]
+    middle = _without_holes(time, k)
+    span = time[middle + k] - time[middle - k]
+    slope = (position[middle + k] - position[middle - k]) / span[:, None]
     known = np.isfinite(slope).all(axis=1) & np.isfinite(v[middle]).all(axis=1)
     known &= np.isfinite(R[middle]).all(axis=(1, 2))
     slope, middle = slope[known], middle[known]
@@ -150,6 +146,13 @@ def _explanation(readings: dict[Reading, Array], truth: Array, stated: float) ->
     left = {name: _rms(values - truth) for name, values in readings.items()}
     best = min(left, key=lambda name: left[name])
     return best if left[best] < min(DIFFERS * _rms(truth), EXPLAINED * stated) else None
+
+
+def _without_holes(time: Array, k: int) -> NDArray[np.int64]:
+    """Rows of which the k before and after were recorded without a hole between them."""
+    holes = holes_before(time)
+    middle = np.arange(k, len(time) - k)
+    return np.asarray(middle[holes[middle + k] == holes[middle - k]])
 
 
 def _derivative(time: Array, R: Array, middle: NDArray[np.int64], k: int) -> Array:

@@ -279,8 +279,9 @@ def stiffness_for(
     except np.linalg.LinAlgError:  # told where the motion gets there
         return np.full(model.nv, USUAL_STIFFNESS)
     needed = np.abs(pushed).max(axis=0) / (LAG * leash)
-    stiffest = max((STIFFEST / period_s) ** 2, USUAL_STIFFNESS)
-    return np.asarray(np.clip(needed, USUAL_STIFFNESS, stiffest))
+    return np.asarray(
+        np.clip(needed, USUAL_STIFFNESS, max((STIFFEST / period_s) ** 2, USUAL_STIFFNESS))
+    )
 
 
 def joint_work(model: Model, theta: Array) -> tuple[Any, ...]:

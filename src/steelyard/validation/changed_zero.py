@@ -47,7 +47,8 @@ def changed_zero(model: Model, base: BaseMap, beta: ArrayLike, run: Prepared) ->
     """The joint whose zero differs most from that of the estimate, None where none does."""
     robot = model.robot
     turning = [k for k, name in enumerate(robot.joint_names) if _turns(robot, name)]
-    if robot.floating_base or robot.transmission is not None or not turning:
+    coupled = robot.transmission is not None and robot.transmission.couples
+    if robot.floating_base or coupled or not turning:
         return None
     every = slice(None, None, max(1, len(run.motion) // SAMPLES))
     motion, tau = run.motion[every], run.outside_band.tau[every]

@@ -143,10 +143,12 @@ CASES = [
         "csv-one-cell-of-9s",
         lambda b: _csv(b, _rows(text="9" * 200_000 + ",0,0,0,0\n")),
         ("line", "time"),
+        (0, 1),  # one row is skipped
     ),
     Case("csv-empty", lambda b: _csv(b, ""), ("empty",)),
-    Case("csv-nul-bytes", lambda b: _csv(b, _rows() + "\0" * 1000), ("line", "binary")),
-    Case("csv-nul-bytes-late", lambda b: _csv(b, _rows() + "4.0,0,\0\0,0,0\n"), ("line", "binary")),
+    Case("csv-nul-bytes", lambda b: _csv(b, _rows() + "\0" * 1000), ("line",), (0, 1)),
+    Case("csv-nul-bytes-late", lambda b: _csv(b, _rows() + "4.0,0,\0\0,0,0\n"), ("line",), (0, 1)),
+    Case("csv-nul-bytes-only", lambda b: _csv(b, HEADER + "\n" + "\0" * 9000), ("binary",)),
     Case("csv-utf-16", lambda b: _csv(b, _rows().encode("utf-16")), ("UTF-8", "binary")),
     Case("csv-latin-1", lambda b: _csv(b, (HEADER + ",\xfc\n").encode("latin1")), ("UTF-8",)),
     Case(

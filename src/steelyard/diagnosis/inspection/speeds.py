@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.diagnosis.inspection.stamps import time_units
+from steelyard.diagnosis.inspection.velocities import velocities_agree
 from steelyard.findings import Finding
 from steelyard.signals.recorded.recorded import Recorded
 
@@ -17,7 +18,9 @@ TOP = 99.0
 
 
 def speeds_beyond_limits(recorded: Recorded) -> tuple[Finding, ...]:
-    """A warning if joints are faster than the robot file allows, though within their range."""
+    """A warning if joints are faster than the robot file allows, though within their range; a note
+    if recorded velocities say so, too.
+    """
     if not _some_are_fast(recorded):
         return ()
     fast: dict[str, float] = {}
@@ -46,6 +49,19 @@ def speeds_beyond_limits(recorded: Recorded) -> tuple[Finding, ...]:
     if np.all(np.sort(speeds) <= TOO_FAST * np.sort(limits)):
         return ()
     words = ", ".join(f"'{joint}' {factor:.3g} times" for joint, factor in fast.items())
+    if velocities_agree(recorded):
+        return (
+            Finding(
+                "info",
+                "beyond-speed-limits",
+                f"log '{recorded.name}': joints are faster than the limits of the robot file: "
+                f"{words}; recorded velocities agree with the positions, so time is right unless "
+                "they were computed from them: check the limits of the file",
+                joints=tuple(fast),
+                size=max(fast.values()),
+                unit="times",
+            ),
+        )
     return (
         Finding(
             "warning",

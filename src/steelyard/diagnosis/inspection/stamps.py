@@ -6,6 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.findings import Finding
+from steelyard.logs.log import Log
+from steelyard.signals._timebase import is_uniform
+from steelyard.signals.recorded.clock import Clock
 from steelyard.signals.recorded.evenness import unevenness_s
 from steelyard.signals.recorded.recorded import Recorded
 
@@ -17,6 +20,8 @@ UNITS = ((100.0, "ms", 1e3), (1e5, "us", 1e6), (np.inf, "ns", 1e9))
 """Longest period, in the unit of the stamps, that is read as this unit, and units to a second."""
 SMOOTH = 0.3
 """A sampled motion changes by less than this share of its standard deviation from row to row."""
+REPEATED_ROWS = 0.02
+"""Share of repeated rows that are more than a note."""
 MIXED = 1.3
 """Periods at start and end that differ by a power of 1000 within this factor are of two units."""
 
@@ -96,4 +101,85 @@ def stamp_jitter(recorded: Recorded) -> tuple[Finding, ...]:
             size=error,
             unit="s",
         ),
+    )
+
+
+def clock_findings(log: Log, clock: Clock | None) -> tuple[Finding, ...]:
+    """What was wrong with the time base of a log, and was repaired."""
+    if clock is None:
+        return ()
+    repair, span = clock.repair, (float(log.time[0]), float(log.time[-1]))
+    closer = f"positions that are left out are then predicted {repair.closer:.3g} times closer"
+    findings = []
+    if repair.repeated_rows:
+        share = 100.0 * repair.repeated_rows / len(clock.stale)
+        stale = np.flatnonzero(clock.stale)
+        done = "left out" if clock.dropped else "interpolated between the others"
+        findings.append(
+            Finding(
+                "warning" if share > 100.0 * REPEATED_ROWS else "info",
+                "held-samples",
+                f"log '{log.name}': {repair.repeated_rows} rows ({share:.3g} %) repeat the row "
+                "before while the robot moves: the last known state was written again. They are "
+                f"{done}; {closer}",
+                span_s=(float(log.time[stale[0]]), float(log.time[stale[-1]])),
+                size=share,
+                unit="% of rows",
+                option="--time-base as-stamped",
+                corrected=True,
+            )
+        )
+    if repair.missing_rows and is_uniform(log.time):
+        findings.append(
+            Finding(
+                "warning",
+                "dropped-rows",
+                f"log '{log.name}': about {repair.missing_rows} rows are missing, where all joints "
+                "move as far as in two or more, and the time stamps hide it. Time is counted with "
+                f"them; {closer}. Take the stamps of the controller",
+                span_s=span,
+                size=float(repair.missing_rows),
+                unit="rows",
+                option="--time-base as-stamped",
+                corrected=True,
+            )
+        )
+    elif repair.moved_s > 0.0:
+        findings.append(
+            Finding(
+                "warning",
+                "stamp-jitter",
+                f"log '{log.name}': time stamps say when rows were written, not when they were "
+                f"measured. They are replaced by even ones, {1e3 * repair.moved_s:.3g} ms away "
+                f"(rms); {closer}. Take the stamps of the controller",
+                span_s=span,
+                size=repair.moved_s,
+                unit="s",
+                option="--time-base as-stamped",
+                corrected=True,
+            )
+        )
+    if repair.rate != 1.0:
+        findings.append(_rate_finding(log, clock, span))
+    return tuple(findings)
+
+
+def _rate_finding(log: Log, clock: Clock, span: tuple[float, float]) -> Finding:
+    """The clock runs fast or slow beside the velocities, in the whole log or more and more."""
+    repair = clock.repair
+    drifts = repair.drift > abs(repair.rate - 1.0)
+    rate = f"{100.0 * abs(repair.rate - 1.0):.3g} % {'slow' if repair.rate > 1.0 else 'fast'}"
+    words = f"on average {rate}, changing by {100.0 * repair.drift:.3g} %" if drifts else rate
+    return Finding(
+        "warning",
+        "time-drift" if drifts else "time-rate",
+        f"log '{log.name}': by the measured velocities of all joints, the clock of the time stamps "
+        f"runs {words}. Time is corrected; positions and velocities then agree "
+        f"{repair.agrees:.3g} times better. Check the clock of the recorder",
+        span_s=span,
+        size=repair.drift if drifts else 1.0 / repair.rate,
+        unit="share" if drifts else "times",
+        could_be=("velocities in another unit",),
+        option="--time-base as-stamped",
+        corrected=True,
     )

@@ -33,6 +33,8 @@ IntArray = NDArray[np.int64]
 TERM_KINDS = ("drive_inertia", "viscous", "coulomb", "offset")
 INDEPENDENT = 100.0
 """Independent values (N) that each torque counts as, however long the log is."""
+NO_TORQUE = 1e-11
+"""Size (N m or N) of a torque that is not used."""
 LEAST_ERROR = 0.004
 """Unexplained share of a torque below which no reading is better than another."""
 FIRST_ERROR = 0.1
@@ -57,7 +59,8 @@ class Samples:
     """Thinned samples of a log, columns in the order of ``model.channels``.
 
     time : (n,) s. q, v, a, tau : (n, n_joints) rad, N m, ... jump : the filtered sign of v.
-    moving : where a joint moves fast enough for the sign of its friction to be known.
+    moving : where a joint moves fast enough for the sign of its friction to be known; nowhere for
+    a joint whose torque is not used.
     lag_s : time (s) after which the noise of filtered torques is another one.
     """
 
@@ -217,7 +220,13 @@ class Fit:
     @property
     def mean_error(self) -> float:
         """The unexplained share of all torques, every joint counted alike."""
-        return float(np.exp(np.mean(np.log(np.maximum(self.error, 1e-9)))))
+        return float(np.exp(np.mean(np.log(np.maximum(self.error[self.used], 1e-9)))))
+
+    @property
+    def used(self) -> Mask:
+        """Which joints (n_joints,) have a torque that is used; all if none has."""
+        used = self.size > NO_TORQUE
+        return used if used.any() else ~used
 
 
 def solver_of(H: Array) -> Callable[[Array], Array]:

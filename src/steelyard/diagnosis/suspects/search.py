@@ -18,6 +18,14 @@ from steelyard.diagnosis.suspects.delay_readings import (
     far_delay,
     filter_readings,
 )
+from steelyard.diagnosis.suspects.effort import (
+    CODE,
+    effort_finding,
+    evidence_against,
+    unit_of,
+    weightless_efforts,
+    without_efforts,
+)
 from steelyard.diagnosis.suspects.evidence import (
     Fit,
     Samples,
@@ -58,6 +66,7 @@ from steelyard.diagnosis.suspects.suspect import (
     Suspect,
     corrected_finding,
     finding_of,
+    of_motors,
 )
 from steelyard.diagnosis.suspects.thinned import thinned
 from steelyard.diagnosis.suspects.torque_readings import (
@@ -73,6 +82,7 @@ from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
 from steelyard.robot.physical_links import without_negative_masses
+from steelyard.signals.drives import joint_side
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.processing import Processing
 
@@ -112,16 +122,41 @@ def physics_of(model: Model, log: Log, processing: Processing | None = None) -> 
     """
     given = processing or Processing()
     found = suspects(model, log, given)
+    efforts = [one for one in found if one.code == CODE]
+    found = tuple(one for one in found if one.code != CODE)
+    given, told = _without_efforts(model, log, given, efforts)
     delay = correction_of(found, model.robot.joint_names) if given.torque_delay == "auto" else None
     if delay is not None:
         corrected = replace(given, torque_delay=delay)
         left = suspects(model, log, corrected)
         if all(one.code != "delay" for one in left):
             said = [corrected_finding(one) for one in found if one.code == "delay"]
-            return Physics(of_log(log, [*said, *(finding_of(one) for one in left)]), corrected)
+            left = tuple(one for one in left if one.code != CODE)
+            said = [*told, *said, *(finding_of(one) for one in left)]
+            return Physics(of_log(log, said), corrected)
     joints = model.robot.joint_names
     total = [beyond_stated(one, given.torque_delay, joints) for one in found]
-    return Physics(of_log(log, [finding_of(one) for one in total]), given)
+    return Physics(of_log(log, [*told, *(finding_of(one) for one in total)]), given)
+
+
+def _without_efforts(
+    model: Model, log: Log, processing: Processing, efforts: list[Suspect]
+) -> tuple[Processing, list[Finding]]:
+    """The processing without the efforts that cannot be torques, where that predicts the others
+    better and nothing else is stated, and what is said of them.
+    """
+    findings = []
+    for one in efforts:
+        joint = one.joints[0]
+        evidence = evidence_against(model, log, processing, one.joints)
+        better = evidence is not None and evidence.better
+        if better and processing.without_torque != ():
+            left_out = (*processing.torques_left_out, joint)
+            processing = replace(processing, without_torque=left_out)
+        else:
+            better = False
+        findings.append(effort_finding(one, evidence, unit_of(model, joint), left_out=better))
+    return processing, findings
 
 
 def of_log(log: Log, findings: list[Finding]) -> tuple[Finding, ...]:
@@ -133,8 +168,8 @@ def why_not_judged(model: Model, processing: Processing | None = None) -> str:
     """Why no log of a robot is compared with its file, in words; empty if logs are."""
     if model.robot.floating_base:
         return "its base is not fixed"
-    if model.robot.transmission is not None:
-        return "its joints have transmissions"
+    if model.robot.transmission is not None and model.robot.transmission.couples:
+        return "some of its motors turn several joints"
     if not model.prior_theta().any():
         return "its file states no masses"
     if processing is not None and processing.sensing is not None:
@@ -153,8 +188,15 @@ def suspects(model: Model, log: Log, processing: Processing | None = None) -> tu
     # what a negative mass does to the torques of the file is no fault of the log
     model = replace(model, robot=without_negative_masses(model.robot))
     log, numbers = name_numbered_joints(log, model.robot)
-    found = _searched(model, log, processing)
-    return with_options(found, log, model.robot, numbered=bool(numbers))
+    if model.robot.transmission is None:
+        found = _searched(model, log, processing)
+        return with_options(found, log, model.robot, numbered=bool(numbers))
+    try:
+        log, _ = joint_side(log, model.robot)
+    except SteelyardError:
+        return ()
+    joints_alone = replace(model, robot=replace(model.robot, transmission=None))
+    return with_options(of_motors(_searched(joints_alone, log, processing)), log, model.robot)
 
 
 def _searched(model: Model, log: Log, processing: Processing | None) -> tuple[Suspect, ...]:
@@ -168,6 +210,15 @@ def _searched(model: Model, log: Log, processing: Processing | None) -> tuple[Su
         return ()
     if any(one.code in POSITIONS_DOUBTED for one in prepared.findings):
         return positions_only(samples)
+    efforts = weightless_efforts(samples)
+    samples = without_efforts(samples, efforts)
+    found = (*efforts, *_readings_found(model, log, samples))
+    # one in another unit has a gain, which other readings name, unless it is as good as nothing
+    return found or weightless_efforts(samples, following=True)
+
+
+def _readings_found(model: Model, log: Log, samples: Samples) -> tuple[Suspect, ...]:
+    """What other readings of these samples say is wrong."""
     rate_hz = 1.0 / float(np.median(np.diff(log.time)))
     quantity = commanded_quantity(log, samples.model.channels)
     found: list[Suspect] = []
@@ -306,7 +357,7 @@ def follows(fit: Fit, quantity: str) -> bool:
     """
     if quantity == "positions":
         return bool(fit.error.max() > LAGGING_ERROR)
-    return bool(np.median(np.abs(fit.friction)) < NO_FRICTION)
+    return bool(np.median(np.abs(fit.friction[fit.used])) < NO_FRICTION)
 
 
 def commanded_suspect(fit: Fit, quantity: str) -> Suspect:
@@ -318,7 +369,7 @@ def commanded_suspect(fit: Fit, quantity: str) -> Suspect:
 
 def unrelated(fit: Fit) -> list[Suspect]:
     """Torques that are unexplained in this reading of the log, the best, for every joint."""
-    if fit.mean_error < NOTHING_FITS or fit.error.min() < NO_JOINT_FITS:
+    if fit.mean_error < NOTHING_FITS or fit.error[fit.used].min() < NO_JOINT_FITS:
         return []
     error = fit.mean_error
     other = INHERENT["unrelated-torque"]
@@ -354,10 +405,10 @@ def without_friction(model: Model, fit: Fit) -> list[Suspect]:
     kinds = [term.term_kind for term in model.terms]
     if not any(kind.is_friction for kind in kinds):
         return []
-    share = np.sort(np.abs(fit.friction))
+    share = np.sort(np.abs(fit.friction[fit.used]))
     if share[0] > FRICTION_LEAST or np.median(share) > FRICTION_MEDIAN:
         return []
-    if not (model.mechanism.parent >= 0).any() or np.median(fit.inertia) < DRIVES_THERE:
+    if not (model.mechanism.parent >= 0).any() or np.median(fit.inertia[fit.used]) < DRIVES_THERE:
         return []
     other = INHERENT["friction-removed"]
     error = fit.mean_error

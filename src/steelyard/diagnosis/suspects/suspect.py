@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from steelyard.errors import listed
@@ -59,7 +60,7 @@ SEVERE = (
 """Suspects that make every result useless. Others are severe where they spoil the fit."""
 SPOILT = 2.0
 """Factor by which a suspect has to raise the unexplained torque in order to be severe."""
-NEVER_SEVERE = ("payload", "friction-removed", "torque-drift")
+NEVER_SEVERE = ("effort-not-torque", "payload", "friction-removed", "torque-drift")
 
 INHERENT = {
     "torque-sign": ("the axis of the joint in the robot file, if its position is wrong as well",),
@@ -132,6 +133,27 @@ TO_DO = {
 """What a user does about a suspect, in words: besides, or for want of, an option."""
 
 
+OF_MOTORS = (
+    "torque-sign",
+    "position-sign",
+    "torque-gain",
+    "torque-scale",
+    "currents",
+    "position-factor",
+    "other-robot",
+)
+"""Suspects that what an overlay states of motors explains as well."""
+
+
+def of_motors(found: Iterable[Suspect]) -> tuple[Suspect, ...]:
+    """The suspects of a log of motors, which were computed with what the overlay states."""
+    stated = "torque constants, gains or gear ratios in the overlay that are not the robot's"
+    return tuple(
+        replace(one, could_be=(*one.could_be, stated)) if one.code in OF_MOTORS else one
+        for one in found
+    )
+
+
 def finding_of(suspect: Suspect) -> Finding:
     """The finding that names a suspect."""
     spoils = suspect.error[0] > SPOILT * suspect.error[1]
@@ -193,6 +215,8 @@ def what_is_wrong(suspect: Suspect) -> str:
     late = "late" if size > 0.0 else "early"
     late += " beyond the delay that is taken out already" if suspect.beyond else ""
     words = {
+        "effort-not-torque": f"the effort {of_whom} cannot be its torque: it is {size:.2g} times "
+        "what the links of the robot file weigh there",
         "torque-sign": f"torques {of_whom} have the wrong sign",
         "position-sign": f"positions {of_whom} have the wrong sign",
         "axis-sign": f"the axis {of_whom} points the other way than the robot file says",

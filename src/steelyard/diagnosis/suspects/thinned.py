@@ -47,11 +47,13 @@ def thinned(robot: Robot, log: Log, processing: Processing | None = None) -> Thi
         names = [f"{joint}.fc" for joint in model.channels]
         where = [motion.friction.names.index(name) for name in names]
         jump = motion.friction.values[:, where]
-    good = np.isfinite(tau).all(axis=1) & np.isfinite(motion.a).all(axis=1)
+    measured = np.isfinite(tau).any(axis=0)
+    good = np.isfinite(tau[:, measured]).all(axis=1) & np.isfinite(motion.a).all(axis=1)
     rows = np.flatnonzero(good)
     rows = rows[spread_rows(len(rows), prepared.record.rate_out_hz)]
     speed = np.abs(motion.v)
-    moving = speed > SLOW * np.sqrt(np.mean(motion.v**2, axis=0))
+    moving = (speed > SLOW * np.sqrt(np.mean(motion.v**2, axis=0))) & measured
+    tau = np.where(measured, tau, 0.0)
     time, q, v, a, jump, tau = (
         np.ascontiguousarray(one[rows])
         for one in (motion.time, motion.q, motion.v, motion.a, jump, tau)

@@ -276,8 +276,7 @@ def of_other_models(numbers: Numbers, *, held_out: bool) -> list[Reason]:
     if stated > FILE_DOUBTED:
         words = (
             "the robot file contradicts the log: its links leave "
-            f"{share(stated)} of the {numbers.quantity} unexplained, so that one of the two is "
-            "wrong"
+            f"{share(stated)} of the {numbers.quantity} unexplained, so that one of them is wrong"
         )
         level = DO_NOT_USE if stated > FILE_CONTRADICTED else WITH_CARE
         reasons.append(Reason(level, "file-contradicted", words, stated, FILE_DOUBTED))
@@ -314,10 +313,14 @@ def of_input(
     if wrong:
         words = f"the log to validate on is wrong ({about(wrong)})"
         reasons.append(Reason(WITH_CARE, "validation-log-wrong", words))
-    mended = [one for one in input_findings if one.corrected]
-    if mended:
-        words = f"a delay of the torques was corrected ({about(mended)})"
-        reasons.append(Reason(WITH_CARE, "corrected", words))
+    mended = [one for one in input_findings if one.corrected and one.alarming]
+    for what, corrected in (
+        ("a delay of the torques", [one for one in mended if one.code == "delay"]),
+        ("the time base of the log", [one for one in mended if one.code != "delay"]),
+    ):
+        if corrected:
+            words = f"{what} was corrected ({about(corrected)})"
+            reasons.append(Reason(WITH_CARE, "corrected", words))
     for where, code, found in (
         ("the log", "input", input_findings),
         ("the log to validate on", "validation-input", validation_findings),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.signals._timebase import holes_before
 from steelyard.signals.steps import least_change
 
 Array = NDArray[np.float64]
@@ -33,9 +34,11 @@ def sampled_evenly(time: Array, moving: Iterable[tuple[Array, Mask]]) -> bool:
         return False
     before, after = np.diff(time)[:-1], np.diff(time)[1:]
     share = before / (before + after)
+    holes = holes_before(time)
+    whole = holes[2:] == holes[:-2]
     ratios = []
     for q, moves in moving:
-        use = moves[1:-1] & np.isfinite(q[2:] + q[1:-1] + q[:-2])
+        use = moves[1:-1] & whole & np.isfinite(q[2:] + q[1:-1] + q[:-2])
         if np.count_nonzero(use) < 30:
             continue
         by_row = np.abs(q[1:-1] - 0.5 * (q[:-2] + q[2:]))[use]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from steelyard.logs.log import Log
 from steelyard.robot.parts import Joint
 from steelyard.robot.robot import Robot
+from steelyard.signals._timebase import holes_before
 from steelyard.signals.outliers import in_periods, left_out
 from steelyard.signals.recorded.evenness import sampled_evenly
 from steelyard.signals.steps import Steps, steps_of
@@ -114,7 +115,11 @@ class Recorded:
     def speeds(self) -> Mapping[str, Array]:
         """By joint, its speed (n_samples,) in rad or m a period, averaged over a few samples."""
         n = max(1, min(round(SMOOTHED_S / self.period_s), 50, len(self) // 8))
-        return {joint.name: _speed(self.stamps, q, n) for joint, q in self.of_quantity("position")}
+        holes = holes_before(self.time)
+        return {
+            joint.name: _speed(self.stamps, q, n, holes)
+            for joint, q in self.of_quantity("position")
+        }
 
     @cached_property
     def usual_speeds(self) -> Mapping[str, float]:
@@ -208,11 +213,18 @@ def _mark_changes(fresh: Mask, values: Array) -> None:
     fresh[rest] = values[rest] != values[rest - 1]
 
 
-def _speed(stamps: Array, q: Array, n: int) -> Array:
-    """Speed (n_samples,) of a position in rad or m a period, over ``n`` samples to either side."""
+def _speed(stamps: Array, q: Array, n: int, holes: NDArray[np.int64]) -> Array:
+    """Speed (n_samples,) of a position in rad or m a period, over ``n`` samples to either side.
+
+    holes : (n_samples,) how many there are before each sample. Beside a hole, the speed is that of
+    the nearest samples whose neighbours are all on their side of it.
+    """
     known = np.isfinite(q)
     if np.count_nonzero(known) < 2 or len(q) < 2 * n + 2:
         return np.zeros(len(q))
     filled = q if known.all() else np.interp(stamps, stamps[known], q[known])
     wide = np.abs(filled[2 * n :] - filled[: -2 * n]) / (stamps[2 * n :] - stamps[: -2 * n])
+    whole = np.flatnonzero(holes[2 * n :] == holes[: -2 * n])
+    if 0 < len(whole) < len(wide):
+        wide = np.interp(np.arange(len(wide)), whole, wide[whole])
     return np.concatenate([np.full(n, wide[0]), wide, np.full(n, wide[-1])])

@@ -1,0 +1,220 @@
+"""Whether a clock runs fast or slow, by positions beside measured velocities.
+
+With x the integral of the velocity v over stamped time, x = c q where c is stamped over true time.
+The log is cut into windows; in each, and for each joint, c is estimated with a lag of the velocity
+left open. That of a wrong clock is the same for all joints, in each window: one curve in time, of
+as few coefficients as explain it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.signals._timebase import unbroken, usual_period
+from steelyard.signals.cubic_spline import cubic_spline
+from steelyard.signals.outliers import UNREACHED
+from steelyard.signals.recorded.recorded import RESTS, Recorded
+
+Array = NDArray[np.float64]
+
+LEAST, MOST = 3e-3, 0.1
+"""Errors of the rate (rms) that are worth a correction; larger ones are for the user to judge."""
+SURE = 5.0
+"""An error of the rate is at least this many standard errors."""
+COMMON = 0.25
+"""Joints agree if their own errors scatter by less than this share of the common one."""
+WINDOWS, SHORTEST_S, FEWEST = 24, 0.5, 40
+"""Windows of a log, their shortest length (s) and fewest rows."""
+MOST_ROWS = 4000
+"""Rows of a window that are looked at."""
+DEGREES = 4
+"""Highest degree of the polynomial in time that is tried for c."""
+DAMPED = 2.0
+"""A filter that delays by a lag makes motion of the frequency w smaller by about half of (w lag)²;
+an error of the rate is more than this many times (w lag)².
+"""
+UNEXPLAINED = 0.3
+"""A velocity that explains less than the rest of a position's changes is something else."""
+
+
+@dataclass(frozen=True, eq=False)
+class RateError:
+    """A clock that runs fast or slow.
+
+    coefficients : of c = stamped over true time, a polynomial in time from -1 at ``start`` to 1 at
+    ``end`` (s). drift : how far c changes within the log. agrees : how many times smaller the
+    difference of velocities and positions is on true time.
+    """
+
+    coefficients: Array
+    start: float
+    end: float
+    drift: float
+    agrees: float
+
+    def ratio(self, time: Array) -> Array:
+        """c (n,) at stamped times (n,)."""
+        s = 2.0 * (time - self.start) / (self.end - self.start) - 1.0
+        return np.asarray(np.polynomial.polynomial.polyval(s, self.coefficients))
+
+    def true_time(self, time: Array) -> Array:
+        """True times (n,) of stamped ones, from the same start."""
+        middle = 0.5 * (time[1:] + time[:-1])
+        steps = np.diff(time) / self.ratio(middle)
+        return np.asarray(time[0] + np.concatenate([[0.0], np.cumsum(steps)]))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """c of each window and joint. at : (n,) middle of the window (s). joint : (n,) its number.
+    c, weight : (n,) the estimate and one over its variance, but for a common factor.
+    left : (n,) mean square of what is left of the integral with c, and ``as_stamped`` with 1.
+    lag : (n,) s by which velocities are late. speed : (n,) rad/s, of the motion's frequencies.
+    """
+
+    at: Array
+    joint: Array
+    c: Array
+    weight: Array
+    left: Array
+    as_stamped: Array
+    lag: Array
+    speed: Array
+
+
+def rate_error(recorded: Recorded) -> RateError | None:
+    """The error of the clock's rate that all joints with velocities agree on; None without one."""
+    found = _estimates(recorded, 0.0)
+    if found is None or len(np.unique(found.joint)) < 2:
+        return None
+    lag = float(np.median(found.lag))
+    if abs(lag) > 0.5 * usual_period(recorded.time):
+        found = _estimates(recorded, lag)
+        if found is None or len(np.unique(found.joint)) < 2:
+            return None
+    # a filter that delays velocities makes them smaller, too
+    damped = DAMPED * float(np.median((found.speed * lag) ** 2))
+    start, end = float(recorded.time[0]), float(recorded.time[-1])
+    s = 2.0 * (found.at - start) / (end - start) - 1.0
+    coefficients, error = _curve(s, found)
+    fitted = np.polynomial.polynomial.polyval(s, coefficients)
+    size = float(np.sqrt(np.average((fitted - 1.0) ** 2, weights=found.weight)))
+    on = np.polynomial.polynomial.polyval(np.linspace(-1.0, 1.0, 101), coefficients)
+    if size < max(LEAST, SURE * error, damped) or np.max(np.abs(on - 1.0)) > MOST:
+        return None
+    own, weights = [], []
+    for joint in np.unique(found.joint):
+        rows = found.joint == joint
+        own.append(np.average(found.c[rows] - fitted[rows], weights=found.weight[rows]))
+        weights.append(np.sum(found.weight[rows]))
+    scatter = float(np.sqrt(np.average(np.square(own), weights=weights)))
+    if scatter > COMMON * size:
+        return None
+    closer = float(np.sqrt(np.sum(found.as_stamped) / max(np.sum(found.left), 1e-300)))
+    return RateError(coefficients, start, end, float(np.ptp(on)), closer)
+
+
+def _curve(s: Array, found: Estimates) -> tuple[Array, float]:
+    """Coefficients of c(s) by weighted least squares, and the standard error of c (rms).
+
+    Each coefficient more has to pay: Schwarz's criterion.
+    """
+    root = np.sqrt(found.weight / np.mean(found.weight))
+    n = len(s)
+    best: tuple[float, Array, float] | None = None
+    for degree in range(DEGREES + 1):
+        if n < 3 * (degree + 1) or len(np.unique(found.at)) < 2 * degree + 1:
+            break
+        A = np.polynomial.polynomial.polyvander(s, degree) * root[:, None]
+        b, *_ = np.linalg.lstsq(A, found.c * root, rcond=None)
+        residual = found.c * root - A @ b
+        # the median keeps single windows, as with a collision, from deciding
+        left = float(np.mean(np.minimum(residual**2, 9.0 * np.median(residual**2) + 1e-300)))
+        score = n * np.log(max(left, 1e-300)) + (degree + 1) * np.log(n)
+        error = float(np.sqrt((degree + 1) * np.mean(residual**2) / n))
+        if best is None or score < best[0] - 6.0:
+            best = (score, np.asarray(b, dtype=float), error)
+    assert best is not None
+    return best[1], best[2]
+
+
+def _estimates(recorded: Recorded, lag_s: float) -> Estimates | None:
+    """c in each window of each joint that has a velocity, positions taken ``lag_s`` earlier."""
+    time = recorded.time
+    rows: list[tuple[float, ...]] = []
+    windows = _windows(time)
+    for number, (joint, v) in enumerate(recorded.of_quantity("velocity")):
+        q = recorded.signals[joint.name, "position"]
+        known = q[np.isfinite(q)]
+        if not len(known) or float(np.ptp(known)) < RESTS:
+            continue
+        found = [(w, _window(time[w], q[w], v[w], lag_s)) for w in windows]
+        mine = [(w, one) for w, one in found if one is not None]
+        if not mine:
+            continue
+        noise = float(np.median([one[2] for _, one in mine])) + 1e-300
+        for w, (c, size, left, *rest) in mine:
+            weight = size / max(noise, left)
+            rows.append((0.5 * (time[w][0] + time[w][-1]), number, c, weight, left, *rest))
+    if len(rows) < 3:
+        return None
+    return Estimates(*np.array(rows).T)
+
+
+def _windows(time: Array) -> list[slice]:
+    """Windows of the log, without holes."""
+    length = max((time[-1] - time[0]) / WINDOWS, SHORTEST_S)
+    out = []
+    for piece in unbroken(time):
+        t = time[piece]
+        n = max(1, int((t[-1] - t[0]) / length))
+        edges = piece.start + np.searchsorted(t, np.linspace(t[0], t[-1], n + 1))
+        for first, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            middle = max(0, (end - first - MOST_ROWS) // 2)
+            one = slice(first + middle, end - middle)
+            if one.stop - one.start >= FEWEST:
+                out.append(one)
+    return out
+
+
+def _window(t: Array, q: Array, v: Array, lag_s: float) -> tuple[float, ...] | None:
+    """c in one window (n,), its information, what is left (mean squares) with c and with 1, the lag
+    of the velocity (s), and the frequency of the motion (rad/s).
+    """
+    known = np.isfinite(q) & np.isfinite(v) & (np.abs(q) <= UNREACHED) & (np.abs(v) <= UNREACHED)
+    if np.count_nonzero(known) < max(FEWEST, 0.8 * len(t)):
+        return None
+    t, q, v = t[known], np.unwrap(q[known]), v[known]
+    if lag_s:
+        inside = (t - lag_s >= t[0]) & (t - lag_s <= t[-1])
+        if np.count_nonzero(inside) < FEWEST:
+            return None
+        q = cubic_spline(t, q)(t[inside] - lag_s)
+        t, v = t[inside], v[inside]
+    h = np.diff(t)
+    slope = cubic_spline(t, v).slopes
+    steps = 0.5 * h * (v[1:] + v[:-1]) + h**2 * (slope[:-1] - slope[1:]) / 12.0
+    s = np.linspace(-1.0, 1.0, len(t))
+    # the velocity as it is stands for the change by a lag
+    table = np.column_stack([np.concatenate([[0.0], np.cumsum(steps)]), q, v])
+    parabola = np.column_stack([np.ones_like(s), s, s**2])
+    table = table - parabola @ np.linalg.lstsq(parabola, table, rcond=None)[0]
+    x, q, rate = table.T
+    size, moved = float(rate @ rate), float(q @ q)
+    if not size > 0.0 or not moved > 0.0:
+        return None
+    before = x, q
+    # without what a lag explains
+    x, late = x - rate * (rate @ x) / size, q - rate * (rate @ q) / size
+    information = float(late @ late)
+    if information < 1e-3 * moved:
+        return None
+    c = float(x @ late) / information
+    left = float(np.mean((x - c * late) ** 2))
+    if not np.isfinite(c) or left > UNEXPLAINED**2 * information / len(t):
+        return None
+    lag = lag_s - float(rate @ (before[0] - c * before[1])) / (c * size)
+    return c, information, left, float(np.mean((x - late) ** 2)), lag, float(np.sqrt(size / moved))
