@@ -294,8 +294,8 @@ FAULTS = {
 @dataclass(frozen=True)
 class Outcome:
     """One faulty log. codes : of what was found. error, clean_error, as_stamped : shares of the
-    torque, of the faulty log, of the clean one, and of the faulty one without repair (NaN where that
-    was not measured).
+    torque, of the faulty log, of the clean one, and of the faulty one without repair, NaN where
+    that was not measured.
     """
 
     fault: str
