@@ -334,7 +334,7 @@ def outcome(fault: str, seed: int) -> Outcome:
     else:
         named = not any(code in ALARMS for code in codes)
     unrepaired = np.nan
-    if seed < FIRST_SEED + N_AS_STAMPED:
+    if seed < FIRST_SEED + N_AS_STAMPED:  # of other seeds, it takes too long
         unrepaired, _ = estimated(arm, seed, faulty, Processing(time_base="as-stamped"))
     return Outcome(fault, seed, named, codes, error, clean_error, unrepaired)
 
