@@ -37,7 +37,6 @@ CODES = {
     "glued-gap": "a piece of the recording is missing, and the time stamps hide it",
     "dropped-rows": "single rows are missing, and the time stamps hide it",
     "clock-drift": "torque and position were stamped by clocks that drift apart",
-    "time-drift": "the clock of the time stamps changes its rate, by the measured velocities",
     "time-unit": "time stamps in a unit other than seconds",
     "time-rate": "time stamps from a sampling rate that is not the true one",
     "time-order": "rows are not in the order of time",
