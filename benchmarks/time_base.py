@@ -18,7 +18,7 @@ Every seed draws a robot, a rate between 60 and 1000 Hz, and sizes of faults tha
   is named.
 - ``worst_ratio``: largest error on another, noise-free motion over that of the estimate from the
   clean log; ``median_ratio`` beside it. Errors that differ by less than 0.1 % of the torque (rms)
-  are equal. ``worst_as_stamped``: the same for the stamps as they are.
+  are equal. ``worst_as_stamped``: the same for the stamps as they are, of the first five seeds.
 - ``false_repairs``: of 100 clean logs with even stamps, stamps of samples that were taken unevenly,
   stamps with errors of 1 to 4 % of a period, rounded in their last digit, with gaps; with and
   without velocities, some behind a filter, some from coarse encoders.
@@ -67,7 +67,7 @@ GOALS = (
 )
 QUICK = os.environ.get("STEELYARD_TIME_QUICK", "") not in ("", "0")
 FIRST_SEED = 0 if QUICK else 1000
-N_FAULTY, N_CLEAN = (3, 20) if QUICK else (20, 100)
+N_FAULTY, N_CLEAN, N_AS_STAMPED = (3, 20, 1) if QUICK else (20, 100, 5)
 SECONDS = 20.0
 EQUAL = 1e-3
 TORQUE_NOISE, VELOCITY_NOISE, ENCODER_STEP = 0.01, 2e-3, 5e-5
@@ -294,7 +294,8 @@ FAULTS = {
 @dataclass(frozen=True)
 class Outcome:
     """One faulty log. codes : of what was found. error, clean_error, as_stamped : shares of the
-    torque, of the faulty log, of the clean one, and of the faulty one without repair.
+    torque, of the faulty log, of the clean one, and of the faulty one without repair, NaN where
+    that was not measured.
     """
 
     fault: str
@@ -332,7 +333,9 @@ def outcome(fault: str, seed: int) -> Outcome:
         named = any(code in names for code in codes)
     else:
         named = not any(code in ALARMS for code in codes)
-    unrepaired, _ = estimated(arm, seed, faulty, Processing(time_base="as-stamped"))
+    unrepaired = np.nan
+    if seed < FIRST_SEED + N_AS_STAMPED:  # of other seeds, it takes too long
+        unrepaired, _ = estimated(arm, seed, faulty, Processing(time_base="as-stamped"))
     return Outcome(fault, seed, named, codes, error, clean_error, unrepaired)
 
 
@@ -437,7 +440,9 @@ def measure() -> dict[str, float | None]:
         "named": float(np.mean([one.named for one in runs])),
         "worst_ratio": float(ratios.max()),
         "median_ratio": float(np.median(ratios)),
-        "worst_as_stamped": max(ratio_of(one.as_stamped, one.clean_error) for one in runs),
+        "worst_as_stamped": max(
+            ratio_of(one.as_stamped, one.clean_error) for one in runs if np.isfinite(one.as_stamped)
+        ),
         "clean_logs": float(N_CLEAN),
         "false_repairs": float(false),
     }

@@ -393,6 +393,8 @@ def test_identify_takes_its_options(capsys, files):
     assert (code, document["verdict"]["level"]) == (1, "do not use")
     recorded = document["record"]["runs"][0]
     expected = Processing(
+        velocity="differentiate",
+        acceleration="differentiate",
         cutoff_hz=12.0,
         filter_order=3,
         torque_filter="none",

@@ -20,6 +20,7 @@ from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 from steelyard.model.terms import joint_terms
 from steelyard.robot.robot import Robot
+from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
 
 RATE = 100.0
@@ -116,13 +117,34 @@ def test_without_coulomb_friction_there_is_no_width():
 
 
 @pytest.mark.parametrize("jitter", [1e-6, 3e-3])
-def test_a_measured_velocity_that_is_better_is_said(jitter):
-    """With noisy positions a clean velocity predicts better; it is proposed, not used."""
+def test_a_measured_velocity_that_is_better_is_used(jitter):
+    """With noisy positions a clean velocity predicts better, and is taken unless it was refused."""
     choice = choose_signals(Model(ARM), recorded(jitter=jitter), Processing())
     codes = [finding.code for finding in signal_findings(choice)]
     assert codes[0] == "signals-chosen"
-    assert ("measured-velocity-better" in codes) == (jitter > 1e-4)
+    assert ("measured-signals-used" in codes) == (jitter > 1e-4)
+    assert choice.processing.takes_measured("velocity") == (jitter > 1e-4)
+    asked = Processing(velocity="differentiate")
+    choice = choose_signals(Model(ARM), recorded(jitter=jitter), asked)
     assert choice.processing.velocity == "differentiate"
+    assert {trial.way.velocity for trial in choice.trials} == {"differentiate"}
+
+
+def test_a_measured_acceleration_competes_too():
+    """It is tried with differentiated and with measured velocities; a wrong one is not taken."""
+    log = recorded()
+    a = multisine(ARM, period_s=5.0, seed=1).evaluate(log.time).a
+    signals = dict(log.signals)
+    for k, joint in enumerate(ARM.joint_names):
+        signals[joint, "acceleration"] = 3.0 * a[:, k]
+    choice = choose_signals(Model(ARM), replace(log, signals=signals), Processing())
+    tried = {(one.way.velocity, one.way.acceleration) for one in choice.trials}
+    kinds = ("differentiate", "if-measured")
+    assert tried == {(v, a) for v in kinds for a in kinds}
+    assert choice.processing.acceleration == "differentiate"
+    # a log without them is differentiated
+    other = prepare(log, ARM, replace(choice.processing, acceleration="if-measured"))
+    assert set(other.record.acceleration_from.values()) == {"second derivative of the position"}
 
 
 def test_numbered_joints_are_the_same_choice():
@@ -131,7 +153,7 @@ def test_numbered_joints_are_the_same_choice():
     numbered = renamed(log, {"shoulder": "#1", "elbow": "#2"})
     one, two = (choose_signals(Model(ARM), each, Processing()) for each in (log, numbered))
     assert one == two
-    assert any(trial.way.velocity == "measured" for trial in one.trials)
+    assert any(trial.way.velocity == "if-measured" for trial in one.trials)
 
 
 def test_a_short_log_is_not_compared():
@@ -144,7 +166,10 @@ def test_a_short_log_is_not_compared():
     (finding,) = signal_findings(choice)
     assert finding.code == "signals-not-compared"
     assert choice.reason in finding.words
-    assert choice.processing == replace(choice.asked, torque_filter="same", dead_band="rest")
+    usual = {"velocity": "differentiate", "acceleration": "differentiate"}
+    assert choice.processing == replace(
+        choice.asked, torque_filter="same", dead_band="rest", **usual
+    )
     assert set(choice.widths.values()) <= {0.0}
 
 
@@ -152,7 +177,8 @@ def test_the_choice_is_plain_json():
     """Everything that was tried, and what was chosen, as plain values."""
     choice = choose_signals(Model(ARM), recorded(0.2), Processing())
     document = json.loads(json.dumps(choice.as_json(), allow_nan=False))
-    assert document["asked"] == {"cutoff_hz": "auto", "torque_filter": "auto", "dead_band": "auto"}
+    options = ("cutoff_hz", "torque_filter", "dead_band", "velocity", "acceleration")
+    assert document["asked"] == dict.fromkeys(options, "auto")
     assert document["chosen"]["score"] == choice.chosen.score
     assert document["chosen"] in document["trials"]
     assert len(document["trials"]) == len(choice.trials)

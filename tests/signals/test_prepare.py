@@ -275,7 +275,7 @@ def test_automatic_cutoff_refuses() -> None:
         ({"filter_order": 0}, "filter_order is 0; it must be a whole number from 1"),
         ({"filter_order": 2.5}, "filter_order is 2.5"),
         ({"derivative": "spline"}, "one of 'central3', 'central5', 'savgol'"),
-        ({"velocity": "guess"}, "one of 'differentiate', 'measured'"),
+        ({"velocity": "guess"}, "one of 'auto', 'differentiate', 'measured', 'if-measured'"),
         ({"torque_filter": "other"}, "one of 'auto', 'same', 'none'"),
         ({"interpolation": "sinc"}, "one of 'linear', 'cubic'"),
         ({"still_joints": "drop"}, "one of 'refuse', 'keep'"),

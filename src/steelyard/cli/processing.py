@@ -62,9 +62,11 @@ def add_processing_arguments(
         help="window of the Savitzky-Golay filter, samples",
     )
     add("--savgol-order", type=int, metavar="N", help="degree of its polynomial")
-    add("--velocity", choices=("differentiate", "measured"), help="where velocities come from")
-    add("--acceleration", choices=("differentiate", "measured"),
-        help="where accelerations come from")  # fmt: skip
+    sources = ("auto", "differentiate", "measured", "if-measured")
+    add("--velocity", choices=sources,
+        help="where velocities come from; auto (default): identify takes measured ones if they "
+        "predict left-out parts of the first log clearly better")  # fmt: skip
+    add("--acceleration", choices=sources, help="the same of accelerations")
     add(
         "--time-base",
         choices=("auto", "as-stamped"),

@@ -1,6 +1,6 @@
 """Filters and friction widths, chosen by how well left-out parts of a log are predicted.
 
-Four choices, made on one log:
+Five choices, made on one log:
 
 cutoff          of the low-pass filter on positions. `automatic_cutoff` proposes one from the
                 spectrum of the positions; it is doubled or halved as long as that predicts better,
@@ -10,6 +10,8 @@ torque filter   the same filter on the torque and on Coulomb friction in the mod
 dead band       torques below a tenth of a joint's speed (rms) are left out of the fit, or not.
 width           of Coulomb friction: sign(s), or clip(s / width, -1, 1) with a width of 2 to 40 % of
                 the joint's speed (rms); one share for all joints, or one for each.
+derivatives     velocities and accelerations by differentiating positions, or measured ones where
+                the log has them; these only where they predict clearly better.
 
 Each way is fitted to all parts of the log but one, and predicts the unfiltered torque of all
 samples of that part. The width is chosen by that error, the cutoff by the error outside the dead
@@ -31,7 +33,7 @@ from numpy.typing import NDArray
 
 from steelyard.diagnosis.friction_width import SHARES, shares_by_term
 from steelyard.diagnosis.left_out import best_of, scores
-from steelyard.diagnosis.signal_ways import TorqueFilter, Way, Ways
+from steelyard.diagnosis.signal_ways import TorqueFilter, Way, Ways, other_sources
 from steelyard.errors import EstimationError, listed
 from steelyard.estimators.prior_weight import SAME
 from steelyard.findings import Finding
@@ -49,14 +51,15 @@ from steelyard.signals.term_speeds import rms_speeds, term_speeds
 
 Array = NDArray[np.float64]
 
-OPEN_OPTIONS = ("cutoff_hz", "torque_filter", "dead_band")
+OPEN_OPTIONS = ("cutoff_hz", "torque_filter", "dead_band", "velocity", "acceleration")
 """Options of the processing that may be left open."""
 BANDWIDTHS = 4.0
 """Cutoffs below this many bandwidths of the motion are not tried."""
 MOST_STEPS = 5
 """How often the proposed cutoff may be doubled or halved."""
 CLEARLY_BETTER = 0.98
-"""Squared error below which a measured velocity is proposed, over that of differentiation."""
+"""Squared error below which measured velocities or accelerations are taken, over that of
+differentiation."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,11 @@ class SignalChoice:
     def cutoff_is_automatic(self) -> bool:
         """Whether the cutoff was chosen on the log, and not given."""
         return self.asked.cutoff_hz == "auto"
+
+    @property
+    def proposed_hz(self) -> float | None:
+        """The cutoff that the spectrum of the log proposed, which is tried first."""
+        return self.trials[0].way.cutoff_hz if self.trials else None
 
     def compared(self, option: str) -> bool:
         """Whether this option of the processing was left open, and chosen by comparison."""
@@ -154,9 +162,14 @@ def choose_signals(
         cutoff_hz=record.cutoff_hz,
         torque_filter=filters[0],
         dead_band="rest" if processing.dead_band == "auto" else processing.dead_band,
+        velocity="differentiate" if processing.velocity == "auto" else processing.velocity,
+        acceleration=(
+            "differentiate" if processing.acceleration == "auto" else processing.acceleration
+        ),
     )
     lowest, highest = _limits(record, log)
-    if lowest == highest and len(filters) == 1 and not open_widths and not open_band:
+    settled = lowest == highest and len(filters) == 1
+    if settled and not (open_widths or open_band or other_sources(model, log, processing)):
         return SignalChoice(processing, usual, fixed)
     given = None if open_widths else fixed
     ways = Ways(model, log, processing, lowest, speeds, given, threads, equation, measured, opened)
@@ -226,7 +239,8 @@ class _Search:
     ) -> SignalChoice:
         proposed = self.usual.cutoff_hz
         assert proposed != "auto"
-        first = self._best_share(Way(proposed, filters[0], 0.0, self.usual.velocity))
+        sources = self.usual.velocity, self.usual.acceleration
+        first = self._best_share(Way(proposed, filters[0], 0.0, *sources))
         open_band = self.asked.dead_band == "auto" and bool(self.ways.speeds)
         options = []
         for one in filters:
@@ -239,13 +253,13 @@ class _Search:
         way = self._best_fit(options)
         if self.ways.fixed is None:
             way = replace(self._best_share(replace(way, dead_band=False)), dead_band=way.dead_band)
+        way = self._best_sources(way, lowest, highest)
         ways = self.ways
         shares = None if ways.fixed is not None else shares_by_term(ways, way)
         dead_band = self.usual.dead_band
         if open_band:
             dead_band = "tenth" if way.dead_band else "rest"
         self.score(way)
-        self._measured_velocity(way)
         trials = tuple(SignalTrial(one, float(score.mean())) for one, score in self.tried.items())
         return SignalChoice(
             self.asked,
@@ -254,6 +268,8 @@ class _Search:
                 cutoff_hz=way.cutoff_hz,
                 torque_filter=way.torque_filter,
                 dead_band=dead_band,
+                velocity=way.velocity,
+                acceleration=way.acceleration,
             ),
             dict(ways.fixed or {})
             if shares is None
@@ -323,15 +339,26 @@ class _Search:
         best = int(np.nanargmin(errors))
         return options[0 if errors[0] <= (1.0 + SAME) * errors[best] else best]
 
-    def _measured_velocity(self, way: Way) -> None:
-        """Try measured velocities where there are some and they are not used."""
-        differentiated = (
-            self.usual.velocity == "differentiate" and self.usual.acceleration != "measured"
-        )
-        signals, joints = self.ways.log.signals, self.ways.model.channels
-        recorded = all((joint, "velocity") in signals for joint in joints)
-        if differentiated and recorded:
-            self.score(replace(way, velocity="measured"))
+    def _best_sources(self, way: Way, lowest: float | None, highest: float | None) -> Way:
+        """The way with measured velocities or accelerations, if that predicts clearly better, each
+        with a cutoff of its own: what is not differentiated needs less of a filter.
+        """
+        ways = self.ways
+        others = [
+            replace(way, velocity=v, acceleration=a)
+            for v, a in other_sources(ways.model, ways.log, self.asked)
+        ]
+        if not others:
+            return way
+        if way.cutoff_hz is not None and lowest is not None and highest is not None:
+            others = [self._best_cutoff(one, lowest, highest) for one in others]
+        options = [way, *others]
+        for one in options:
+            self.score(one)
+        errors = [self.error(one) for one in options]
+        best = best_of(errors, 0)
+        better = errors[best].mean() < CLEARLY_BETTER * errors[0].mean()
+        return options[best] if better else way
 
 
 NOTICEABLE = 1.005
@@ -339,7 +366,7 @@ NOTICEABLE = 1.005
 
 
 def signal_findings(choice: SignalChoice) -> tuple[Finding, ...]:
-    """What was chosen, and that a measured velocity predicts better, if it does."""
+    """What was chosen, and that measured velocities or accelerations are used, if they are."""
     chosen = choice.chosen
     if chosen is None:
         if not choice.reason:
@@ -363,15 +390,27 @@ def signal_findings(choice: SignalChoice) -> tuple[Finding, ...]:
             f"the worst way the error there is {_times_words(times)})" + _compared_words(choice),
         )
     ]
-    measured = [t.score for t in choice.trials if t.way.velocity != chosen.way.velocity]
-    if measured and measured[0] < CLEARLY_BETTER * chosen.score:
+    sources = [(t.way.velocity, t.way.acceleration) for t in choice.trials]
+    differentiated = [
+        t.score
+        for t, own in zip(choice.trials, sources, strict=True)
+        if own == ("differentiate", "differentiate")
+    ]
+    taken = [
+        name
+        for name in ("velocity", "acceleration")
+        if getattr(chosen.way, name) == "if-measured" and getattr(choice.asked, name) == "auto"
+    ]
+    if taken and differentiated:
+        words, kept = " and ".join(taken), f"--{taken[0]} differentiate"
         findings.append(
             Finding(
                 "info",
-                "measured-velocity-better",
-                "with the measured velocity the squared error on left-out parts of the log is "
-                f"{measured[0] / chosen.score:.2f} times as large as with differentiated "
-                "positions; try --velocity measured (velocity='measured')",
+                "measured-signals-used",
+                f"The measured {words} of the joints is used: with it the squared error on "
+                f"left-out parts of the log is {chosen.score / min(differentiated):.2f} times as "
+                "large as with differentiated positions",
+                option=kept,
             )
         )
     return tuple(findings)

@@ -49,6 +49,7 @@ class Way:
     """One way to prepare a log.
 
     share : width of Coulomb friction as a share of the rms speed of its term.
+    velocity, acceleration : where they come from.
     dead_band : whether torques below a tenth of the rms speed are left out of the fit.
     """
 
@@ -56,6 +57,7 @@ class Way:
     torque_filter: TorqueFilter
     share: float
     velocity: Source = "differentiate"
+    acceleration: Source | Literal["none"] = "differentiate"
     dead_band: bool = False
 
 
@@ -105,7 +107,9 @@ class Ways:
         self.edges: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.found: dict[Way, Parts] = {}
         self.prepared = lru_cache(maxsize=KEPT)(self._prepared)
-        self.opened = {} if opened is None else {processing.velocity: opened}
+        self.opened: dict[tuple[bool, bool], OpenedLog] = {}
+        if opened is not None:
+            self.opened[_measured(processing)] = opened
         self.with_share = cache(self._with_share)
 
     def _with_share(self, share: float) -> Model:
@@ -152,12 +156,14 @@ class Ways:
             torque_filter=way.torque_filter,
             decimate=decimate,
             velocity=way.velocity,
+            acceleration=way.acceleration,
         )
         first, *others = (self.with_share(share) for share in shares)
-        if way.velocity not in self.opened:
-            self.opened[way.velocity] = open_log(self.log, self.model.robot, processing)
+        sources = _measured(processing)
+        if sources not in self.opened:
+            self.opened[sources] = open_log(self.log, self.model.robot, processing)
         return prepare(
-            self.log, first, processing, other_widths=others, opened=self.opened[way.velocity]
+            self.log, first, processing, other_widths=others, opened=self.opened[sources]
         )
 
     def _parts(self, way: Way) -> Parts:
@@ -211,6 +217,34 @@ class Ways:
             mixing=self.compared.mixing,
             equation=self.equation,
         )
+
+
+def other_sources(
+    model: Model, log: Log, processing: Processing
+) -> tuple[tuple[Source, Source | Literal["none"]], ...]:
+    """Where velocities and accelerations may come from besides differentiated positions, where that
+    is left open and the log has them of every joint.
+    """
+    joints = model.robot.joint_names
+
+    def recorded(quantity: str) -> bool:
+        return all((joint, quantity) in log.signals for joint in joints)
+
+    v, a = processing.velocity, processing.acceleration
+    own_v: Source = "differentiate" if v == "auto" else v
+    own_a: Source | Literal["none"] = "differentiate" if a == "auto" else a
+    velocities: tuple[Source, ...] = (own_v,)
+    accelerations: tuple[Source | Literal["none"], ...] = (own_a,)
+    if v == "auto" and recorded("velocity"):
+        velocities = (own_v, "if-measured")
+    if a == "auto" and recorded("acceleration"):
+        accelerations = (own_a, "if-measured")
+    return tuple((one, other) for one in velocities for other in accelerations)[1:]
+
+
+def _measured(processing: Processing) -> tuple[bool, bool]:
+    """Whether velocities and accelerations are measured ones."""
+    return processing.takes_measured("velocity"), processing.takes_measured("acceleration")
 
 
 def predicted_way(way: Way, outside_band: bool = False) -> Way:

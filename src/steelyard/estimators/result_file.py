@@ -96,6 +96,18 @@ class Result:
         return value == "auto"
 
     @property
+    def proposed_hz(self) -> float | None:
+        """The cutoff (Hz) that the spectrum of the first log proposed; None where none is known."""
+        value: object = self.document
+        for key in ("record", "signals", "trials"):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        first = value[0] if isinstance(value, list) and value else None
+        cutoff = first.get("cutoff_hz") if isinstance(first, Mapping) else None
+        if isinstance(cutoff, bool) or not isinstance(cutoff, (int, float)):
+            return None
+        return float(cutoff) if 0.0 < cutoff < 1e9 else None
+
+    @property
     def theta(self) -> Array | None:
         """Standard parameters (n_columns,); None where the method gives none.
 

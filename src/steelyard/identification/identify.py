@@ -338,7 +338,8 @@ def with_validation(found: Identification, logs: LogsLike) -> Identification:
     """``found`` with its errors on logs that were not used for it.
 
     Signals are processed like those of the estimate's first run, with the same cutoff, so that
-    the errors of fit and validation are comparable. New warnings are issued.
+    the errors of fit and validation are comparable; a log of another bandwidth is read with its
+    own, and a finding says so. New warnings are issued.
     """
     validated = _validated(found, logs)
     issue_warnings(validated.findings[len(found.findings) :])
@@ -357,6 +358,7 @@ def _validated(found: Identification, logs: LogsLike) -> Identification:
         processing,
         estimate.log_hashes,
         cutoff_is_automatic=automatic,
+        proposed_hz=None if found.signals is None else found.signals.proposed_hz,
         file_with_terms=file_with_terms(found.model, found.regression),
         check=lambda log: validation_findings(
             log, found.model, processing, cutoff_is_automatic=automatic

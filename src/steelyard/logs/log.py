@@ -313,7 +313,7 @@ def _read_only(values: object, what: str) -> Array:
     return array
 
 
-TIES, FEWEST_TIES = 0.02, 20
+TIES, FEWEST_TIES = 0.005, 20
 """Share of rows, and their number, that have the stamp of the row before in a log of stamps that
 were rounded to a coarse step; fewer are rows that repeat."""
 

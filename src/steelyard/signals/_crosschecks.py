@@ -51,7 +51,7 @@ def velocity_factors(
     """
     factors: dict[str, float] = {}
     findings = []
-    use = "used" if processing.velocity == "measured" else "not used, but the position is"
+    use = "used" if processing.takes_measured("velocity") else "not used, but the position is"
     for joint in joints:
         if (joint, "velocity") not in log.signals:
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,15 +111,16 @@ def needed_signals(
         if quantity == "position"
         or (joint not in left_out and (torques == "all" or (joint, quantity) in log.signals))
     }
-    for quantity in ("velocity", "acceleration"):
-        if getattr(processing, quantity) != "measured":
+    quantities: tuple[Literal["velocity", "acceleration"], ...] = ("velocity", "acceleration")
+    for quantity in quantities:
+        if not processing.takes_measured(quantity):
             continue
-        found = {
+        found: dict[tuple[str, str], Array] = {
             (joint, quantity): log.signals[joint, quantity]
             for joint in robot.joint_names
             if (joint, quantity) in log.signals
         }
-        if not found:
+        if not found and getattr(processing, quantity) == "measured":
             raise SignalError(
                 f"log '{log.name}' has no measured {quantity} of any joint; "
                 f"choose {quantity}='differentiate'"

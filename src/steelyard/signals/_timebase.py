@@ -32,8 +32,9 @@ the clocks of stamps and of samples drift apart, or missing rows were not seen."
 PHASE_ROWS, PHASE_MEDIAN, IN_PHASE = 200, 51, 0.5
 """Rows over which the phase of stamps is averaged, after a median over rows; shortest mean of unit
 vectors that is a phase."""
-AVERAGED = 50
-"""Rows over which a step is averaged, so that rows stamped in bursts show their true period."""
+AVERAGED, OF_BURSTS = 50, 1000
+"""Rows over which a step is averaged, so that rows stamped in bursts show their true period; and in
+a log of such."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,12 @@ def usual_period(time: Array) -> float:
     """Time (s) from row to row of stamps (n_samples,), whether or not they come in bursts."""
     n = len(time) - 1
     averaged = max(1, min(AVERAGED, n // 8))
-    return float(np.median(np.diff(time[::averaged]))) / averaged
+    period = float(np.median(np.diff(time[::averaged]))) / averaged
+    if float(np.median(np.diff(time))) < 0.5 * period:
+        # bursts: so many of them that it does not matter where one ends
+        averaged = max(1, min(OF_BURSTS, n // 8))
+        period = float(np.median(np.diff(time[::averaged]))) / averaged
+    return period
 
 
 def hole_steps(time: Array, period_s: float | None = None) -> NDArray[np.int64]:
@@ -128,8 +134,8 @@ def numbers_by_stamps(time: Array, numbers: Array) -> Array:
     """Numbers (n_samples,) of the samples, counting besides ``numbers`` (n_samples,) those that are
     missing by the stamps: rows behind them are late by whole periods.
     """
-    many = min(AVERAGED, max(1, len(time) // 8))
-    period = float(np.median((time[many:] - time[:-many]) / _taken(numbers, many)))
+    apart = min(AVERAGED, max(1, len(time) // 8))
+    period = float(np.median((time[apart:] - time[:-apart]) / _taken(numbers, apart)))
     away = (time - time[0]) / period - numbers
     late = np.flatnonzero(np.diff(away) > 0.5)
     shift = np.zeros(len(time))

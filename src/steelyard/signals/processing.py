@@ -10,7 +10,7 @@ from steelyard.errors import SignalError
 from steelyard.signals.sensing import Sensing
 
 Derivative = Literal["central3", "central5", "savgol"]
-Source = Literal["differentiate", "measured"]
+Source = Literal["auto", "differentiate", "measured", "if-measured"]
 DeadBand = float | Mapping[str, float] | Literal["auto", "tenth", "rest"] | None
 TorqueDelay = float | Mapping[str, float] | Literal["auto"] | None
 
@@ -18,8 +18,8 @@ CHOICES = {
     "time_base": ("auto", "as-stamped"),
     "interpolation": ("linear", "cubic"),
     "derivative": ("central3", "central5", "savgol"),
-    "velocity": ("differentiate", "measured"),
-    "acceleration": ("differentiate", "measured", "none"),
+    "velocity": ("auto", "differentiate", "measured", "if-measured"),
+    "acceleration": ("auto", "differentiate", "measured", "if-measured", "none"),
     "torque_filter": ("auto", "same", "none"),
     "still_joints": ("refuse", "keep"),
 }
@@ -60,8 +60,11 @@ class Processing:
     derivative : ``"central5"``, ``"central3"``, or ``"savgol"``, a polynomial of degree
         ``savgol_order`` fitted to ``savgol_window`` samples.
     velocity, acceleration : ``"differentiate"`` the positions, or take the ``"measured"``
-        channels where a joint has them (filtered like the positions). With the acceleration
-        ``"none"`` there is none (NaN), which suits the energy and the power model.
+        channels where a joint has them (filtered like the positions); ``"if-measured"`` does not
+        refuse a log without them. With ``"auto"`` :func:`steelyard.identify` takes measured ones if
+        they predict left-out parts of the first log clearly better; :func:`prepare` itself
+        differentiates. With the acceleration ``"none"`` there is none (NaN), which suits the energy
+        and the power model.
     trim_s : seconds cut at the start and at the end; ``"auto"`` cuts what the filter needs
         to settle.
     decimate : keep every n-th sample; ``"auto"`` keeps about ten samples per cutoff period.
@@ -92,8 +95,8 @@ class Processing:
     derivative: Derivative = "central5"
     savgol_window: int = 11
     savgol_order: int = 4
-    velocity: Source = "differentiate"
-    acceleration: Source | Literal["none"] = "differentiate"
+    velocity: Source = "auto"
+    acceleration: Source | Literal["none"] = "auto"
     trim_s: tuple[float, float] | Literal["auto"] = "auto"
     decimate: int | Literal["auto"] = "auto"
     dead_band: DeadBand = "auto"
@@ -168,6 +171,10 @@ class Processing:
         """Joints whose recorded torque is not used."""
         return () if self.without_torque == "auto" else self.without_torque
 
+    def takes_measured(self, quantity: Literal["velocity", "acceleration"]) -> bool:
+        """Whether measured velocities or accelerations are used where a log has them."""
+        return getattr(self, quantity) in ("measured", "if-measured")
+
     @property
     def filters_torque(self) -> bool:
         """Whether torques are filtered like the positions."""
@@ -188,6 +195,8 @@ class Processing:
             torque_delay=None,
             without_torque=(),
             derivative="central5",
+            velocity="differentiate",
+            acceleration="differentiate",
             trim_s=(3.0, 1.0),
             decimate=1,
             dead_band=None,

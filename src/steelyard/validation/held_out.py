@@ -26,6 +26,10 @@ from steelyard.validation.scores import Score, Validation, predict_base, validat
 
 Array = NDArray[np.float64]
 
+OWN = 1.5
+"""A log is read with a cutoff of its own if its spectrum proposes one that differs by this factor
+from that of the estimate's log: another motion of the same robot may well propose less."""
+
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
@@ -91,6 +95,7 @@ def validate_logs(
     used: Collection[str] = (),
     *,
     cutoff_is_automatic: bool = False,
+    proposed_hz: float | None = None,
     file_with_terms: ArrayLike | None = None,
     check: Callable[[Log], tuple[Finding, ...]] | None = None,
 ) -> HeldOut:
@@ -99,6 +104,9 @@ def validate_logs(
     used : content hashes of the logs that the estimate was made from: its ``log_hashes``.
     cutoff_is_automatic : whether the cutoff was chosen on a log of the estimate; it is then
         lowered for logs that are sampled too slowly for it.
+    proposed_hz : what the spectrum of that log had proposed, where it is known. A log whose own
+        spectrum proposes a clearly different one, since its motion has another bandwidth or its
+        rate is another, is read with a cutoff of its own, in proportion; a finding says so.
     file_with_terms : base parameters (n_base,) of the file's links with fitted terms, to compare
         with.
     check : what is wrong with a log, for the findings; not asked of logs that were used. Zeros of
@@ -111,7 +119,9 @@ def validate_logs(
     checked: list[Finding] = []
     others: list[Finding] = []
     for log in with_unique_names(logs):
-        prepared.append(prepare(log, model, keeping, cutoff_of_another_log=cutoff_is_automatic))
+        run, own = _prepared(log, model, keeping, cutoff_is_automatic, proposed_hz)
+        prepared.append(run)
+        others += own
         told: tuple[Finding, ...] = ()
         if check is not None and prepared[-1].record.content_sha256 not in used:
             zero = changed_zero(model, base, beta, prepared[-1])
@@ -148,6 +158,30 @@ def validate_logs(
         bool(model.prior_theta().any()),
         tuple(checked),
     )
+
+
+def _prepared(
+    log: Log, model: Model, processing: Processing, automatic: bool, proposed_hz: float | None
+) -> tuple[Prepared, tuple[Finding, ...]]:
+    """A log with the cutoff of the estimate, or with one of its own; see `validate_logs`."""
+    shared = prepare(log, model, processing, cutoff_of_another_log=automatic)
+    given = processing.cutoff_hz
+    if not automatic or proposed_hz is None or not isinstance(given, float):
+        return shared, ()
+    by_spectrum = prepare(log, model, replace(processing, cutoff_hz="auto")).record.cutoff_hz
+    if by_spectrum is None or 1.0 / OWN < by_spectrum / proposed_hz < OWN:
+        return shared, ()
+    cutoff = given * by_spectrum / proposed_hz
+    own = prepare(
+        log, model, replace(processing, cutoff_hz=cutoff), cutoff_of_another_log=automatic
+    )
+    words = (
+        f"log '{log.name}' is read with a cutoff of its own, {own.record.cutoff_hz:.4g} Hz instead "
+        f"of {given:.4g} Hz as the log of the estimate, since its motion has another bandwidth: "
+        "its errors are those of torques that are filtered so. To filter all logs alike, give "
+        "--cutoff-hz (cutoff_hz)"
+    )
+    return own, (Finding("info", "own-cutoff", words),)
 
 
 def _outside_score(model: Model, runs: Sequence[Prepared], predicted: Sequence[Array]) -> Score:

@@ -51,6 +51,7 @@ def validate_result(
         processing,
         result.log_hashes,
         cutoff_is_automatic=bool(as_used) and result.cutoff_is_automatic,
+        proposed_hz=result.proposed_hz,
         file_with_terms=stored_file_with_terms(result),
         check=None if check is None else lambda log: check(log, model),
     )

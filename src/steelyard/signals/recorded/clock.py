@@ -351,7 +351,8 @@ def _errors(
     sampled at ``time`` (n_samples,), where they are ``judged`` (n_rows,), by ``points`` of them.
     """
     numbers = np.flatnonzero(rows)
-    holes = holes_before(time)
+    # those of the stamps, so that every candidate is judged in the same places
+    holes = holes_before(recorded.time)[numbers]
     n = len(time)
     parts = [slice(0, n)]
     if n > 2 * WINDOWS * WINDOW:
