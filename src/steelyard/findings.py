@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 Level = Literal["info", "warning", "severe"]
 LEVELS: tuple[Level, ...] = get_args(Level)
+COUNTS = ("samples", "rows", "jumps", "places")
+"""Units of sizes that are counted."""
 
 
 @dataclass(frozen=True)
@@ -69,3 +71,43 @@ def not_yet_told(new: Iterable[Finding], told: Iterable[Finding]) -> tuple[Findi
     """
     known = {(one.code, one.joints) for one in told if one.joints}
     return tuple(one for one in new if (one.code, one.joints) not in known)
+
+
+Span = tuple[float, float]
+"""First and last time (s), on the clock of the log."""
+
+
+def said_once(parts: Sequence[tuple[Span, Iterable[Finding]]]) -> tuple[Finding, ...]:
+    """The findings about parts of one log, each code of the same joints once, in the first's words.
+
+    A severe one that is of less than half of the parts is a warning: the rest can be used.
+    """
+    found: dict[tuple[str, tuple[str, ...]], list[tuple[Span, Finding]]] = {}
+    for span, of_part in parts:
+        first_of_each = {(one.code, one.joints): one for one in reversed([*of_part])}
+        for key, one in first_of_each.items():
+            found.setdefault(key, []).append((span, one))
+    return tuple(_over_parts(several, len(parts)) for several in found.values())
+
+
+def _over_parts(several: Sequence[tuple[Span, Finding]], n_parts: int) -> Finding:
+    """One finding for several parts of a log."""
+    span, first = several[0]
+    n, words = len(several), first.words
+    if n < n_parts and first.span_s is None:
+        words = f"from {span[0]:.6g} to {span[1]:.6g} s, {words}"
+    if 1 < n < n_parts:
+        words = f"in {n} of {n_parts} parts of the log; the first: {words}"
+    spans = [one.span_s or span for span, one in several]
+    sizes = [one.size for _, one in several if one.size is not None]
+    size = None
+    if sizes:
+        size = sum(sizes) if first.unit in COUNTS else max(sizes, key=abs)
+    rare = first.level == "severe" and 2 * n < n_parts
+    return replace(
+        first,
+        level="warning" if rare else first.level,
+        words=words,
+        span_s=(min(a for a, _ in spans), max(b for _, b in spans)),
+        size=size,
+    )

@@ -12,9 +12,9 @@ import struct
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tokenize import TokenError
 from typing import IO
@@ -64,15 +64,21 @@ class Member:
 
 @dataclass(frozen=True)
 class Archive:
-    """An open archive whose headers have all been checked."""
+    """An open archive whose headers have all been checked.
+
+    block : some rows of some arrays, which stand for these; see `in_blocks`.
+    """
 
     where: str
     members: dict[str, Member]
     error: type[SteelyardError]
     _zip: zipfile.ZipFile
+    block: Mapping[str, NDArray[np.generic]] | None = None
 
     def load(self, name: str) -> NDArray[np.generic]:
         """One array; it takes no more memory than its checked header states."""
+        if self.block is not None and name in self.block:
+            return self.block[name]
         member = self.members[name]
         with self._zip.open(member.info) as stream:
             stream.read(member.offset)
@@ -81,6 +87,53 @@ class Archive:
             raise self.error(f"{self.where}: array {shown(name)} is cut short")
         array = np.frombuffer(data, dtype=member.dtype)
         return array.reshape(member.shape, order="F" if member.fortran_order else "C")
+
+    def in_blocks(self, names: Collection[str], n_rows: int) -> Iterator[Archive]:
+        """The archive with so many rows at a time of these arrays, which have as many rows each.
+
+        Every block but the first begins with the very first row, to which clocks refer.
+        """
+        lengths = {name: self.members[name].shape[0] for name in names}
+        longest = max(lengths, key=lambda name: lengths[name])
+        for name, length in lengths.items():
+            if length != lengths[longest]:
+                raise self.error(
+                    f"{self.where}: array {shown(name)} has {length} samples, but "
+                    f"{shown(longest)} has {lengths[longest]}"
+                )
+        with ExitStack() as stack:
+            readers = {name: self._rows(name, n_rows, stack) for name in names}
+            first: dict[str, NDArray[np.generic]] = {}
+            for _ in range(0, lengths[longest], n_rows):
+                rows = {name: next(reader) for name, reader in readers.items()}
+                if first:
+                    rows = {name: np.concatenate([first[name], rows[name]]) for name in names}
+                else:
+                    first = {name: rows[name][:1].copy() for name in names}
+                yield replace(self, block=rows)
+
+    def _rows(self, name: str, n_rows: int, stack: ExitStack) -> Iterator[NDArray[np.generic]]:
+        """Blocks of rows of one array, in order."""
+        member = self.members[name]
+        total, width = member.shape[0], math.prod(member.shape[1:])
+        # one column after the other: each is read with a stream of its own
+        n_streams = width if member.fortran_order else 1
+        streams = []
+        for k in range(n_streams):
+            stream = stack.enter_context(self._zip.open(member.info))
+            stream.seek(member.offset + k * total * member.dtype.itemsize)
+            streams.append(stream)
+        for begin in range(0, total, n_rows):
+            n = min(n_rows, total - begin)
+            parts = []
+            for stream in streams:
+                n_bytes = n * (width // n_streams) * member.dtype.itemsize
+                data = stream.read(n_bytes)
+                if len(data) != n_bytes:
+                    raise self.error(f"{self.where}: array {shown(name)} is cut short")
+                parts.append(np.frombuffer(data, dtype=member.dtype))
+            table = np.column_stack(parts) if n_streams > 1 else parts[0]
+            yield table.reshape((n, *member.shape[1:]))
 
     def load_texts(self, name: str) -> tuple[str, ...]:
         """A 1-D array of text; its numbers must be those of characters."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from steelyard._files.access import refuse_overwriting
 from steelyard.cli.constraints import add_constraint_arguments, constraints_from
-from steelyard.cli.logs import add_column_arguments, columns_from, read_logs
+from steelyard.cli.logs import add_column_arguments, columns_from, open_logs
 from steelyard.cli.output import Output, output_folder, progress
 from steelyard.cli.prior import (
     add_prior_arguments,
@@ -182,7 +182,7 @@ def run(arguments: argparse.Namespace) -> int:
     columns = columns_from(arguments)
     files: dict[str, Path] = {}
     with progress() as shown:
-        logs = read_logs(arguments.logs, shown, columns)
+        logs = open_logs(arguments.logs, shown, columns)
         robot, overlay, logs = robot_for_logs(arguments, logs)
         folder = None if arguments.out is None else output_folder(arguments.out)
         if folder is not None:
@@ -195,7 +195,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = identify(
             robot,
             logs,
-            validate_on=read_logs(arguments.validate_on, shown, columns),
+            validate_on=open_logs(arguments.validate_on, shown, columns),
             terms=terms,
             keep_angles=True,  # turned already, unless they are to be kept
             equation=arguments.model,

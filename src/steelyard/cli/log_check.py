@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from steelyard.cli.base import add_json
-from steelyard.cli.logs import add_column_arguments, columns_from, read_logs
+from steelyard.cli.logs import add_column_arguments, columns_from, open_logs
 from steelyard.cli.output import STYLES, Output, progress
 from steelyard.cli.processing import add_processing_arguments, processing_from
 from steelyard.cli.robot import add_robot_arguments, robot_for_logs
@@ -41,9 +41,13 @@ def run(arguments: argparse.Namespace) -> int:
     documents = []
     severe = False
     with progress() as shown:
-        logs = read_logs(arguments.logs, shown, columns)
+        logs = open_logs(arguments.logs, shown, columns)
         robot, _, logs = robot_for_logs(arguments, logs)
-        checked = [check_log(log, robot, processing) for log in logs]
+
+        def tell(part: int, n_parts: int) -> None:
+            shown.step(f"looking at part {part} of {n_parts}")
+
+        checked = [check_log(log, robot, processing, tell) for log in logs]
     for one in checked:
         alarms = [finding for finding in one.findings if finding.alarming]
         count = f"{len(alarms)} {'finding' if len(alarms) == 1 else 'findings'}"

@@ -12,6 +12,7 @@ from steelyard.errors import LogError, shown
 if TYPE_CHECKING:
     from steelyard.logs.log import Log
     from steelyard.logs.renaming import ColumnNames
+    from steelyard.logs.stored_log import AnyLog
 
 
 def add_column_arguments(parser: argparse.ArgumentParser, more: str = "") -> None:
@@ -79,6 +80,26 @@ def read_logs(
         of_all = f" ({number} of {len(paths)})" if len(paths) > 1 else ""
         progress.step(f"reading {path}{of_all}")
         log = read_log(path, columns=columns, count_rows=count_rows)
+        progress.step(f"working on {path}{of_all}")
+        yield log
+        del log  # frees its memory before the next one is read
+
+
+def open_logs(
+    paths: list[str], progress: Progress, columns: ColumnNames | None = None
+) -> Iterator[AnyLog]:
+    """:func:`read_logs`; long files are not held in memory."""
+    from steelyard.logs.reading import read_any_log
+
+    for number, path in enumerate(paths, 1):
+        of_all = f" ({number} of {len(paths)})" if len(paths) > 1 else ""
+        words = f"reading {path}{of_all}"
+        progress.step(words)
+
+        def count(rows: int, words: str = words) -> None:
+            progress.step(f"{words}: {rows} rows")
+
+        log = read_any_log(path, columns=columns, progress=count)
         progress.step(f"working on {path}{of_all}")
         yield log
         del log  # frees its memory before the next one is read

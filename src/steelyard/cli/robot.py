@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, TypeVar
 
 from steelyard.errors import RobotError, shown
 
 if TYPE_CHECKING:
     from steelyard.knowledge.overlay.overlay import Overlay
     from steelyard.logs.log import Log
+    from steelyard.logs.stored_log import AnyLog
     from steelyard.robot.robot import Robot
 
+Given = TypeVar("Given", bound="AnyLog")
 UNRECORDED = "unrecorded"
 NO_LOG = (
     "--lock unrecorded needs a log that says which joints were recorded; give --lock JOINT=POSITION"
@@ -104,16 +107,15 @@ def robot_from(
 
 
 def robot_for_logs(
-    arguments: argparse.Namespace, logs: Iterator[Log]
-) -> tuple[Robot, Overlay | None, Iterator[Log]]:
+    arguments: argparse.Namespace, logs: Iterator[Given]
+) -> tuple[Robot, Overlay | None, Iterator[Given]]:
     """:func:`robot_from` these logs, and all of them; the first is read only if that is needed."""
-    from steelyard.logs.several import with_first_taken
+    from steelyard.logs.stored_log import first_rows
 
     if UNRECORDED not in arguments.lock:
         return (*robot_from(arguments), logs)
-    taken = with_first_taken(logs)
-    assert taken is not None  # the command line has at least one
-    return (*robot_from(arguments, taken[0]), taken[1])
+    first = next(logs)  # the command line has at least one
+    return (*robot_from(arguments, first_rows(first)), chain((first,), logs))
 
 
 def locked_positions(given: list[str]) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from steelyard.cli.logs import add_column_arguments, columns_from, read_logs
+from steelyard.cli.logs import add_column_arguments, columns_from, open_logs
 from steelyard.cli.output import Output, progress
 from steelyard.cli.processing import add_processing_arguments, processing_from
 from steelyard.cli.result_path import result_path
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     automatic = same_cutoff and result.cutoff_is_automatic
     columns = columns_from(arguments)
     with progress() as shown:
-        logs = read_logs(arguments.logs, shown, columns)
+        logs = open_logs(arguments.logs, shown, columns)
         held_out = validate_result(
             robot,
             result,

@@ -18,6 +18,7 @@ from steelyard.knowledge.overlay.read_robot import read_robot
 from steelyard.knowledge.prior import Prior, RepairRule, prior_from_robot
 from steelyard.logs.any_log import LogsLike
 from steelyard.logs.several import with_first_taken
+from steelyard.logs.stored_log import first_rows
 from steelyard.model.attached_links import RULES
 from steelyard.model.model import Model
 from steelyard.model.right_angles import with_right_angles
@@ -68,7 +69,7 @@ def robot_as_used(
         if taken is None:
             raise LogError("lock is 'unrecorded', but there is no log to look at; give one")
         first, logs = taken
-        robot = lock_unrecorded(robot, first)
+        robot = lock_unrecorded(robot, first_rows(first))
     elif lock:
         robot = robot.lock(lock)
     return robot if keep_angles else with_right_angles(robot), logs

@@ -61,6 +61,7 @@ from steelyard.knowledge.overlay.terms import terms_from_overlay
 from steelyard.knowledge.prior import Prior, RepairRule
 from steelyard.logs.any_log import LogsLike, check_logs
 from steelyard.logs.several import with_first_taken
+from steelyard.logs.stored_log import selected
 from steelyard.model.attached_links import AttachedOption
 from steelyard.model.base_map import base_map
 from steelyard.model.mechanism import BASE_WRENCH
@@ -118,7 +119,8 @@ def identify(
 
     robot : a robot, or the path of its URDF or MJCF file.
     logs : one or several; each is a path, a pandas or polars data frame, arrays by column name, or
-        a :class:`steelyard.Log`. A file is read once, and only one at a time is kept in memory.
+        a :class:`steelyard.Log`. A file is read once, and only one at a time is kept in memory, of
+        a long one only a part.
     validate_on : held-out logs: not used for the estimate but to validate it, and read after it.
     terms : contributions to the joint torque besides the rigid bodies; by default drive inertia,
         viscous and Coulomb friction and an offset for each joint, but no offset for a slide
@@ -228,6 +230,7 @@ def identify(
         wrong_file = negative_masses(model.robot)
         until_the_end.enter_context(telling(wrong_file))
         delay_is_automatic = processing.torque_delay == "auto"
+        windows = selected(taken[0])
         checked = accepted_log(taken[0], model, processing, accept)
         processing = checked.processing
         until_the_end.enter_context(telling(checked.findings))
@@ -236,7 +239,7 @@ def identify(
         tell("signals")
         signals = choose_signals(
             model,
-            taken[0],
+            windows,
             processing,
             widths=friction_widths(model, friction_width),
             threads=threads,
@@ -244,7 +247,7 @@ def identify(
             equation=fitted,
         )
         logs = taken[1]
-        del taken
+        del taken, windows
         findings += signal_findings(signals)
         model, wide = model.with_widths(signals.widths), wide.with_widths(signals.widths)
         tell("compression")
@@ -260,6 +263,7 @@ def identify(
             equation=fitted,
             found_in_first=checked.findings,
             accept=accept,
+            progress=None if progress is None else partial(progress, "compression"),
         )
         until_the_end.enter_context(telling(data.findings))
         read = [*wrong_file, *data.findings, *_unseen_findings(model, data.regression)]

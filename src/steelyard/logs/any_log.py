@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from steelyard.errors import LogError, described
 from steelyard.logs.frames import FrameLike, is_frame
 from steelyard.logs.log import Log
-from steelyard.logs.reading import check_path, read_log
+from steelyard.logs.reading import check_path, read_any_log, read_log
+from steelyard.logs.stored_log import AnyLog, StoredLog
 
-LogLike = Log | str | os.PathLike[str] | Mapping[str, ArrayLike] | FrameLike
+LogLike = Log | StoredLog | str | os.PathLike[str] | Mapping[str, ArrayLike] | FrameLike
 """A log, or what :func:`as_log` makes one of."""
 
 LogsLike = LogLike | Iterable[LogLike]
@@ -30,6 +31,8 @@ def as_log(given: LogLike, *, count_rows: bool = False) -> Log:
     """
     if isinstance(given, Log):
         return given
+    if isinstance(given, StoredLog):
+        return given.read(0, len(given))
     if isinstance(given, str | os.PathLike):
         return read_log(Path(given), count_rows=count_rows)
     if is_frame(given):
@@ -37,9 +40,18 @@ def as_log(given: LogLike, *, count_rows: bool = False) -> Log:
     raise LogError(f"a log is needed, not {described(given)}; {WANTED}")
 
 
+def as_any_log(given: LogLike) -> AnyLog:
+    """:func:`as_log`; a long file is not held in memory."""
+    if isinstance(given, StoredLog):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return read_any_log(Path(given))
+    return as_log(given)
+
+
 def is_one_log(given: object) -> bool:
     """Whether this is one log, not several of them."""
-    return isinstance(given, Log | str | os.PathLike) or is_frame(given)
+    return isinstance(given, Log | StoredLog | str | os.PathLike) or is_frame(given)
 
 
 def each_log(given: LogsLike) -> Iterable[LogLike]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,3 +29,13 @@ class LogDescription:
     frame_signals: Mapping[Key, Array] = field(default_factory=dict)
     incomplete: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
     skipped: SkippedRows | None = None
+
+
+def without_first_row(part: LogDescription) -> LogDescription:
+    """The description without its first row."""
+    return replace(
+        part,
+        time=part.time[1:],
+        signals={key: values[1:] for key, values in part.signals.items()},
+        frame_signals={key: values[1:] for key, values in part.frame_signals.items()},
+    )

@@ -173,13 +173,13 @@ class Log:
 
         Two copies of a recording have the same hash, also in files of different formats.
         """
-        digest = hashlib.sha256(_bytes(self.time))
-        for (joint, quantity), values in sorted(self.signals.items(), key=lambda item: item[0]):
-            digest.update(f"\0{joint}\0{quantity}\0".encode("utf-8", "surrogatepass"))
-            digest.update(_bytes(values))
-        for (frame, quantity), values in sorted(self.frame_signals.items(), key=lambda one: one[0]):
-            digest.update(f"\0\0{frame}\0{quantity}\0".encode("utf-8", "surrogatepass"))
-            digest.update(_bytes(values))
+        digest = hashlib.sha256(plain_bytes(self.time))
+        for key, values in sorted(self.signals.items(), key=lambda item: item[0]):
+            digest.update(signal_mark(key))
+            digest.update(plain_bytes(values))
+        for key, values in sorted(self.frame_signals.items(), key=lambda one: one[0]):
+            digest.update(signal_mark(key, of_frame=True))
+            digest.update(plain_bytes(values))
         return digest.hexdigest()
 
     def quantities(self, joint: str) -> tuple[str, ...]:
@@ -252,7 +252,13 @@ class Log:
         )
 
 
-def _bytes(values: Array) -> bytes:
+def signal_mark(key: Key, *, of_frame: bool = False) -> bytes:
+    """What the content hash has before the samples of a signal."""
+    mark = "\0\0" if of_frame else "\0"
+    return f"{mark}{key[0]}\0{key[1]}\0".encode("utf-8", "surrogatepass")
+
+
+def plain_bytes(values: Array) -> bytes:
     """The samples as bytes, the same on every machine: one form of NaN, and no -0.0."""
     plain = np.where(np.isnan(values), np.nan, values + 0.0)
     return plain.astype("<f8").tobytes()

@@ -11,7 +11,7 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +37,7 @@ from steelyard.logs.csv_layout import (
     CsvLayout,
     layout_of,
 )
+from steelyard.logs.description import LogDescription, without_first_row
 from steelyard.logs.header import Columns, parse_header
 from steelyard.logs.log import Log
 from steelyard.logs.renaming import ColumnNames
@@ -153,17 +154,39 @@ def read_csv(
     refused with line and column of the first cell that cannot be read.
     """
     table = open_csv(path, columns, count_rows=count_rows)
-    skipped, parts = SkippedRows(), []
-    for block in table.blocks():
-        parts.append(block.values)
-        skipped = block.skipped
-    values = np.concatenate(parts)
-    del parts
+    return whole_log(table, name, list(table.blocks()))
+
+
+def whole_log(table: CsvTable, name: str, blocks: list[CsvBlock]) -> Log:
+    """The log of all blocks of a table, which are taken from the list."""
+    skipped = blocks[-1].skipped if blocks else SkippedRows()
+    values = np.concatenate([block.values for block in blocks])
+    blocks.clear()
     if len(values) == 0:
-        raise LogError(f"{shown_path(path)}: a header and no samples; at least two rows are needed")
+        where = shown_path(table.path)
+        raise LogError(f"{where}: a header and no samples; at least two rows are needed")
+    return Log.from_description(_described(table, name, values, skipped))
+
+
+def described_blocks(
+    table: CsvTable, name: str, blocks: Iterable[CsvBlock]
+) -> Iterator[LogDescription]:
+    """The log of a table, block by block."""
+    first = None
+    for block in blocks:
+        if first is None and len(block.values):
+            first = block.values[:1].copy()
+            yield _described(table, name, block.values, block.skipped)
+        elif first is not None:
+            # the very first row, to which clocks refer, comes before each block
+            values = np.concatenate([first, block.values])
+            yield without_first_row(_described(table, name, values, block.skipped))
+
+
+def _described(table: CsvTable, name: str, values: Array, skipped: SkippedRows) -> LogDescription:
     used = ((title, column, one) for (title, column), one in zip(table.used, values.T, strict=True))
-    content = assemble(used, name, str(path), table.ignored)
-    return Log.from_description(replace(content, skipped=skipped if skipped.n_skipped else None))
+    content = assemble(used, name, str(table.path), table.ignored)
+    return replace(content, skipped=skipped if skipped.n_skipped else None)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ in the archive. See ``docs/logs.md`` for the names of the arrays.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from steelyard._files.npz import Archive, Member, open_npz
 from steelyard.errors import LogError, quoted_list, shown
 from steelyard.logs._assembly import assemble
 from steelyard.logs.columns import LogColumn, parse_table, quantity_column, split_unit
+from steelyard.logs.description import LogDescription, without_first_row
 from steelyard.logs.frame_columns import component_names
 from steelyard.logs.header import parse_header, recognised
 from steelyard.logs.log import Log
@@ -43,17 +45,67 @@ def read_npz(
     columns : signals and the arrays that hold them; a quantity alone for a table.
     count_rows : whether the number of each sample is its time, where there is no array of time.
     """
+    with _opened(path, columns) as archive:
+        content = _described(archive, columns, name, str(path), count_rows)
+    return Log.from_description(content)
+
+
+def values_in(path: Path) -> int:
+    """How many numbers the arrays of a file have, by their headers."""
+    with open_npz(path, LogError, MAX_VALUES) as archive:
+        return sum(one.n_values for one in archive.members.values() if one.dtype.kind in "fiub")
+
+
+def npz_blocks(
+    path: Path, name: str, columns: ColumnNames | None, n_rows: int
+) -> Iterator[LogDescription]:
+    """The log of :func:`read_npz`, so many rows at a time."""
+    with _opened(path, columns) as archive:
+        used = set[str]()
+        _described(replace(archive, block=_Noted(archive, used)), columns, name, str(path), False)
+        first = True
+        for block in archive.in_blocks(sorted(used), n_rows):
+            content = _described(block, columns, name, str(path), False)
+            yield content if first else without_first_row(content)
+            first = False
+
+
+class _Noted(dict[str, NDArray[np.generic]]):
+    """No row of any array of numbers, and which were asked for."""
+
+    def __init__(self, archive: Archive, used: set[str]) -> None:
+        rows = ((key, one) for key, one in archive.members.items() if one.dtype.kind in "fiub")
+        super().__init__(
+            (key, np.empty((0, *one.shape[1:]), one.dtype)) for key, one in rows if one.shape
+        )
+        self.used = used
+
+    def __getitem__(self, name: str) -> NDArray[np.generic]:
+        self.used.add(name)
+        return super().__getitem__(name)
+
+
+@contextmanager
+def _opened(path: Path, columns: ColumnNames | None) -> Iterator[Archive]:
     if columns is not None and not isinstance(columns, Mapping):
         raise LogError(
             f"'{path}': the arrays of an NPZ file have names; a list of names is for CSV files "
             "without a header line"
         )
     with open_npz(path, LogError, MAX_VALUES) as archive:
-        named = renamed(list(_columns(archive)), columns, archive.where, tables=True)
-        tables = [one for one in named if parse_table(one.meaning) is not None]
-        if tables:
-            return _from_tables(archive, named, tables, name, str(path), count_rows)
-        return _from_columns(archive, columns, name, str(path), count_rows)
+        yield archive
+
+
+def _described(
+    archive: Archive, columns: ColumnNames | None, name: str, source: str, count_rows: bool
+) -> LogDescription:
+    """The log in the rows that are loaded."""
+    assert columns is None or isinstance(columns, Mapping)
+    named = renamed(list(_columns(archive)), columns, archive.where, tables=True)
+    tables = [one for one in named if parse_table(one.meaning) is not None]
+    if tables:
+        return _from_tables(archive, named, tables, name, source, count_rows)
+    return _from_columns(archive, columns, name, source, count_rows)
 
 
 def _check_total(members: list[Member], where: str) -> None:
@@ -78,13 +130,13 @@ def _from_columns(
     name: str,
     source: str,
     count_rows: bool,
-) -> Log:
+) -> LogDescription:
     """One 1-D array per column, named as in a CSV header."""
     names = _columns(archive)
     found, ignored = parse_header(list(names), archive.where, columns, count_rows=count_rows)
     used = {key: one for key, one in zip(names, found, strict=True) if one is not None}
     _check_total(_members(archive, used), archive.where)
-    return Log.from_description(assemble(_single(archive, used), name, source, ignored))
+    return assemble(_single(archive, used), name, source, ignored)
 
 
 def _single(
@@ -129,7 +181,7 @@ def _from_tables(
     name: str,
     source: str,
     count_rows: bool,
-) -> Log:
+) -> LogDescription:
     """One (n_samples, n_joints) array per quantity, and joint names where they are stated."""
     where = archive.where
     stated = {parse_table(one.meaning) for one in tables if one.stated}
@@ -154,7 +206,7 @@ def _from_tables(
     content = assemble(all_columns(), name, source, ignored)
     # a joint of a table has no array of its own
     own = {(column.joint, column.quantity): key for key, column in used.items() if column.joint}
-    return Log.from_description(replace(content, columns=own))
+    return replace(content, columns=own)
 
 
 def _of_table(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from steelyard._files.limits import MAX_LOG_BYTES as MAX_FILE_BYTES
 from steelyard.errors import LogError, shown_path, size_words
 from steelyard.logs.log import Log
-from steelyard.logs.reader_csv import read_csv
-from steelyard.logs.reader_npz import read_npz
+from steelyard.logs.reader_csv import described_blocks, open_csv, read_csv, whole_log
+from steelyard.logs.reader_npz import npz_blocks, read_npz, values_in
 from steelyard.logs.renaming import ColumnNames, check_column_names
+from steelyard.logs.stored_log import BLOCK_ROWS, MOST_VALUES, AnyLog, stored
 
+Block = TypeVar("Block")
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".dat")
 READERS = {
     **{ending: read_csv for ending in TEXT_ENDINGS},
@@ -41,6 +45,45 @@ def read_log(
     extension = check_path(path)
     name = name or path.name[: -len(extension)] or path.name
     return READERS[extension](path, name, columns, count_rows=count_rows)
+
+
+def read_any_log(
+    path: str | Path,
+    name: str | None = None,
+    columns: ColumnNames | None = None,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> AnyLog:
+    """:func:`read_log`, or, of more than `MOST_VALUES` numbers, a log that is not held in memory.
+
+    progress : called with the number of rows read so far.
+    """
+    check_column_names(columns)
+    path = Path(path)
+    extension = check_path(path)
+    name = name or path.name[: -len(extension)] or path.name
+    if extension == ".npz":
+        if values_in(path) <= MOST_VALUES:
+            return read_npz(path, name, columns)
+        return stored(npz_blocks(path, name, columns, BLOCK_ROWS), progress)
+    table = open_csv(path, columns)
+    blocks, n_values = [], 0
+    rest = table.blocks()
+    for block in rest:
+        blocks.append(block)
+        n_values += block.values.size
+        if n_values > MOST_VALUES:
+            return stored(described_blocks(table, name, taken_from(blocks, rest)), progress)
+        if progress is not None:
+            progress(n_values // max(1, block.values.shape[1]))
+    return whole_log(table, name, blocks)
+
+
+def taken_from(first: list[Block], rest: Iterator[Block]) -> Iterator[Block]:
+    """The items of a list, none of which it keeps, and those of an iterator."""
+    while first:
+        yield first.pop(0)
+    yield from rest
 
 
 def check_path(path: Path) -> str:

@@ -88,10 +88,8 @@ def compress(
     """
     basis = base_map(model) if base is None else base
     if block_s is None and len(motion) > 1:
-        correlation_s = max(correlation_s, equation.correlation_s)
-        groups = row_maker(model, basis, equation, extra, mixing).groups
-        most = most_blocks(groups, 0 if extra is None else len(extra.names))
-        block_s = block_length(float(motion.time[-1] - motion.time[0]), correlation_s, most)
+        duration_s = float(motion.time[-1] - motion.time[0])
+        block_s = run_block_s(model, basis, duration_s, correlation_s, equation, extra, mixing)
     return compress_stream(
         model,
         [(motion, measurements)],
@@ -103,6 +101,21 @@ def compress(
         mixing=mixing,
         equation=equation,
     )
+
+
+def run_block_s(
+    model: Model,
+    base: BaseMap,
+    duration_s: float,
+    correlation_s: float,
+    equation: Equation = TORQUE,
+    extra: ExtraColumns | None = None,
+    mixing: RowMixing | None = None,
+) -> float:
+    """Length (s) of the time blocks of a run that lasts so long; see `compress`."""
+    groups = row_maker(model, base, equation, extra, mixing).groups
+    most = most_blocks(groups, 0 if extra is None else len(extra.names))
+    return block_length(duration_s, max(correlation_s, equation.correlation_s), most)
 
 
 def compress_stream(

@@ -20,7 +20,7 @@ from steelyard.signals.derivatives import half_width
 from steelyard.signals.filters import check_length, samples_needed, settling_time_s
 from steelyard.signals.motion import Motion
 from steelyard.signals.processing import Processing
-from steelyard.signals.term_speeds import rms_speeds, term_speeds
+from steelyard.signals.term_speeds import rms_speeds, term_speeds, usual_or_rms
 
 Array = NDArray[np.float64]
 
@@ -67,10 +67,11 @@ def samples_of(
     processing: Processing,
     name: str,
     sensed: Sensed,
+    usual_speeds: Mapping[str, float] | None = None,
 ) -> Samples:
     """The samples of one piece, every ``factor``-th of them.
 
-    models : that differ in the widths of friction only.
+    models : that differ in the widths of friction only. usual_speeds : see `usual_or_rms`.
     """
     base = piece.base
     moved = kinematics(joints, piece.even, base, cutoff, processing, name)
@@ -84,7 +85,8 @@ def samples_of(
             speeds = term_speeds(models[0], _to_the_ends(v))
             # of a term that does not reverse, the filter would leave only what leaks in from
             # standstill and the ends: enough to seem to tell friction from an offset
-            one_way = ~reverses(speeds[first:end])
+            usual = usual_or_rms(models[0], speeds[first:end], usual_speeds)
+            one_way = ~reverses(speeds[first:end], usual)
             for model in models:
                 law = _law(model, speeds)
                 filtered = smooth(law.values, base, cutoff, processing, name)
@@ -127,9 +129,12 @@ def _to_the_ends(v: Array) -> Array:
     return v[np.clip(np.arange(len(v)), known[0], known[-1])]
 
 
-def reverses(speeds: Array) -> NDArray[np.bool_]:
-    """Which terms (n_terms,) move both ways, standstill aside; speeds (n_samples, n_terms)."""
-    slow = SHARE_OF_SPEED * rms_speeds(speeds)
+def reverses(speeds: Array, usual: Array | None = None) -> NDArray[np.bool_]:
+    """Which terms (n_terms,) move both ways, standstill aside; speeds (n_samples, n_terms).
+
+    usual : (n_terms,) their rms speed; of these samples if it is not given.
+    """
+    slow = SHARE_OF_SPEED * (rms_speeds(speeds) if usual is None else usual)
     return np.asarray(np.any(speeds > slow, axis=0) & np.any(speeds < -slow, axis=0))
 
 

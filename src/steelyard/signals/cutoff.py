@@ -9,10 +9,16 @@ any cutoff: motion that the filter removes, and noise that it lets through,
     E(f_c) = Σ_f ω⁴ [(1 - G(f))² S(f) + G(f)² N],
 
 with G the gain of the filter (Wiener's argument, restricted to Butterworth filters).
+
+A motion that repeats is a set of lines. The longer the log, the narrower they are: in the end most
+frequencies between them hold noise alone, and the motion is not seen. The spectrum is therefore the
+mean over windows that overlap by half, as long as they can be without losing the motion.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -38,6 +44,15 @@ HIGHEST = 0.4
 FEWEST_SAMPLES = 64
 CLIMB = 10.0  # the valley ends where the acceleration spectrum rises by this factor in power
 STANDS_OUT = 4.0  # motion is what exceeds the noise by this factor in power
+LONGEST_WINDOW_S = 128.0
+"""A longer log is taken in windows."""
+SHORTEST_WINDOW_S = 2.0
+MOST_WINDOWS = 32
+"""Windows of one length; of a longer log they are spread evenly."""
+LOST_SHARE = 1.5
+"""Windows lose the motion if shorter ones show a bandwidth this many times as large ..."""
+RESOLVED_BINS = 8
+"""... that has at least so many bins of the shorter window."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +75,13 @@ class CutoffChoice:
     noise: tuple[float, ...]
 
 
-def automatic_cutoff(q: Array, rate_hz: float, order: int, name: str = "log") -> CutoffChoice:
+def automatic_cutoff(
+    q: Array, rate_hz: float, order: int, name: str = "log", *, others: Sequence[Array] = ()
+) -> CutoffChoice:
     """The highest cutoff that keeps the acceleration good, up to ten motion bandwidths.
 
-    q : (n_samples, n_joints) rad or m, sampled at ``rate_hz``.
+    q : (n_samples, n_joints) rad or m, sampled at ``rate_hz``. others : more pieces of the log that
+        are as long, all of which count alike.
 
     Of all cutoffs whose predicted acceleration error is at most 1.25 times the least
     possible one, or at most 1 %, the highest is taken, but no higher than ten times the
@@ -77,21 +95,18 @@ def automatic_cutoff(q: Array, rate_hz: float, order: int, name: str = "log") ->
             f"log '{name}': an automatic cutoff needs at least {FEWEST_SAMPLES} samples, not {n}; "
             "give cutoff_hz as a number, or None for no filter"
         )
-    duration = n / rate_hz
-    # a filter that settles within a quarter of the log leaves half of it after trimming
-    lowest = 4.0 * settling_time_s(1.0, order) / duration
+    n_window, frequency, splits = _spectra([q, *others], rate_hz)
+    # a filter that settles within a quarter of the window leaves half of it after trimming
+    lowest = 4.0 * settling_time_s(1.0, order) / (n_window / rate_hz)
     cutoffs = np.geomspace(min(lowest, 0.2 * rate_hz), HIGHEST * rate_hz, 300)
-    frequency = np.asarray(np.fft.rfftfreq(n, 1.0 / rate_hz), dtype=float)
     bins = _fine_bins(frequency)
-    count = np.diff([*bins, n // 2 + 1])
+    count = np.diff([*bins, len(frequency)])
     centre = np.add.reduceat(frequency, bins) / count
     passed = np.array([gain(centre, cutoff, order, rate_hz) for cutoff in cutoffs])
     stopped2, passed2 = (1.0 - passed) ** 2, passed**2
     log_error: list[Array] = []
     noise: list[float] = []
-    bandwidth = 0.0
-    for x in q.T:
-        motion, level = split_spectrum(x, frequency)
+    for motion, level in splits:
         weight = (2.0 * np.pi * frequency) ** 4
         energy = float(np.sum(weight * motion))
         noise.append(float(np.sqrt(level)) if energy > 0 else float("nan"))
@@ -101,8 +116,6 @@ def automatic_cutoff(q: Array, rate_hz: float, order: int, name: str = "log") ->
         error = stopped2 @ lost + passed2 @ let_in
         # a signal without any noise would give the logarithm of zero
         log_error.append(0.5 * np.log(np.maximum(error / energy, 1e-30)))
-        speed = np.cumsum(frequency**2 * motion)
-        bandwidth = max(bandwidth, frequency[np.searchsorted(speed, MOTION_SHARE * speed[-1])])
     if not log_error:
         raise SignalError(
             f"log '{name}': no joint moves enough to choose a cutoff from its positions; "
@@ -112,6 +125,7 @@ def automatic_cutoff(q: Array, rate_hz: float, order: int, name: str = "log") ->
     error = np.exp(np.mean(log_error, axis=0))
     best = int(np.argmin(error))
     tolerated = max(TOLERATED_GROWTH * error[best], TOLERATED_ERROR)
+    bandwidth = _bandwidth(frequency, splits)
     ceiling = max(BANDWIDTHS * bandwidth, cutoffs[best])
     chosen = int(np.flatnonzero((error <= tolerated) & (cutoffs <= ceiling))[-1])
     return CutoffChoice(
@@ -144,24 +158,72 @@ BLACKMAN_HARRIS = (0.35875, 0.48829, 0.14128, 0.01168)
 """Weights of the cosines of the four-term window."""
 
 
-def split_spectrum(x: Array, frequency: Array) -> tuple[Array, float]:
-    """The motion's part S (n_frequencies,) of the power spectrum of ``x``, and its noise N.
+Split = tuple[Array, float]
+"""The motion's part S (n_frequencies,) of a power spectrum, and its noise N."""
+
+
+def _spectra(pieces: Sequence[Array], rate_hz: float) -> tuple[int, Array, list[Split]]:
+    """Samples of a window, frequencies (Hz), and the split spectrum of every signal of pieces
+    (n_samples, k), from windows as long as they can be without losing the motion.
+
+    A log no longer than `LONGEST_WINDOW_S` that does not repeat itself often is one window.
+    """
+    n_samples = min(len(piece) for piece in pieces)
+    shortest = max(FEWEST_SAMPLES, SHORTEST_WINDOW_S * rate_hz)
+    longest = max(LONGEST_WINDOW_S * rate_hz, shortest)
+    n_windows = max(1, math.ceil(2 * n_samples / longest) - 1)
+    tried: list[tuple[float, int, Array, list[Split]]] = []
+    while not tried or _window_length(n_samples, n_windows) >= shortest:
+        n = _window_length(n_samples, n_windows)
+        frequency = np.asarray(np.fft.rfftfreq(n, 1.0 / rate_hz), dtype=float)
+        most = max(1, MOST_WINDOWS // len(pieces))
+        starts = np.linspace(0, n_samples - n, min(n_windows, most)).round().astype(int).tolist()
+        windows = [piece[k : k + n] for piece in pieces for k in starts]
+        splits = [
+            split_spectrum(np.array([one[:, j] for one in windows]), frequency)
+            for j in range(pieces[0].shape[1])
+        ]
+        tried.append((_bandwidth(frequency, splits), n, frequency, splits))
+        n_windows = 2 * n_windows + 1  # half as long
+    resolved = [width for width, _, bins, _ in tried[1:] if width >= RESOLVED_BINS * bins[1]]
+    needed = max(resolved, default=0.0) / LOST_SHARE
+    return next(one for one in tried if one[0] >= needed)[1:]
+
+
+def _window_length(n_samples: int, n_windows: int) -> int:
+    """Samples of each of so many windows that overlap by half and cover all samples."""
+    return 2 * n_samples // (n_windows + 1)
+
+
+def _bandwidth(frequency: Array, splits: list[Split]) -> float:
+    """Frequency (Hz) below which 99 % of the energy of every velocity lies."""
+    bandwidth = 0.0
+    for motion, _ in splits:
+        speed = np.cumsum(frequency**2 * motion)
+        if speed[-1] > 0.0:
+            last = np.searchsorted(speed, MOTION_SHARE * speed[-1])
+            bandwidth = max(bandwidth, float(frequency[last]))
+    return bandwidth
+
+
+def split_spectrum(windows: Array, frequency: Array) -> Split:
+    """The motion's part S of the mean power spectrum of windows (n_windows, n) of one signal, and
+    its noise N.
 
     Both are scaled so that white noise of variance s² has N = s². The linear trend is removed
     and a four-term Blackman-Harris window applied, whose side lobes (-92 dB) do not hide the
     noise floor, even if the motion does not end where it began.
     """
-    window = _window(len(x))
-    span = np.linspace(-1.0, 1.0, len(x))
-    line = np.polynomial.polynomial.polyfit(span, x, 1)
-    wave = x - line[0] - line[1] * span
-    if np.max(np.abs(wave)) <= 1e-12 * np.max(np.abs(x)):  # rounding errors, not motion
-        return np.zeros(len(frequency)), 0.0
-    power = np.abs(np.fft.rfft(window * wave)) ** 2 / np.sum(window**2)
+    power = np.mean([_power(x) for x in windows], axis=0)
+    if not power.any():
+        return power, 0.0
     edges = _band_edges(len(frequency))
     bands = list(pairwise(edges))
-    # power in a band is distributed exponentially: its mean is its median / log(2)
-    level = np.array([np.median(power[a:b]) for a, b in bands]) / np.log(2.0)
+    # power in a band is distributed exponentially, with the median log(2) times the mean; a mean
+    # of several has a gamma distribution
+    n_windows = len(windows)
+    share = np.log(2.0) if n_windows == 1 else 1.0 - 1.0 / (3.0 * n_windows)
+    level = np.array([np.median(power[a:b]) for a, b in bands]) / share
     centre = np.array([np.sqrt(frequency[a] * frequency[b - 1]) for a, b in bands])
     acceleration = level * centre**4
     valley = len(bands) - 1
@@ -174,6 +236,17 @@ def split_spectrum(x: Array, frequency: Array) -> tuple[Array, float]:
     noise = float(np.mean(level[above]))
     is_motion = (frequency <= centre[valley]) & (power > STANDS_OUT * noise)
     return np.where(is_motion, power - noise, 0.0), noise
+
+
+def _power(x: Array) -> Array:
+    """The power spectrum of one window (n,)."""
+    window = _window(len(x))
+    span = np.linspace(-1.0, 1.0, len(x))
+    line = np.polynomial.polynomial.polyfit(span, x, 1)
+    wave = x - line[0] - line[1] * span
+    if np.max(np.abs(wave)) <= 1e-12 * np.max(np.abs(x)):  # rounding errors, not motion
+        return np.zeros(len(x) // 2 + 1)
+    return np.asarray(np.abs(np.fft.rfft(window * wave)) ** 2 / np.sum(window**2))
 
 
 @lru_cache(maxsize=4)

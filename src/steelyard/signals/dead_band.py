@@ -19,7 +19,7 @@ from steelyard.signals._pieces import gaps
 from steelyard.signals.motion import Measurements, Motion
 from steelyard.signals.processing import DeadBand
 from steelyard.signals.run_record import DeadBandRecord
-from steelyard.signals.term_speeds import rms_speeds, term_speeds
+from steelyard.signals.term_speeds import term_speeds, usual_or_rms
 
 Mask = NDArray[np.bool_]
 
@@ -32,32 +32,46 @@ REST_S = 0.25
 
 
 def without_slow_torques(
-    model: Model, motion: Motion, measurements: Measurements, dead_band: DeadBand
+    model: Model,
+    motion: Motion,
+    measurements: Measurements,
+    dead_band: DeadBand,
+    usual: Mapping[str, float] | None = None,
 ) -> tuple[Measurements, DeadBandRecord]:
     """Measurements with NaN inside the dead band, and a record of what was left out.
 
     The dead band applies to the Coulomb terms of the model, which may act along a coupling;
     ``"tenth"`` is a tenth of the root mean square of each term's speed; ``"rest"`` leaves out only
     torques of joints that stand still for a while, and so does ``"auto"``.
+
+    usual : rms speed by owner of the term, where the motion is a part of a longer one.
     """
-    bands = dead_bands(model, motion, dead_band)
+    bands = dead_bands(model, motion, dead_band, usual)
     used = apply_dead_band(model, motion, measurements, bands)
     if dead_band in ("rest", "auto"):
-        used = _without_rest(model, motion, measurements)
+        used = _without_rest(model, motion, measurements, usual)
     before, after = (np.isnan(given.tau).sum(axis=0) for given in (measurements, used))
     left_out = {name: int(count) for name, count in zip(used.channels, after - before, strict=True)}
     return used, DeadBandRecord(dead_band, bands, left_out)
 
 
 def error_band(
-    model: Model, motion: Motion, measurements: Measurements, used: DeadBandRecord
+    model: Model,
+    motion: Motion,
+    measurements: Measurements,
+    used: DeadBandRecord,
+    usual: Mapping[str, float] | None = None,
 ) -> tuple[Measurements, dict[str, float]]:
     """Measurements outside the dead band, and its speeds; a tenth of the rms speed without one."""
-    bands = dict(used.speeds) if any(used.speeds.values()) else dead_bands(model, motion, "tenth")
+    bands = dict(used.speeds)
+    if not any(bands.values()):
+        bands = dead_bands(model, motion, "tenth", usual)
     return apply_dead_band(model, motion, measurements, bands), bands
 
 
-def dead_bands(model: Model, motion: Motion, dead_band: DeadBand) -> dict[str, float]:
+def dead_bands(
+    model: Model, motion: Motion, dead_band: DeadBand, usual: Mapping[str, float] | None = None
+) -> dict[str, float]:
     """Dead band (rad/s or m/s) of each joint or coupling with Coulomb friction."""
     if isinstance(dead_band, Mapping):
         return {name: float(band) for name, band in dead_band.items()}
@@ -66,14 +80,16 @@ def dead_bands(model: Model, motion: Motion, dead_band: DeadBand) -> dict[str, f
         return dict.fromkeys(owners, 0.0)
     if dead_band != "tenth":
         return dict.fromkeys(owners, float(dead_band))
-    rms = rms_speeds(term_speeds(model, motion.v))
+    rms = usual_or_rms(model, term_speeds(model, motion.v), usual)
     return dict(zip(owners, (SHARE_OF_SPEED * rms).tolist(), strict=True))
 
 
-def _without_rest(model: Model, motion: Motion, measurements: Measurements) -> Measurements:
+def _without_rest(
+    model: Model, motion: Motion, measurements: Measurements, usual: Mapping[str, float] | None
+) -> Measurements:
     """Measurements with NaN where a Coulomb term rests: friction may then have any value."""
     speeds = np.abs(term_speeds(model, motion.v))
-    rests = speeds < REST_SHARE * rms_speeds(speeds)
+    rests = speeds < REST_SHARE * usual_or_rms(model, speeds, usual)
     for slow in rests.T:
         for start, end in gaps(slow):
             if motion.time[end - 1] - motion.time[start] < REST_S:

@@ -36,6 +36,9 @@ from steelyard.signals.wrench_readings import reading_findings
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+AS_LONG = 0.99
+"""Pieces of a log at least so many times as long as the longest count for the cutoff."""
+
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
@@ -81,6 +84,7 @@ def prepare(
     cutoff_of_another_log: bool = False,
     other_widths: Sequence[Model] = (),
     opened: OpenedLog | None = None,
+    usual_speeds: Mapping[str, float] | None = None,
 ) -> Prepared:
     """Clean, filter and differentiate a log.
 
@@ -92,6 +96,8 @@ def prepare(
     other_widths : models that differ in the widths of friction only; theirs is filtered too.
     opened : by :func:`steelyard.signals.opened_log.open_log`, where a log is prepared several times
         with other cutoffs, filters, dead bands and trims.
+    usual_speeds : rms speed (rad/s or m/s) by owner of Coulomb friction, where the log is a part of
+        a longer one, whose speed it is; see `steelyard.signals.long_run`.
 
     In this order: name joints that the log only numbers; motors to joints, where the robot has a
     transmission; match joints and units; leave out outliers, take back slips, interpolate held
@@ -110,8 +116,9 @@ def prepare(
     if not isinstance(model, Model):
         model = Model(robot)
     longest = max(pieces, key=len)
+    alike = [piece for piece in pieces if len(piece) >= AS_LONG * len(longest)]
     cutoff, choice = _choose_cutoff(
-        _moving_signals(longest, joints, opened.moving, found),
+        [_moving_signals(piece, joints, opened.moving, found) for piece in alike],
         longest.base.rate_hz,
         processing,
         log,
@@ -123,7 +130,15 @@ def prepare(
     factor = decimation(longest.base.rate_hz, cutoff, processing)
     parts = [
         samples_of(
-            piece, (model, *other_widths), joints, cutoff, factor, processing, log.name, found
+            piece,
+            (model, *other_widths),
+            joints,
+            cutoff,
+            factor,
+            processing,
+            log.name,
+            found,
+            usual_speeds,
         )
         for piece in used
     ]
@@ -131,8 +146,8 @@ def prepare(
     motion = samples.motion(log.name)
     channels = model.channels
     whole = Measurements(channels, samples.tau)
-    kept, dead_band = without_slow_torques(model, motion, whole, processing.dead_band)
-    outside, band = error_band(model, motion, whole, dead_band)
+    kept, dead_band = without_slow_torques(model, motion, whole, processing.dead_band, usual_speeds)
+    outside, band = error_band(model, motion, whole, dead_band, usual_speeds)
     record = RunRecord(
         log=log.name,
         processing=processing,
@@ -225,13 +240,15 @@ def _with_base(sources: Mapping[str, str], found: Sensed) -> dict[str, str]:
 
 
 def _choose_cutoff(
-    q: Array, rate_hz: float, processing: Processing, log: Log
+    signals: Sequence[Array], rate_hz: float, processing: Processing, log: Log
 ) -> tuple[float | None, CutoffChoice | None]:
     if processing.cutoff_hz is None:
         return None, None
     if processing.cutoff_hz == "auto":
-        moving, rate_hz = at_recorded_rate(q, rate_hz, log.motion_rate_hz)
-        choice = automatic_cutoff(moving, rate_hz, processing.filter_order, log.name)
+        moving = [at_recorded_rate(q, rate_hz, log.motion_rate_hz) for q in signals]
+        (first, rate_hz), others = moving[0], [q for q, _ in moving[1:]]
+        order = processing.filter_order
+        choice = automatic_cutoff(first, rate_hz, order, log.name, others=others)
         return choice.cutoff_hz, choice
     return float(processing.cutoff_hz), None
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.errors import LogError, listed
+from steelyard.errors import LogError, SignalError, listed
 from steelyard.findings import Finding, not_yet_told
 from steelyard.logs.any_log import LogsLike
 from steelyard.logs.log import Log
-from steelyard.logs.several import with_unique_names
+from steelyard.logs.several import any_logs_with_unique_names
+from steelyard.logs.stored_log import AnyLog, StoredLog, selected
 from steelyard.model.base_map import BaseMap
+from steelyard.model.kernels import torque
 from steelyard.model.model import Model
+from steelyard.signals.long_run import LongRun
 from steelyard.signals.motion import Measurements, Motion
 from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord
-from steelyard.signals.torque_noise import torque_noise
+from steelyard.signals.torque_noise import ChannelNoise, channel_noise, over_all
 from steelyard.validation.changed_zero import changed_zero
-from steelyard.validation.scores import Score, Validation, predict_base, validate
+from steelyard.validation.scores import Score, Sums, Validation, predict_base, validate
 
 Array = NDArray[np.float64]
 
@@ -97,7 +100,7 @@ def validate_logs(
     cutoff_is_automatic: bool = False,
     proposed_hz: float | None = None,
     file_with_terms: ArrayLike | None = None,
-    check: Callable[[Log], tuple[Finding, ...]] | None = None,
+    check: Callable[[AnyLog], tuple[Finding, ...]] | None = None,
 ) -> HeldOut:
     """Predict the torques of each log from base parameters beta (n_base,), and compare.
 
@@ -115,38 +118,45 @@ def validate_logs(
     A log in which a joint never moves is accepted: its torque can be predicted.
     """
     keeping = replace(processing, still_joints="keep")
-    prepared: list[Prepared] = []
+    tested: list[_Tested] = []
+    noise: list[ChannelNoise] = []
     checked: list[Finding] = []
     others: list[Finding] = []
-    for log in with_unique_names(logs):
-        run, own = _prepared(log, model, keeping, cutoff_is_automatic, proposed_hz)
-        prepared.append(run)
+    for log in any_logs_with_unique_names(logs):
+        predictors = _Predictors(model, base, beta, file_with_terms)
+        windows, own = _prepared(selected(log), model, keeping, cutoff_is_automatic, proposed_hz)
         others += own
+        if isinstance(log, StoredLog):
+            as_used = replace(keeping, cutoff_hz=windows.record.cutoff_hz) if own else keeping
+            run = LongRun(log, model, as_used, cutoff_of_another_log=cutoff_is_automatic)
+            one = _tested_in_parts(predictors, run, noise)
+            found = run.findings
+        else:
+            one, found = _Tested(windows, predictors.torques(windows)), windows.findings
+            noise.append(channel_noise(windows))
+        tested.append(one)
         told: tuple[Finding, ...] = ()
-        if check is not None and prepared[-1].record.content_sha256 not in used:
-            zero = changed_zero(model, base, beta, prepared[-1])
+        if check is not None and one.run.record.content_sha256 not in used:
+            zero = changed_zero(model, base, beta, windows)
             told = (*check(log), *(() if zero is None else (zero,)))
         checked += told
-        others += not_yet_told(prepared[-1].findings, told)
-    if not prepared:
+        others += not_yet_told(found, told)
+        del log, windows
+    if not tested:
         raise LogError("there is no log to validate on; give at least one")
-    predicted = [_predict(model, base, beta, run) for run in prepared]
-    runs = tuple(
-        validate_runs(model, [run], [torques])
-        for run, torques in zip(prepared, predicted, strict=True)
-    )
-    overall = runs[0] if len(runs) == 1 else validate_runs(model, prepared, predicted)
+    runs = tuple(_validated(predictors, [one]) for one in tested)
+    overall = runs[0] if len(runs) == 1 else _validated(predictors, tested)
     if file_with_terms is not None:
-        fitted = [predict_base(model, base, file_with_terms, run.motion) for run in prepared]
-        overall = replace(overall, file_with_terms=_outside_score(model, prepared, fitted))
+        overall = replace(overall, file_with_terms=_of_file(predictors, tested))
         if len(runs) == 1:
             runs = (overall,)
+    prepared = [one.run for one in tested]
     seen = tuple(run.motion.run for run in prepared if run.record.content_sha256 in used)
     return HeldOut(
         runs,
         overall,
         prepared[0],
-        where_used(prepared[0], predicted[0].filtered),
+        where_used(prepared[0], tested[0].predicted.filtered),
         tuple(run.record for run in prepared),
         seen,
         (
@@ -154,7 +164,7 @@ def validate_logs(
             *checked,
             *others,
         ),
-        torque_noise(prepared),
+        over_all(noise),
         bool(model.prior_theta().any()),
         tuple(checked),
     )
@@ -184,13 +194,6 @@ def _prepared(
     return own, (Finding("info", "own-cutoff", words),)
 
 
-def _outside_score(model: Model, runs: Sequence[Prepared], predicted: Sequence[Array]) -> Score:
-    """Errors of predicted torques without those near standstill."""
-    motion, measured = one_run(runs, [run.outside_band for run in runs])
-    found = validate(model, np.concatenate(predicted), motion, measured).prediction
-    return replace(found, predictor="file_with_terms")
-
-
 @dataclass(frozen=True, eq=False)
 class PredictedTorques:
     """Torques (n_samples, nv) predicted for a run: filtered as the measured one, and unfiltered."""
@@ -199,11 +202,127 @@ class PredictedTorques:
     unfiltered: Array
 
 
-def _predict(model: Model, base: BaseMap, beta: ArrayLike, run: Prepared) -> PredictedTorques:
-    filtered = predict_base(model, base, beta, run.motion)
-    if run.motion.friction is None:
-        return PredictedTorques(filtered, filtered)
-    return PredictedTorques(filtered, predict_base(model, base, beta, run.unfiltered_motion))
+@dataclass(frozen=True, eq=False)
+class _Tested:
+    """A run and its prediction; of a long one the first part, and the sums of all.
+
+    sums : by samples ("outside", "all", "unfiltered") and predictor.
+    """
+
+    run: Prepared
+    predicted: PredictedTorques
+    sums: Mapping[tuple[str, str], Sums] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Predictors:
+    """What is compared: base parameters beta (n_base,) of the estimate, and of the file's links
+    with fitted terms.
+    """
+
+    model: Model
+    base: BaseMap
+    beta: ArrayLike
+    file_with_terms: ArrayLike | None
+
+    def torques(self, run: Prepared) -> PredictedTorques:
+        """Those of the estimate."""
+        filtered = predict_base(self.model, self.base, self.beta, run.motion)
+        if run.motion.friction is None:
+            return PredictedTorques(filtered, filtered)
+        unfiltered = predict_base(self.model, self.base, self.beta, run.unfiltered_motion)
+        return PredictedTorques(filtered, unfiltered)
+
+    def of_file(self, run: Prepared) -> Array:
+        """Those (n_samples, nv) of the file's links with fitted terms."""
+        assert self.file_with_terms is not None
+        return predict_base(self.model, self.base, self.file_with_terms, run.motion)
+
+    def sums(self, run: Prepared, torques: PredictedTorques) -> dict[tuple[str, str], Sums]:
+        """The sums of one part of a run, as `_Tested.sums`."""
+        motion = run.motion
+        prior = torque(self.model, self.model.prior_theta(), motion.q, motion.v, motion.a)
+        measured = {
+            "outside": (run.outside_band.tau, torques.filtered),
+            "all": (run.all_measurements.tau, torques.filtered),
+            "unfiltered": (run.unfiltered.tau, torques.unfiltered),
+        }
+        found = {}
+        for samples, (tau, predicted) in measured.items():
+            found[samples, "prediction"] = Sums.of(tau, predicted)
+            found[samples, "prior"] = Sums.of(tau, prior)
+            found[samples, "zero"] = Sums.of(tau, np.zeros_like(tau))
+        if self.file_with_terms is not None:
+            found["outside", FILE_WITH_TERMS] = Sums.of(run.outside_band.tau, self.of_file(run))
+        return found
+
+
+FILE_WITH_TERMS = "file_with_terms"
+
+
+def _tested_in_parts(predictors: _Predictors, run: LongRun, noise: list[ChannelNoise]) -> _Tested:
+    """A long run, part by part; adds the noise of each."""
+    first: _Tested | None = None
+    total: dict[tuple[str, str], Sums] = {}
+    for part in run.parts():
+        torques = predictors.torques(part.prepared)
+        for key, sums in predictors.sums(part.prepared, torques).items():
+            total[key] = total[key] + sums if key in total else sums
+        noise.append(channel_noise(part.prepared))
+        first = first or _Tested(part.prepared, torques)
+    if first is None or not total["outside", "zero"].counts.any():
+        raise SignalError(f"run '{run.log.name}': there is no torque to compare with")
+    if not all(np.isfinite(sums.errors).all() for sums in total.values()):
+        raise SignalError(f"run '{run.log.name}': a predicted torque is not finite")
+    whole = replace(first.run, record=run.record())
+    return _Tested(whole, first.predicted, total)
+
+
+def _validated(predictors: _Predictors, tested: Sequence[_Tested]) -> Validation:
+    """Errors on several runs together; see `validate_runs`."""
+    if all(one.sums is None for one in tested):
+        runs = [one.run for one in tested]
+        return validate_runs(predictors.model, runs, [one.predicted for one in tested])
+    total = _total(predictors, tested)
+    names = tested[0].run.measurements.channels
+
+    def with_all(name: Literal["prediction", "prior", "zero"]) -> Score:
+        every, raw = (
+            total[samples, name].score(name, names).relative_error
+            for samples in ("all", "unfiltered")
+        )
+        outside = total["outside", name].score(name, names)
+        return replace(outside, relative_error_all=every, relative_error_unfiltered=raw)
+
+    run = ", ".join(one.run.motion.run for one in tested)
+    return Validation(run, with_all("prediction"), with_all("prior"), with_all("zero"))
+
+
+def _total(predictors: _Predictors, tested: Sequence[_Tested]) -> dict[tuple[str, str], Sums]:
+    """The sums of several runs."""
+    total: dict[tuple[str, str], Sums] = {}
+    for one in tested:
+        of_run = one.sums or predictors.sums(one.run, one.predicted)
+        for key, sums in of_run.items():
+            total[key] = total[key] + sums if key in total else sums
+    return total
+
+
+def _of_file(predictors: _Predictors, tested: Sequence[_Tested]) -> Score:
+    """Errors of the file's links with fitted terms."""
+    if any(one.sums is not None for one in tested):
+        names = tested[0].run.measurements.channels
+        sums = _total(predictors, tested)["outside", FILE_WITH_TERMS]
+        return sums.score(FILE_WITH_TERMS, names)
+    runs = [one.run for one in tested]
+    return _outside_score(predictors.model, runs, [predictors.of_file(run) for run in runs])
+
+
+def _outside_score(model: Model, runs: Sequence[Prepared], predicted: Sequence[Array]) -> Score:
+    """Errors of predicted torques without those near standstill."""
+    motion, measured = one_run(runs, [run.outside_band for run in runs])
+    found = validate(model, np.concatenate(predicted), motion, measured).prediction
+    return replace(found, predictor="file_with_terms")
 
 
 def validate_runs(

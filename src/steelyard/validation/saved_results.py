@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 from steelyard.errors import ResultError
 from steelyard.estimators.result_entries import stored_file_with_terms
 from steelyard.estimators.result_file import Result
 from steelyard.findings import Finding
-from steelyard.logs.log import Log
+from steelyard.logs.any_log import LogsLike
+from steelyard.logs.stored_log import AnyLog
 from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
 from steelyard.robot.file_changes import brief_change_findings
@@ -21,10 +22,10 @@ from steelyard.validation.held_out import HeldOut, validate_logs
 def validate_result(
     robot: Robot,
     result: Result,
-    logs: Log | Iterable[Log],
+    logs: LogsLike,
     *,
     processing: Processing | None = None,
-    check: Callable[[Log, Model], tuple[Finding, ...]] | None = None,
+    check: Callable[[AnyLog, Model], tuple[Finding, ...]] | None = None,
 ) -> HeldOut:
     """Predict the torques of each log from a result file, and compare.
 

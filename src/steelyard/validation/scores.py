@@ -263,6 +263,68 @@ def score(predictor: str, names: tuple[str, ...], tau: Array, predicted: Array) 
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What a score is made of, for each channel: of parts of a run that are not kept.
+
+    counts : (n_channels,) measured rows. errors, squares, torques : (n_channels,) sums of squared
+    errors, of squared torques and of torques.
+    """
+
+    counts: Array
+    errors: Array
+    squares: Array
+    torques: Array
+
+    @staticmethod
+    def of(tau: Array, predicted: Array) -> Sums:
+        """Of measured torques (n_samples, n_channels), where they are finite."""
+        known = np.isfinite(tau)
+        measured = np.where(known, tau, 0.0)
+        error = np.where(known, tau - predicted, 0.0)
+        return Sums(
+            known.sum(axis=0).astype(float),
+            np.sum(error**2, axis=0),
+            np.sum(measured**2, axis=0),
+            measured.sum(axis=0),
+        )
+
+    def __add__(self, other: Sums) -> Sums:
+        """Of both parts together."""
+        return Sums(
+            self.counts + other.counts,
+            self.errors + other.errors,
+            self.squares + other.squares,
+            self.torques + other.torques,
+        )
+
+    def score(self, predictor: str, names: tuple[str, ...]) -> Score:
+        """The score of all parts; see :func:`score`."""
+        spread = self.squares - self.torques**2 / np.maximum(self.counts, 1.0)
+        channels = []
+        for k, name in enumerate(names):
+            n, error, size = self.counts[k], self.errors[k], self.squares[k]
+            about_mean = math.sqrt(max(float(spread[k]), 0.0))
+            channels.append(
+                ChannelScore(
+                    name=name,
+                    n_rows=int(n),
+                    rms=ratio(math.sqrt(error), math.sqrt(n)),
+                    torque_rms=ratio(math.sqrt(size), math.sqrt(n)),
+                    relative_error=ratio(math.sqrt(error), math.sqrt(size)),
+                    fit_percent=100.0 * (1.0 - ratio(math.sqrt(error), about_mean)),
+                )
+            )
+        n_rows, error = int(self.counts.sum()), math.sqrt(float(self.errors.sum()))
+        return Score(
+            predictor,
+            tuple(channels),
+            n_rows,
+            ratio(error, math.sqrt(n_rows)),
+            ratio(error, math.sqrt(float(self.squares.sum()))),
+        )
+
+
 def norm(values: Array) -> float:
     """Euclidean norm."""
     return float(np.linalg.norm(values))

@@ -35,6 +35,28 @@ from steelyard.signals.recorded.recorded import Recorded
 
 Detector = Callable[[Recorded], tuple[Finding, ...]]
 
+OF_ROWS: tuple[Detector, ...] = (
+    speeds_beyond_limits,
+    missing_rows,
+    clipping,
+    standing,
+    wraps,
+    missing_samples,
+)
+"""What is wrong in single rows: looked for in all parts of a log that is not held in memory."""
+OF_LOG: tuple[Detector, ...] = (
+    time_units,
+    stamp_jitter,
+    position_units,
+    standing_still,
+    held_samples,
+    quantised,
+    copied_channels,
+    unsigned_torques,
+    torque_size,
+    velocity_findings,
+)
+"""What is wrong throughout: windows that are spread over a log show it."""
 DETECTORS: tuple[Detector, ...] = (
     time_units,
     stamp_jitter,
@@ -53,6 +75,7 @@ DETECTORS: tuple[Detector, ...] = (
     torque_size,
     velocity_findings,
 )
+"""All, in the order in which they are told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +89,16 @@ class Inspection:
     left_out: Mapping[tuple[str, str], NDArray[np.bool_]]
 
 
-def inspect_log(log: Log, robot: Robot, *, as_stamped: bool = False) -> Inspection:
+def inspect_log(
+    log: Log,
+    robot: Robot,
+    detectors: tuple[Detector, ...] = DETECTORS,
+    *,
+    as_stamped: bool = False,
+) -> Inspection:
     """Look at the signals of a log as they were recorded, joint by joint.
 
+    detectors : all, or those for the windows (`OF_LOG`) or the parts (`OF_ROWS`) of a long log.
     as_stamped : whether the time stamps are used even if they contradict the signals; otherwise all
     else is looked at on the times that predict the signals better.
 
@@ -83,12 +113,17 @@ def inspect_log(log: Log, robot: Robot, *, as_stamped: bool = False) -> Inspecti
     if clock is not None:
         log = clock.applied(log)
     recorded = Recorded.of(log, robot)
-    findings = [*skipped, *timing, *outlier_findings(log.name, log.time, recorded.outliers)]
+    findings = [*skipped]
+    if detectors != OF_ROWS:
+        findings += timing
+    if detectors != OF_LOG:
+        findings += outlier_findings(log.name, log.time, recorded.outliers)
     stuck: dict[tuple[str, str], NDArray[np.bool_]] = {}
     if recorded.joints and len(recorded) >= 8:
         recorded, slips = without_slips(recorded)
-        findings += slip_findings(recorded, slips)
-        for detector in DETECTORS:
+        if detectors != OF_LOG:
+            findings += slip_findings(recorded, slips)
+        for detector in detectors:
             findings += detector(recorded)
         for key, mask in stuck_samples(recorded).items():
             stuck[key] = mask | recorded.outliers.get(key, False)
