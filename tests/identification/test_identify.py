@@ -261,7 +261,14 @@ def test_the_automatic_band_is_a_tenth_of_the_speed(arm, logs):
 
 def test_what_was_done_is_recorded(arm, logs):
     """Each run's record names its log, its processing and its dead band."""
-    processing = Processing(cutoff_hz=20.0, torque_filter="same", decimate=2, dead_band=0.05)
+    processing = Processing(
+        cutoff_hz=20.0,
+        torque_filter="same",
+        decimate=2,
+        dead_band=0.05,
+        velocity="differentiate",
+        acceleration="differentiate",
+    )
     runs = identify(arm, logs, method="ols", processing=processing).estimate.runs
     assert [run.log for run in runs] == ["run_1", "run_2"]
     for run in runs:
