@@ -294,8 +294,8 @@ FAULTS = {
 @dataclass(frozen=True)
 class Outcome:
     """One faulty log. codes : of what was found. error, clean_error, as_stamped : shares of the
-    torque, of the faulty log, of the clean one, and of the faulty one without repair (NaN where that
-    was not measured).
+    torque, of the faulty log, of the clean one, and of the faulty one without repair, NaN where
+    that was not measured.
     """
 
     fault: str
@@ -334,7 +334,7 @@ def outcome(fault: str, seed: int) -> Outcome:
     else:
         named = not any(code in ALARMS for code in codes)
     unrepaired = np.nan
-    if seed < FIRST_SEED + N_AS_STAMPED:
+    if seed < FIRST_SEED + N_AS_STAMPED:  # of other seeds, it takes too long
         unrepaired, _ = estimated(arm, seed, faulty, Processing(time_base="as-stamped"))
     return Outcome(fault, seed, named, codes, error, clean_error, unrepaired)
 

@@ -23,7 +23,6 @@ from steelyard.conic.exact_text import number, number_text
 from steelyard.conic.settle import failing
 from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import ConstrainedFit
-from steelyard.estimators.entropic import usual_term_weight
 from steelyard.estimators.prior_fit import fit_with_prior, problem_of
 from steelyard.model.model import Model
 from steelyard.regression.regression import Regression
@@ -51,7 +50,7 @@ def objective(
     factor = regression.system(fit.weights) / fit.sigma
     residual = factor[:-1, -1] - factor[:-1, :-1] @ (regression.base.K @ theta)
     terms = [k for k, column in enumerate(model.columns) if column.term_kind is not None]
-    squares = usual_term_weight(pull.gamma) * np.sum((theta[terms] / sizes[terms]) ** 2)
+    squares = pull.choice.terms * np.sum((theta[terms] / sizes[terms]) ** 2)
     distance = pull.gamma * np.nansum(problem.trust * problem.divergence(theta))
     return float(0.5 * (residual @ residual + squares + distance))
 

@@ -21,7 +21,7 @@ def codes(log: Log) -> dict[str, str]:
         log,
         certify=False,
         accept=["torque-sign"],
-        **{**FEW, "gamma": 1e7},
+        **{**FEW, "gamma": 1e8},
     )
     return {finding.code: finding.words for finding in found.findings}
 

@@ -26,10 +26,16 @@ from steelyard.diagnosis.verdict.verdict import (
     Verdict,
     verdict_of,
 )
+from steelyard.estimators._pull_report import with_pull
+from steelyard.estimators.constrained import weighted_system
+from steelyard.estimators.drawn_fits import drawn_factors
+from steelyard.estimators.intervals import with_intervals
 from steelyard.estimators.least_squares import joint_noise
-from steelyard.estimators.prior_weight import parts_of
+from steelyard.estimators.prior_fit import fit_with_prior
+from steelyard.estimators.prior_weight import groups_of, parts_of, search_for
 from steelyard.estimators.result_file import read_schema
 from steelyard.findings import Finding
+from steelyard.knowledge.prior import prior_from_robot
 from steelyard.model.base_map import base_map
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model
@@ -122,6 +128,40 @@ def test_left_out_terms_are_those_of_dense_least_squares(data):
         errors[inside] = own[inside]
     found = [fit.rms for fit in left_out_file_with_terms(model, regression)]
     np.testing.assert_allclose(found, rms(errors), rtol=1e-6)
+
+
+def test_the_file_is_left_out_as_the_estimate_is(data):
+    """Where the weight of a prior was chosen on stretches and regions, terms are fitted to the
+    blocks outside of the same ones.
+    """
+    model, regression, *_ = data
+    prior = prior_from_robot(model)
+    fit = fit_with_prior(model, regression, prior)
+    estimate = with_pull(with_intervals(regression, fit, n_resamples=0, ranges=False), fit.pull)
+    system = weighted_system(model, regression)
+    factors = drawn_factors(regression, system.weights, system.factor)
+    counts = regression.counts.sum(axis=1).astype(float)
+    K = regression.base.K[:, term_columns(model, True)]
+    held = file_beta(model, regression)
+
+    def left(rows: np.ndarray) -> np.ndarray:
+        return np.column_stack([rows[:, :-1] @ K, rows[:, -1] - rows[:, :-1] @ held])
+
+    errors = []
+    for group in groups_of(factors, counts, search_for(len(model.columns)).n_groups):
+        inside = np.isin(np.arange(len(counts)), group)
+        rest, own = (left(np.vstack(list(factors.small[one]))) for one in (~inside, inside))
+        x = np.linalg.lstsq(rest[:, :-1], rest[:, -1], rcond=None)[0]
+        errors.append(np.sum((own @ np.append(x, -1.0)) ** 2) / counts[inside].sum())
+    found = left_out_file_with_terms(model, regression, estimate)
+    whole = fits(regression, file_with_terms(model, regression))
+    of_all = sum(
+        one.n_rows * (w * one.rms) ** 2 for one, w in zip(whole, system.weights, strict=True)
+    )
+    growth = np.sqrt(np.mean(errors) / (of_all / counts.sum()))
+    np.testing.assert_allclose(
+        [one.rms for one in found], [max(growth, 1.0) * one.rms for one in whole], rtol=1e-6
+    )
 
 
 def test_a_file_without_masses_has_no_references(data):

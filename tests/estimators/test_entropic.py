@@ -14,11 +14,21 @@ from seeds import every
 
 from steelyard.conic.settle import failing
 from steelyard.errors import EstimationError
-from steelyard.estimators.entropic import PULL, TERM_PULL
+from steelyard.estimators._pull_report import with_pull
+from steelyard.estimators.constrained import weighted_system
+from steelyard.estimators.entropic import LEAST_PULL, PULL
 from steelyard.estimators.feasible import fit_feasible
 from steelyard.estimators.intervals import with_intervals
 from steelyard.estimators.prior_fit import fit_with_prior
-from steelyard.estimators.prior_weight import GRID, as_good_as_the_best, l_curve
+from steelyard.estimators.prior_weight import (
+    FILE,
+    GRID,
+    NO_PULL,
+    GammaChoice,
+    Rival,
+    as_good_as_the_best,
+    l_curve,
+)
 from steelyard.knowledge.constraints import Box, Constraints, Ellipsoid
 from steelyard.knowledge.prior import prior_from_robot, prior_from_values
 from steelyard.model.kernels import torque
@@ -327,23 +337,66 @@ def test_a_prior_of_another_model_is_refused():
         fit_with_prior(world.model, regression, prior_from_robot(other), gamma=1.0)
 
 
-@pytest.mark.parametrize("rule", ["leave-blocks-out", "l-curve"])
-def test_the_data_tell_a_good_prior_from_a_bad_one(rule):
+def test_the_l_curve_tells_a_good_prior_from_a_bad_one():
     """The truth gets a large gamma, a plainly wrong prior a much smaller one; all is recorded."""
     world, regression = noisy(6, n_samples=2000)
-    truth = prior_from_robot(world.model)
-    good = fit_with_prior(world.model, regression, truth, gamma=rule).pull.choice
-    bad = fit_with_prior(
-        world.model, regression, heavier_bodies(world.model), gamma=rule
-    ).pull.choice
+    good, bad = (
+        fit_with_prior(world.model, regression, prior, gamma="l-curve").pull.choice
+        for prior in (prior_from_robot(world.model), heavier_bodies(world.model))
+    )
     assert good.gamma >= 30.0 * bad.gamma
     for choice in (good, bad):
-        assert choice.rule == rule
+        assert choice.rule == "l-curve"
         assert tuple(trial.gamma for trial in choice.trials) == GRID
         assert choice.gamma in GRID
-    assert good.at_edge == "largest"
-    if rule == "leave-blocks-out":
-        assert all(trial.score > 0.0 for trial in good.trials)
+        assert choice.terms == pytest.approx(3.0 * weighted_dependence(world, regression))
+
+
+def weighted_dependence(world, regression) -> float:
+    """How many residuals count as one."""
+    return weighted_system(world.model, regression).dependence
+
+
+def test_left_out_parts_tell_a_good_prior_from_a_bad_one():
+    """The links of the truth predict left-out parts as well as the choice, those of a plainly
+    wrong prior many times worse, so that its weight is small where the data are few and noisy.
+    """
+    world, regression = noisy(6, noise=10.0, n_samples=2000)
+    good, bad = (
+        fit_with_prior(world.model, regression, prior).pull.choice
+        for prior in (prior_from_robot(world.model), heavier_bodies(world.model))
+    )
+    assert good.gamma >= bad.gamma
+    for choice in (good, bad):
+        assert choice.rule == "leave-blocks-out"
+        assert tuple(trial.gamma for trial in choice.trials) == (NO_PULL, *GRID, FILE)
+        assert all(trial.score > 0.0 for trial in choice.trials)
+    ratios = [{one.name: one.ratio for one in choice.rivals} for choice in (good, bad)]
+    assert ratios[0]["file"] == pytest.approx(1.0, abs=0.05)
+    assert ratios[1]["file"] > 2.0
+
+
+def test_a_prior_that_the_data_contradict_is_named():
+    """Where left-out parts are predicted best without it; a given small weight is no such verdict,
+    and where the prior wins, the finding says by how much.
+    """
+    world, regression = noisy(6, noise=0.5, n_samples=2000)
+    fit = fit_with_prior(world.model, regression, heavier_bodies(world.model), gamma=100.0)
+    estimate = with_intervals(regression, fit, n_resamples=0, ranges=False)
+    rivals = (Rival("no pull", 9.0, 1.5), Rival("file", 4.0, 1.0))
+    cases = (
+        (GammaChoice(NO_PULL, "leave-blocks-out", 1.0, score=1.0, rivals=rivals[1:]), True),
+        (GammaChoice(NO_PULL, "given", 1.0), False),
+        (GammaChoice(10.0, "leave-blocks-out", 1.0, score=4.0, rivals=rivals), False),
+    )
+    for choice, contradicted in cases:
+        found = with_pull(replace(estimate, findings=()), replace(fit.pull, choice=choice))
+        words = {finding.code: finding.words for finding in found.findings}
+        assert ("prior-contradicted" in words) == contradicted
+        assert ("1.5 times as large without a prior" in words["prior-weight"]) == (
+            len(choice.rivals) == 2
+        )
+        assert found.prior.rivals == choice.rivals
 
 
 def test_choice_does_not_depend_on_who_solves():
@@ -387,14 +440,14 @@ def test_the_corner_of_an_l():
     n = len(GRID)
     misfits = [1.0 if k <= 5 else 10.0 ** (k - 5) for k in range(n)]
     divergences = [10.0 ** (5 - k) if k <= 5 else 1.0 for k in range(n)]
-    assert l_curve(misfits, divergences).gamma == GRID[5]
+    assert l_curve(misfits, divergences, 1.0).gamma == GRID[5]
 
 
 def test_weak_pulls_are_weak():
-    """What the data determine does not feel them: friction of a still-standing joint is zero."""
+    """What the data determine does not feel them."""
     world, regression = noisy(2, noise=0.01, n_samples=2000)
     found = fit_with_prior(world.model, regression, prior_from_robot(world.model), gamma=1.0)
-    assert max(PULL, TERM_PULL) <= 0.01
+    assert max(PULL, LEAST_PULL) <= 0.01
     terms = [column.kind != "rigid_body" for column in world.model.columns]
     assert np.allclose(found.theta[terms], world.theta[terms], atol=0.02)
 

@@ -14,6 +14,18 @@ def random_matrix(rng, size):
     return M + M.T
 
 
+def off_by(problem, one, other, *gaps):
+    """How far two points are from each other, over the most that their gaps allow.
+
+    A point that is ``gap`` above the optimum x* lies where ½ (x - x*)ᵀ H (x - x*) <= gap, H the
+    curvature of the objective: far from x* only in directions in which the objective is flat.
+    """
+    away = (one - other) / problem.scale
+    rows = problem.F * problem.scale
+    squares = np.sum((rows @ away) ** 2) + np.sum(problem.pull * (problem.scale * away) ** 2)
+    return float(np.sqrt(0.5 * squares) / sum(np.sqrt(gap) for gap in gaps))
+
+
 def random_problem(rng):
     """A strictly feasible problem with cones of all kinds, and the same in CVXPY."""
     n = int(rng.integers(3, 9))

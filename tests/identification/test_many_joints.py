@@ -84,7 +84,7 @@ def test_rules_by_size():
     assert affordable(10**4, 20, Quantities((), ()), with_prior=False).findings == ()
     assert search_for(USUAL_UP_TO) is USUAL_SEARCH
     assert search_for(USUAL_UP_TO + 1) is QUICK_SEARCH
-    assert (USUAL_SEARCH.n_fits, QUICK_SEARCH.n_fits) == (232, 64)
+    assert (USUAL_SEARCH.n_fits, QUICK_SEARCH.n_fits) == (248, 72)
     assert (n_parts(USUAL_UP_TO), n_parts(USUAL_UP_TO + 1)) == (8, 4)
 
 

@@ -145,7 +145,7 @@ def test_a_payload_that_no_body_is_needs_no_user(inertia):
     point = from_com(1.2, np.array([0.0, 0.0, 0.05]), inertia * np.eye(3))
     found = weigh_on_sensor([(motion, measured(motion, point, rng))])
     assert found.verdict.level == "do not use"
-    assert [one.code for one in found.verdict.reasons][0] == "implausible-density"
+    assert found.verdict.reasons[0].code == "implausible-density"
     assert "no material" in found.verdict.sentence
 
 

@@ -29,6 +29,8 @@ Weighting = Literal["ols", "wls"]
 
 # a condition with a slack below this share of its typical size is active
 ACTIVE = 1e-6
+NO_NOISE = 1e-4
+"""Share of the rms torque that residuals have at least: weights of noise-free data are finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,18 +68,31 @@ class System:
         return max(1.0, float(np.median(ratio[np.isfinite(ratio)])))
 
 
+def _least_noise(regression: Regression) -> Array:
+    """Noise (n_groups,) below which a channel counts as noise-free.
+
+    Without it, a channel that the model explains to rounding would make all others worthless.
+    """
+    least = np.zeros(len(regression.groups))
+    if regression.pooled is None:
+        n_rows = np.maximum(regression.counts.sum(axis=0), 1)
+        squares = [float(np.sum(factor[:, -1] ** 2)) for factor in regression.group_factors]
+        least = NO_NOISE * np.sqrt(np.array(squares) / n_rows)
+    return least
+
+
 def weighted_system(model: Model, regression: Regression, weighting: Weighting = "wls") -> System:
     """Weight the channels equally ("ols") or by each joint's own noise ("wls")."""
     if regression.model_hash != model.hash:
         raise EstimationError("the regression belongs to another model")
     weights = np.ones(len(regression.groups))
     if weighting == "wls":
-        weights = 1.0 / joint_noise(regression)
+        weights = 1.0 / np.maximum(joint_noise(regression), _least_noise(regression))
     factor = regression.system(weights)
     free = triangular_fit(factor)
     freedom = max(regression.n_rows - free.rank, 1)
     # noise-free data would give infinite weights
-    floor = 1e-4 * np.linalg.norm(factor[:, -1]) / np.sqrt(regression.n_rows)
+    floor = NO_NOISE * np.linalg.norm(factor[:, -1]) / np.sqrt(regression.n_rows)
     sigma = float(max(np.sqrt(free.residual_square / freedom), floor, np.finfo(float).tiny))
     return System(weights, factor, free, sigma, regression)
 

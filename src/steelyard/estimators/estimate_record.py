@@ -24,8 +24,8 @@ class PriorRecord:
         states no masses. trials : the weights that were tried.
     divergence : from the prior, by body. iterations : steps of the solver.
     terms : weight with which friction, drive inertia and offsets are drawn to zero.
-    term_trials : the weights of terms that were tried. score : mean squared error of left-out
-    blocks with the weights that were chosen, in units of the noise; None if nothing was compared.
+    term_trials : the weights of terms that were tried. score : squared error of a typical
+    left-out group with the weights that were chosen, as in `Trial`; None if nothing was compared.
     rivals : simpler fits, and how well they predict the same blocks.
     strained : bodies that the data move further from the prior than its weight explains.
     """

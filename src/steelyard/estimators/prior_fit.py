@@ -226,17 +226,21 @@ def _choose(
     problem, metric = fits.problem, fits.metric
     if not problem.trust.any():
         return GammaChoice(0.0, "no prior", usual_term_weight(0.0))
+    # a pull on terms that grew with gamma would press them to zero where the file is trusted
+    terms = usual_term_weight(usual_gamma(system.dependence))
     if not isinstance(gamma, str):
-        return GammaChoice(float(gamma), "given", usual_term_weight(float(gamma)))
+        return GammaChoice(float(gamma), "given", terms)
     if gamma == "l-curve":
-        found = [_solve(problem, system, regression, value, metric) for value in GRID]
+        found = [_solve(problem, system, regression, value, metric, terms) for value in GRID]
         K, sigma = regression.base.K, system.sigma
         misfits = [
             float(np.sum((system.factor @ np.append(K @ one.theta, -1.0)) ** 2)) / sigma**2
             for one in found
         ]
         return l_curve(
-            misfits, [float(np.nansum(problem.divergence(one.theta, metric))) for one in found]
+            misfits,
+            [float(np.nansum(problem.divergence(one.theta, metric))) for one in found],
+            terms,
         )
     search = search_for(len(problem.origin))
     counts = regression.counts.sum(axis=1).astype(float)
@@ -258,7 +262,8 @@ def _choose(
         return solve_all(fits.base_parameters, tasks, threads, done)
 
     small, groups = fits.factors.small, groups_of(fits.factors, counts, search.n_groups)
-    choice = leave_blocks_out(small, counts, system.sigma, groups, betas, system.dependence, search)
+    d = system.dependence
+    choice = leave_blocks_out(small, counts, system.sigma, groups, betas, d, search)
     if progress is not None:
         progress(search.n_fits, search.n_fits)
     return choice

@@ -5,13 +5,16 @@ leave-blocks-out   Stretches of time and regions of the motion are left out in t
                    resemble another motion: their errors hardly grow where a weak pull lets
                    undetermined parameters drift. Weights are therefore judged by
 
-                       log(left-out error²) + DOUBT (ln² (gamma / gamma0) + ln² (terms / terms0))
+                       mean log(left-out error²)
+                       + DOUBT (ln² (gamma / gamma0) + ln² (terms / terms0))
 
                    gamma0 and terms0 are what inertials that are wrong by `SPREAD`, and terms of
                    the size that the data show, deserve beside as many independent residuals as the
-                   data have. The second part is bounded, so that clear evidence always wins; no
-                   pull at all and the file's own links are always among the candidates, and a
-                   choice at the end of a grid makes the grid longer.
+                   data have. The mean is over the parts, so that one in which a fit extrapolates
+                   far does not decide alone. The second part is bounded, so that clear evidence
+                   always wins, and a choice at the end of a grid makes the grid longer. No pull
+                   at all is judged in the same way. The simplest fit, the file's own links with
+                   fitted terms, is taken wherever it predicts better than what was found.
 l-curve            The corner of log misfit against log divergence: the point of largest
                    curvature or, without a corner, the largest gamma that does not raise the
                    misfit.
@@ -95,9 +98,10 @@ def search_for(n_columns: int) -> GammaSearch:
 class Trial:
     """One gamma that was tried, with the weight of the terms.
 
-    score : mean squared residual of left-out blocks, in units of the noise; for the l-curve
-        the curvature. standard_error : of the difference from the smallest score, over the
-        groups; NaN for the l-curve. as_good : whether it predicts as well as the best.
+    score : mean squared residual of left-out blocks, in units of the noise, of a typical group
+        (the geometric mean over them); for the l-curve the curvature. standard_error : of the
+        difference from the smallest score, over the groups; NaN for the l-curve. as_good :
+        whether it predicts as well as the best.
     """
 
     gamma: float
@@ -231,7 +235,7 @@ def leave_blocks_out(
         scores = np.array([known[pair] for pair in pairs])
         good, errors = as_good_as_the_best(scores, SAME)
         return tuple(
-            Trial(gamma, float(np.mean(score)), float(error), bool(fine), terms)
+            Trial(gamma, _typical(score), float(error), bool(fine), terms)
             for (gamma, terms), score, error, fine in zip(pairs, scores, errors, good, strict=True)
         )
 
@@ -247,8 +251,8 @@ def leave_blocks_out(
     terms = float(usual.best(term_trials).terms or 0.0)
     tried = trials([(gamma, terms) for gamma in search.fine])
     chosen = usual.best(tried)
-    none, file, _ = trials([(NO_PULL, LEAST_PULL), (FILE, LEAST_PULL), (chosen.gamma, terms)])
-    chosen = usual.best([chosen, none, file])
+    none, file, chosen = trials([(NO_PULL, LEAST_PULL), (FILE, LEAST_PULL), (chosen.gamma, terms)])
+    chosen = file if file.score < chosen.score else usual.best([chosen, none])
     return GammaChoice(
         chosen.gamma,
         "leave-blocks-out",
@@ -273,6 +277,13 @@ def _rivals(chosen: Trial, none: Trial, file: Trial) -> tuple[Rival, ...]:
         and chosen.score > 0.0
         and (one.gamma, one.terms) != (chosen.gamma, chosen.terms)
     )
+
+
+def _typical(scores: Array) -> float:
+    """The geometric mean: a region far from all others, where a fit has to extrapolate, counts as
+    one part among several, however large its error is.
+    """
+    return float(np.exp(np.mean(np.log(np.maximum(scores, np.finfo(float).tiny)))))
 
 
 def _rounded(value: float) -> float:
@@ -338,8 +349,11 @@ def as_good_as_the_best(scores: Array, same: float) -> tuple[NDArray[np.bool_], 
     return np.isfinite(means) & good, np.asarray(errors)
 
 
-def l_curve(misfits: Sequence[float], divergences: Sequence[float]) -> GammaChoice:
-    """The corner of the curve of log misfit against log divergence, over `GRID`."""
+def l_curve(misfits: Sequence[float], divergences: Sequence[float], terms: float) -> GammaChoice:
+    """The corner of the curve of log misfit against log divergence, over `GRID`.
+
+    terms : weight of the terms, the same at every gamma.
+    """
     x, y = np.log10(np.maximum(misfits, 1e-300)), np.log10(np.maximum(divergences, 1e-12))
     curvature = np.zeros(len(GRID))
     for k in range(1, len(GRID) - 1):
@@ -354,4 +368,4 @@ def l_curve(misfits: Sequence[float], divergences: Sequence[float]) -> GammaChoi
     if curvature[corner] < NO_CORNER:  # the largest gamma that does not raise the misfit
         cheap = np.asarray(misfits) <= (1.0 + SAME) * min(misfits)
         corner = int(np.flatnonzero(cheap).max())
-    return GammaChoice(GRID[corner], "l-curve", usual_term_weight(GRID[corner]), trials)
+    return GammaChoice(GRID[corner], "l-curve", terms, trials)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.certificates.certificate import Certificate
+from steelyard.conic.blas_threads import one_blas_thread
 from steelyard.diagnosis.signal_choice import SignalChoice
 from steelyard.diagnosis.verdict.judge import CheckedInput, judge
 from steelyard.diagnosis.verdict.verdict import Verdict
@@ -82,7 +83,8 @@ class Identification:
     @cached_property
     def verdict(self) -> Verdict:
         """Whether the result can be used: usable, usable with care, or do not use, and why."""
-        return judge(self.model, self.estimate, self.regression, self.validation, self.checked)
+        with one_blas_thread():  # matrices are small
+            return judge(self.model, self.estimate, self.regression, self.validation, self.checked)
 
     def summary(self) -> str:
         """Links and joints with their intervals, errors of each joint and findings, as text."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import csv
 import math
-import re
 import warnings
 from collections.abc import Sequence
 
@@ -42,12 +41,9 @@ class RowReader:
         bare = [line.strip().strip("|") for line in lines] if self._layout.bars else lines
         values = self._loaded(bare)
         if values is None and separator != BLANKS:
-            # an empty cell is a missing value
-            mark = re.escape(separator)
-            empty = re.compile(rf"(?:(?<={mark})|^)[ ]*(?=[{mark}\r\n]|$)")
-            bare = [empty.sub("nan", line) if line.strip() else line for line in bare]
+            bare = _filled(bare, separator)
             values = self._loaded(bare)
-        if values is None or (len(bare) > 1 and _is_cut(bare, separator)):
+        if values is None or (len(bare) > 1 and _is_cut(lines, separator)):
             return None
         rows = np.arange(len(lines))
         if len(values) < len(lines):
@@ -150,6 +146,20 @@ class RowReader:
                 why = "is empty or not finite"
             skipped.append((line, f"line {line}, column {title}: {why}"))
         return np.flatnonzero(~bad), skipped
+
+
+def _filled(lines: list[str], separator: str) -> list[str]:
+    """The lines with "nan" in cells that are empty: missing values."""
+    filled = []
+    for line in lines:
+        if separator + separator in line or line[:1] == separator or line[-2:-1] == separator:
+            double = separator + separator
+            text = line.replace(double, f"{separator}nan{separator}")
+            text = text.replace(double, f"{separator}nan{separator}").rstrip("\n")
+            text = f"nan{text}" if text.startswith(separator) else text
+            line = f"{text}nan\n" if text.endswith(separator) else f"{text}\n"
+        filled.append(line)
+    return filled
 
 
 def _n_cells(line: str, separator: str | None) -> int:

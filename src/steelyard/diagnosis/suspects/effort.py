@@ -19,7 +19,6 @@ from steelyard.diagnosis.left_out import channel_factors, part_edges, part_membe
 from steelyard.diagnosis.suspects.evidence import Samples
 from steelyard.diagnosis.suspects.suspect import Suspect
 from steelyard.errors import SteelyardError
-from steelyard.estimators.entropic import usual_term_weight
 from steelyard.estimators.least_squares import joint_noise
 from steelyard.estimators.prior_fit import USUAL, fit_with_prior
 from steelyard.estimators.prior_weight import SAME
@@ -176,7 +175,7 @@ def _scores(model: Model, using: Regression, without: Regression) -> tuple[Array
         out = np.zeros(len(members))
         for k, blocks in enumerate(part_members(regression, edges)):
             task = np.ones(2 + len(regression.keys))
-            task[:2] = USUAL, usual_term_weight(USUAL)
+            task[:2] = USUAL, fit.pull.choice.terms
             task[2 + blocks] = 0.0
             beta = fit.pull.fits.base_parameters(task)
             for c in seen:

@@ -117,7 +117,7 @@ def training_numbers(
     many = len(estimate.runs) > 1
     where = f"left-out parts of the {'logs' if many else 'log'}"
     stated = file_beta(model, regression)
-    with_terms = left_out_file_with_terms(model, regression)
+    with_terms = left_out_file_with_terms(model, regression, estimate)
     known = noise if noise is not None and len(noise) == len(own) else np.full(len(own), np.nan)
     return Numbers(
         data="the data that was used" if left_out is None else where,
@@ -165,7 +165,7 @@ def best_left_out(estimate: Estimate) -> float:
     of a fit without one to all of them; NaN where none were tried.
     """
     prior = estimate.prior
-    if prior is None or prior.rule != "leave-blocks-out":
+    if prior is None or prior.score is None:
         return float("nan")
     scores = [one.score for one in (*prior.trials, *prior.term_trials) if one.score >= 0.0]
     return float(np.sqrt(min(scores))) if scores else float("nan")

@@ -25,9 +25,11 @@ from steelyard.diagnosis.left_out import (
 )
 from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import weighted_system
+from steelyard.estimators.drawn_fits import drawn_factors
 from steelyard.estimators.estimate import ChannelFit, Estimate
 from steelyard.estimators.least_squares import channel_fits, joint_noise
-from steelyard.estimators.prior_weight import parts_of
+from steelyard.estimators.prior_weight import groups_of, parts_of, search_for
+from steelyard.estimators.size_rules import FEWER_PARTS, has_many
 from steelyard.model.model import Model
 from steelyard.model.term_kinds import TermKind
 from steelyard.regression.regression import Regression, triangle
@@ -60,9 +62,14 @@ def friction_alone(model: Model, regression: Regression) -> Array:
     return _with_terms(model, regression, nothing, lambda kind: not kind.is_inertia)
 
 
-def left_out_file_with_terms(model: Model, regression: Regression) -> tuple[ChannelFit, ...] | None:
+def left_out_file_with_terms(
+    model: Model, regression: Regression, estimate: Estimate | None = None
+) -> tuple[ChannelFit, ...] | None:
     """Errors by channel of the file's links, with terms fitted to all parts but the one that is
     predicted; on all data together where these cannot be left out. None without masses in the file.
+
+    The parts are those by which the weight of the estimate's prior was chosen, or stretches of
+    time.
     """
     held = file_beta(model, regression)
     if held is None:
@@ -71,6 +78,9 @@ def left_out_file_with_terms(model: Model, regression: Regression) -> tuple[Chan
     whole = fits(regression, _with_terms(model, regression, held, lambda kind: True))
     if parts is None or regression.pooled is not None:
         return whole
+    if estimate is not None and estimate.prior is not None and estimate.prior.score is not None:
+        growth = _file_growth(model, regression, held)
+        return tuple(_raised(one, growth) for one in whole)
     K = regression.base.K[:, _columns(model, lambda kind: True)]
     factors = channel_factors(regression, _sigma(regression), parts)
     rows = [
@@ -88,6 +98,31 @@ def left_out_file_with_terms(model: Model, regression: Regression) -> tuple[Chan
         replace(fit, rms=max(fit.rms, float(sigma * np.sqrt(square / max(fit.n_rows, 1)))))
         for fit, sigma, square in zip(whole, _sigma(regression), squares, strict=True)
     )
+
+
+def _file_growth(model: Model, regression: Regression, held: Array) -> float:
+    """By how much errors of left-out parts exceed those of the fit, of links as in ``held``
+    (n_base,) and fitted terms; parts as for the weight of the prior.
+    """
+    system = weighted_system(model, regression)
+    factors = drawn_factors(regression, system.weights, system.factor)
+    counts = regression.counts.sum(axis=1).astype(float)
+    n_columns = len(model.columns)
+    if has_many(n_columns):
+        groups = parts_of(counts, most=FEWER_PARTS)
+    else:
+        groups = groups_of(factors, counts, search_for(n_columns).n_groups)
+    K = regression.base.K[:, _columns(model, lambda kind: True)]
+    own = list(range(regression.base.rank))
+    rows = [_rows_of(one, own, held, K) for one in factors.small]
+    of_all = _rows_of(system.factor, own, held, K)
+    used = float(np.sum((of_all @ np.append(_solved(of_all), -1.0)) ** 2)) / counts.sum()
+    left = 0.0
+    for group in groups:
+        rest = np.vstack([row for k, row in enumerate(rows) if k not in set(group.tolist())])
+        away = np.vstack([rows[k] for k in group]) @ np.append(_solved(rest), -1.0)
+        left += float(away @ away) / float(counts[group].sum()) / len(groups)
+    return max(1.0, float(np.sqrt(left / used))) if used > 0.0 else 1.0
 
 
 def _with_terms(

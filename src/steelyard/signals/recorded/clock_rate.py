@@ -24,6 +24,8 @@ LEAST, MOST = 3e-3, 0.1
 """Errors of the rate (rms) that are worth a correction; larger ones are for the user to judge."""
 SURE = 5.0
 """An error of the rate is at least this many standard errors."""
+CLOSER = 1.1
+"""Velocities and positions have to agree this many times better on true time."""
 COMMON = 0.25
 """Joints agree if their own errors scatter by less than this share of the common one."""
 WINDOWS, SHORTEST_S, FEWEST = 24, 0.5, 40
@@ -114,6 +116,8 @@ def rate_error(recorded: Recorded) -> RateError | None:
     if scatter > COMMON * size:
         return None
     closer = float(np.sqrt(np.sum(found.as_stamped) / max(np.sum(found.left), 1e-300)))
+    if closer < CLOSER:
+        return None
     return RateError(coefficients, start, end, float(np.ptp(on)), closer)
 
 
