@@ -132,9 +132,9 @@ def measured_plainly(row: Row) -> Figures:
 
 
 CONSTANTS = (
-    ("prior_weight", "SPREAD", (0.2, 0.45)),
+    ("entropic", "SPREAD", (0.2, 0.45)),
     ("prior_weight", "DOUBT", (0.01, 0.1)),
-    ("entropic", "TERM_PULL", (0.09, 0.81)),
+    ("entropic", "TERM_WEIGHT", (1.0, 10.0)),
 )
 """Constants of the rules for the prior, by module, and other values for them."""
 

@@ -15,13 +15,14 @@ CODE = "poor-fit-of-a-joint"
 
 
 def codes(log: Log) -> dict[str, str]:
-    """Findings by code, with a prior that the data hardly move."""
+    """Findings by code, with a prior that the data hardly move and no friction to move instead."""
     found = identify(
         Robot.from_urdf_text(URDF),
         log,
         certify=False,
         accept=["torque-sign"],
-        **{**FEW, "gamma": 1e8},
+        terms=(),
+        **{**FEW, "gamma": 1e7},
     )
     return {finding.code: finding.words for finding in found.findings}
 

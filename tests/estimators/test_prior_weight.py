@@ -189,7 +189,8 @@ def test_where_nothing_predicts_better_weights_are_usual(dependence):
     assert usual_gamma(dependence) == pytest.approx(dependence / 0.09)
     assert found.gamma == min(GRID, key=lambda one: abs(np.log(one * 0.09 / dependence)))
     assert found.terms == rounded(3.0 * dependence)
-    assert usual_term_weight(usual_gamma(dependence)) == pytest.approx(3.0 * dependence)
+    assert usual_term_weight(usual_gamma(dependence)) == pytest.approx(3.0)
+    assert usual_term_weight(usual_gamma(0.1)) == pytest.approx(0.3)
     assert found.score == 1.0
     assert found.rivals == (Rival("no pull", 1.0, 1.0), Rival("file", 1.0, 1.0))
 

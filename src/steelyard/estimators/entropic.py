@@ -42,10 +42,11 @@ METRICS = get_args(Metric)
 
 PULL = 1e-2
 """Weight, per typical size, with which bodies without a prior are drawn to typical ones."""
-TERM_PULL = 0.27
-"""Share of gamma with which friction, drive inertia and offsets are pulled to zero if nothing else
-is given: three times the weight of one independent residual, where gamma is the weight of bodies
-that are wrong by 30 %."""
+SPREAD = 0.3
+"""Usual relative error of the inertials in a robot file."""
+TERM_WEIGHT = 3.0
+"""Weight with which friction, drive inertia and offsets are usually pulled to zero, over that of
+one independent residual."""
 LEAST_PULL = 1e-6
 """Smallest weight of that, which makes terms unique that the data do not determine."""
 ROUNDING = 1e-14
@@ -236,9 +237,19 @@ class PriorProblem:
         return out
 
 
+def usual_gamma(dependence: float) -> float:
+    """The weight that inertials with errors of `SPREAD` deserve.
+
+    dependence : how many residuals count as one independent residual.
+    """
+    return dependence / SPREAD**2
+
+
 def usual_term_weight(gamma: float) -> float:
-    """Weight with which terms are pulled to zero if nothing else is given."""
-    return max(gamma * TERM_PULL, LEAST_PULL)
+    """Weight of the terms beside a gamma that is given: small beside a small one, and never so
+    large that a trusted file presses friction to zero.
+    """
+    return max(TERM_WEIGHT * min(gamma * SPREAD**2, 1.0), LEAST_PULL)
 
 
 def prior_problem(

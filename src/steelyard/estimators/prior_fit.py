@@ -28,10 +28,12 @@ from steelyard.estimators.drawn_fits import DrawnFits, drawn_factors
 from steelyard.estimators.entropic import (
     LEAST_PULL,
     METRICS,
+    TERM_WEIGHT,
     Metric,
     Placed,
     PriorProblem,
     prior_problem,
+    usual_gamma,
     usual_term_weight,
 )
 from steelyard.estimators.parallel.workers import solve_all
@@ -46,7 +48,6 @@ from steelyard.estimators.prior_weight import (
     leave_blocks_out,
     parts_of,
     search_for,
-    usual_gamma,
 )
 from steelyard.estimators.pull import Pull
 from steelyard.estimators.size_rules import FEWER_PARTS, has_many
@@ -226,11 +227,11 @@ def _choose(
     problem, metric = fits.problem, fits.metric
     if not problem.trust.any():
         return GammaChoice(0.0, "no prior", usual_term_weight(0.0))
-    # a pull on terms that grew with gamma would press them to zero where the file is trusted
-    terms = usual_term_weight(usual_gamma(system.dependence))
     if not isinstance(gamma, str):
-        return GammaChoice(float(gamma), "given", terms)
+        return GammaChoice(float(gamma), "given", usual_term_weight(float(gamma)))
     if gamma == "l-curve":
+        # a pull on terms that grew with gamma would make a corner of its own
+        terms = TERM_WEIGHT * system.dependence
         found = [_solve(problem, system, regression, value, metric, terms) for value in GRID]
         K, sigma = regression.base.K, system.sigma
         misfits = [
@@ -294,16 +295,20 @@ def sizes_of(model: Model, system: System, prior: Prior, given: tuple[Block, ...
 
     Masses say little of friction, and nothing of drive inertia, which gears multiply by the square
     of their ratio. A kind of term is therefore as large as a fit with hardly any pull makes it: as
-    a share of the torques that it acts on, the same for all joints (1.48 times the median). A term
-    that moves nothing, such as friction of a joint at rest, has the size that the prior's masses
-    suggest.
+    a share of what the prior's bodies leave of the torques that it acts on, the same for all joints
+    (1.48 times the median). A term that moves nothing, such as friction of a joint at rest, has the
+    size that the prior's masses suggest.
     """
     sizes = prior_scale(model, prior.theta, prior.trust)
     regression = system.regression
+    terms = np.array([column.term_kind is not None for column in model.columns])
+    bodies = regression.base.K @ np.where(terms, 0.0, prior.theta)
     torque, shown = np.zeros(len(sizes)), np.zeros(len(sizes))
     for group, factor in zip(regression.groups, regression.group_factors, strict=True):
-        column = np.sum((factor[:, :-1] @ regression.base.K[list(group.columns)]) ** 2, axis=0)
-        torque += np.where(column > 0.0, np.sum(factor[:, -1] ** 2), 0.0)
+        own = list(group.columns)
+        column = np.sum((factor[:, :-1] @ regression.base.K[own]) ** 2, axis=0)
+        rest = np.sum((factor @ np.append(bodies[own], -1.0)) ** 2)
+        torque += np.where(column > 0.0, rest, 0.0)
         shown += column
     unit = np.sqrt(torque / np.where(shown > 0.0, shown, np.inf))
     problem = problem_of(model, sizes, given, prior)

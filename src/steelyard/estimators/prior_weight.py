@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError
 from steelyard.estimators.drawn_fits import DrawnFactors
-from steelyard.estimators.entropic import LEAST_PULL, usual_term_weight
+from steelyard.estimators.entropic import LEAST_PULL, TERM_WEIGHT, usual_gamma
 from steelyard.estimators.size_rules import FEWER_PARTS, PARTS, has_many
 
 Array = NDArray[np.float64]
@@ -48,8 +48,6 @@ STEPS = (1e-2, 10.0**-1.5, 0.1, 10.0**-0.5, 1.0, 10.0**0.5, 10.0, 10.0**1.5, 1e2
 """Weights of the terms that are tried, over `terms0`."""
 WIDER, LARGEST = 10.0**0.5, 1e8
 """Factor by which a grid grows where its largest value is chosen, and the largest value."""
-SPREAD = 0.3
-"""Usual relative error of the inertials in a robot file."""
 DOUBT = 0.03
 """By how much the log of the left-out error² must fall for weights that are a factor e from the
 usual ones: three recorded arms and tuning seeds of the benchmark ``never-loses`` chose it."""
@@ -164,14 +162,6 @@ def parts_of(
     return [group for group in groups if len(group) and counts[group].sum() > 0]
 
 
-def usual_gamma(dependence: float) -> float:
-    """The weight that inertials with errors of `SPREAD` deserve.
-
-    dependence : how many residuals count as one independent residual.
-    """
-    return dependence / SPREAD**2
-
-
 @dataclass(frozen=True)
 class _Usual:
     """Weights that are usual for data with residuals of which one in ``dependence`` counts."""
@@ -184,7 +174,7 @@ class _Usual:
 
     @property
     def terms(self) -> float:
-        return _rounded(usual_term_weight(self.gamma))
+        return _rounded(TERM_WEIGHT * self.dependence)
 
     def cost(self, trial: Trial) -> float:
         """What is minimised; infinite where a fit failed."""

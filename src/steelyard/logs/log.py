@@ -326,6 +326,8 @@ were rounded to a coarse step; fewer are rows that repeat."""
 
 def without_ties(time: Array) -> Array:
     """Stamps (n_samples,) of which many are equal, spread evenly to the next other one."""
+    if not np.isfinite(time).all():
+        return time
     step = np.diff(time)
     ties = int(np.count_nonzero(step == 0.0))
     if ties < max(FEWEST_TIES, TIES * len(time)) or not np.all(step >= 0.0):

@@ -198,7 +198,7 @@ CASES = [
         lambda b: _csv(
             b, gzip_bomb(HEADER.encode() + b"\n", b"0,0,0,0,0\n" * 10**5, 100), ".csv.gz"
         ),
-        ("times its size",),
+        ("times its size", "time stamp repeats"),
     ),
     Case(
         "gz-rows-without-numbers",
