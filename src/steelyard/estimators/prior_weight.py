@@ -1,23 +1,22 @@
 """The weights of a prior, chosen on the training data.
 
 leave-blocks-out   Stretches of time and regions of the motion are left out in turn, and predicted
-                   by the fit to the rest. Parts of one motion resemble each other more than they
-                   resemble another motion: their errors hardly grow where a weak pull lets
-                   undetermined parameters drift. Weights are therefore judged by
-
-                       mean log(left-out error²)
-                       + DOUBT (ln² (gamma / gamma0) + ln² (terms / terms0))
-
-                   gamma0 and terms0 are what inertials that are wrong by `SPREAD`, and terms of
-                   the size that the data show, deserve beside as many independent residuals as the
-                   data have. The mean is over the parts, so that one in which a fit extrapolates
-                   far does not decide alone. The second part is bounded, so that clear evidence
-                   always wins, and a choice at the end of a grid makes the grid longer. No pull
-                   at all is judged in the same way. The simplest fit, the file's own links with
-                   fitted terms, is taken wherever it predicts better than what was found.
+                   by the fit to the rest.
 l-curve            The corner of log misfit against log divergence: the point of largest
                    curvature or, without a corner, the largest gamma that does not raise the
                    misfit.
+
+Parts of one motion resemble each other more than they resemble another motion: their errors hardly
+grow where a weak pull lets undetermined parameters drift. Weights are therefore judged by
+
+    mean log(left-out error²) + DOUBT (ln² (gamma / gamma0) + ln² (terms / terms0))
+
+gamma0 and terms0 are what inertials that are wrong by `SPREAD`, and terms of the size that the data
+show, deserve beside as many independent residuals as the data have. The mean is over the parts, so
+that one in which a fit extrapolates far does not decide alone. The second part is bounded, so that
+clear evidence always wins, and a choice at the end of a grid makes the grid longer. No pull at all
+is judged in the same way. The simplest fit, the file's own links with fitted terms, is taken
+wherever it predicts better than what was found.
 """
 
 from __future__ import annotations
