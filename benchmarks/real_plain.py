@@ -133,7 +133,7 @@ def measured_plainly(row: Row) -> Figures:
 
 CONSTANTS = (
     ("entropic", "SPREAD", (0.2, 0.45)),
-    ("prior_weight", "DOUBT", (0.01, 0.1)),
+    ("prior_weight", "DOUBT", (0.02, 0.2)),
     ("entropic", "TERM_WEIGHT", (1.0, 10.0)),
 )
 """Constants of the rules for the prior, by module, and other values for them."""

@@ -49,11 +49,11 @@ def rounded(value: float) -> float:
 
 
 def cost(score: float, gamma: float, terms: float, dependence: float) -> float:
-    """log error² plus 0.03 (ln² + ln²) of how far weights are from the usual ones, each at most
+    """log error² plus 0.06 (ln² + ln²) of how far weights are from the usual ones, each at most
     that of a factor of 100. The usual ones: bodies 30 % off, and three independent residuals.
     """
     away = [np.log(gamma * 0.3**2 / dependence), np.log(terms / rounded(3.0 * dependence))]
-    return float(np.log(score) + 0.03 * sum(min(one**2, np.log(100.0) ** 2) for one in away))
+    return float(np.log(score) + 0.06 * sum(min(one**2, np.log(100.0) ** 2) for one in away))
 
 
 @dataclass(frozen=True)
@@ -202,10 +202,10 @@ BOUND = np.log(100.0) ** 2
 @pytest.mark.parametrize("better", [31.6, 316.0, 1.0, 0.1, 1e5])
 @pytest.mark.parametrize("margin", [0.99, 1.01])
 def test_another_gamma_is_chosen_where_it_predicts_clearly_better(better, margin):
-    """The log of the error² has to fall by 0.03 ln² of the factor between them, or by that of a
+    """The log of the error² has to fall by 0.06 ln² of the factor between them, or by that of a
     factor of 100 where it is larger. Usual for a dependence of 10 is 111, beside it 100.
     """
-    needed = 0.03 * (min(np.log(better * 0.009) ** 2, BOUND) - np.log(100.0 * 0.009) ** 2)
+    needed = 0.06 * (min(np.log(better * 0.009) ** 2, BOUND) - np.log(100.0 * 0.009) ** 2)
     others = np.exp(margin * needed)
     found = chosen_by(lambda gamma, _: 1.0 if gamma == better else others, 10.0)
     assert found.gamma == (better if margin > 1.0 else 100.0)
@@ -217,7 +217,7 @@ def test_another_gamma_is_chosen_where_it_predicts_clearly_better(better, margin
 def test_other_weights_of_terms_are_chosen_where_they_predict_clearly_better(step, margin):
     """By the same rule; usual for a dependence of 10 is 30."""
     better = rounded(30.0 * step)
-    others = np.exp(margin * 0.03 * np.log(better / 30.0) ** 2)
+    others = np.exp(margin * 0.06 * np.log(better / 30.0) ** 2)
     found = chosen_by(lambda _, terms: 1.0 if terms == better else others, 10.0)
     assert found.terms == (better if margin > 1.0 else 30.0)
     assert found.gamma == 100.0
@@ -232,20 +232,20 @@ def test_a_simpler_fit_is_chosen_where_it_predicts_better(gamma, name, margin):
     clearly: both weights are far from the usual ones, which counts as two factors of 100. Where it
     loses, the choice says by how much.
     """
-    needed = 0.03 * (2.0 * BOUND - np.log(100.0 * 0.009) ** 2) if name == "no pull" else 1e-6
+    needed = 0.06 * (2.0 * BOUND - np.log(100.0 * 0.009) ** 2) if name == "no pull" else 1e-6
     others = np.exp(margin * needed)
 
     def score(one, terms):
         return 1.0 if (one, terms) == (gamma, LEAST_PULL) else others
 
-    found = chosen_by(score, 10.0)
+    found = chosen_by(score, 100.0)
     ratios = {rival.name: rival.ratio for rival in found.rivals}
     if margin > 1.0:
         assert (found.gamma, found.terms, found.score) == (gamma, LEAST_PULL, 1.0)
         (other,) = {"no pull", "file"} - {name}
         assert ratios == {other: pytest.approx(np.sqrt(others))}
     else:
-        assert (found.gamma, found.terms) == (100.0, 30.0)
+        assert (found.gamma, found.terms) == (1000.0, 300.0)
         assert found.score == pytest.approx(others)
         assert ratios.keys() == {"no pull", "file"}
         assert ratios[name] == pytest.approx(np.sqrt(1.0 / others))
@@ -253,7 +253,7 @@ def test_a_simpler_fit_is_chosen_where_it_predicts_better(gamma, name, margin):
 
 def test_the_chosen_fit_is_no_rival_of_itself():
     """No pull on bodies and terms, found by the two searches one after the other."""
-    found = chosen_by(lambda gamma, terms: 1.0 + 9.0 * (gamma > 1.0) + 9.0 * (terms > 1e-3), 20.0)
+    found = chosen_by(lambda gamma, terms: 1.0 + 9e3 * (gamma > 1.0) + 9.0 * (terms > 1e-3), 20.0)
     assert (found.gamma, found.terms) == (NO_PULL, LEAST_PULL)
     assert [rival.name for rival in found.rivals] == ["file"]
 

@@ -64,5 +64,9 @@ _RIVALS = {"no pull": "without a prior", "file": "with the prior's links and fit
 
 def _beside_rivals(rivals: tuple[Rival, ...]) -> str:
     """How the error of simpler fits on left-out parts compares, to be appended."""
-    words = [f"{one.ratio:.3g} times as large {_RIVALS[one.name]}" for one in rivals]
+    words = [
+        f"{'' if abs(one.ratio - 1.0) < 0.005 else f'{one.ratio:.3g} times '}as large "
+        f"{_RIVALS[one.name]}"
+        for one in rivals
+    ]
     return f". On left-out parts of the log the error is {' and '.join(words)}" if words else ""
