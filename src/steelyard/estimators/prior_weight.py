@@ -49,7 +49,7 @@ WIDER, LARGEST = 10.0**0.5, 1e8
 """Factor by which a grid grows where its largest value is chosen, and the largest value."""
 DOUBT = 0.06
 """By how much the log of the left-out error² must fall for weights that are a factor e from the
-usual ones: three recorded arms and tuning seeds of the benchmark ``never-loses`` chose it."""
+usual ones: recorded arms, a short simulated log and tuning seeds of ``never-loses`` chose it."""
 FARTHEST = np.log(100.0) ** 2
 """ln² from which on weights are all equally far from the usual ones."""
 GROUPS = PARTS
