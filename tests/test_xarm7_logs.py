@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from steelyard import Model, Robot, base_map, check_links, torque, torque_regressor
+from steelyard.diagnosis.suspects.search import suspects
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
@@ -71,3 +73,19 @@ def test_log_determines_the_true_base_parameters(
     W = torque_regressor(model, run.q, run.v, run.a)[..., columns][run.slides]
     beta = np.linalg.lstsq(W, run.tau[run.slides], rcond=None)[0]
     assert beta == pytest.approx(base.K @ model.theta(truth), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", [3, 51])
+def test_a_joint_that_sticks_is_not_late(
+    seed: int, xarm7_robot: ModuleType, xarm7_log: ModuleType
+) -> None:
+    """No torque of these logs is late; after a low filter, that of a joint that sticks looks so."""
+    model = Model(Robot.from_urdf_text(xarm7_robot.urdf_text(xarm7_robot.wrong_inertials())))
+    log, _ = xarm7_log.simulate_log(seed)
+    assert suspects(model, log) == ()
+
+    key = xarm7_robot.JOINTS[1], "torque"
+    late = replace(log, signals={**log.signals, key: np.roll(log.signals[key], 6)})
+    (found,) = suspects(model, late)
+    assert (found.code, found.joints) == ("delay", key[:1])
+    assert found.size == pytest.approx(0.012, abs=1e-3)

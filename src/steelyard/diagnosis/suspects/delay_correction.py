@@ -1,4 +1,4 @@
-"""Torque delays that are corrected: significant, the same all over the log, and nothing else."""
+"""Torque delays that are the recording's, and those that are beyond doubt and corrected."""
 
 from __future__ import annotations
 
@@ -7,16 +7,57 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.diagnosis.suspects.delay_readings import LONGEST_S
+from steelyard.diagnosis.suspects.delay_readings import LONGEST_S, late_mended
+from steelyard.diagnosis.suspects.effort import CODE, without_efforts
+from steelyard.diagnosis.suspects.evidence import fit_of, moments, regressor
+from steelyard.diagnosis.suspects.intervals import perturbation, torque_slopes
 from steelyard.diagnosis.suspects.suspect import Suspect
-from steelyard.signals.processing import TorqueDelay
+from steelyard.diagnosis.suspects.thinned import thinned
+from steelyard.errors import SteelyardError
+from steelyard.logs.log import Log
+from steelyard.model.model import Model
+from steelyard.signals.processing import Processing, TorqueDelay
 
 SURE = 5.0
 """How many half widths of its interval a delay has to be away from zero."""
 SPREAD = 0.3
-"""Share of a delay by which those of parts of the log may differ from it."""
+"""Share of a delay by which those of parts of the log may differ from it, and by which it may be
+shorter after a filter with twice the cutoff."""
 ROUNDED_S = 6
 """Digits after the point (s) of a correction."""
+
+
+def recorded_delays(
+    found: tuple[Suspect, ...], model: Model, log: Log, sharper: Processing
+) -> tuple[Suspect, ...]:
+    """The suspects without delays that are much shorter after a filter with a higher cutoff.
+
+    A delay is in the recording and not in the filter. A filter spreads what a joint does that
+    sticks over samples in which it is fast: there its torque looks late, by a time that is inverse
+    to the cutoff.
+
+    sharper : the processing with the higher cutoff.
+    """
+    late = [one for one in found if one.code == "delay" and one.by_part]
+    if not late:
+        return found
+    try:
+        samples = thinned(model.robot, log, sharper).samples
+    except SteelyardError:  # no higher cutoff is possible
+        return found
+    samples = without_efforts(samples, [one for one in found if one.code == CODE])
+    channels = samples.model.channels
+    rows = [channels.index(one.joints[0]) if one.joints else None for one in late]
+    for one, row in zip(late, rows, strict=True):
+        samples = late_mended(one.size, row)(samples)
+    W = regressor(samples)
+    fit = fit_of(moments(samples, W))
+    gone = []
+    for one, row in zip(late, rows, strict=True):
+        longer, _ = perturbation(samples, W, fit, -torque_slopes(samples, row))
+        if longer / one.size < -SPREAD:
+            gone.append(one)
+    return tuple(one for one in found if one not in gone)
 
 
 def is_sure(suspect: Suspect) -> bool:

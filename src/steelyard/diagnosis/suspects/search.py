@@ -9,7 +9,11 @@ from numpy.typing import NDArray
 
 from steelyard.diagnosis.suspects.belief import believed, doubted, turning
 from steelyard.diagnosis.suspects.change_readings import change_readings
-from steelyard.diagnosis.suspects.delay_correction import beyond_stated, correction_of
+from steelyard.diagnosis.suspects.delay_correction import (
+    beyond_stated,
+    correction_of,
+    recorded_delays,
+)
 from steelyard.diagnosis.suspects.delay_readings import (
     LEAST_S,
     Shifted,
@@ -213,6 +217,9 @@ def _searched(model: Model, log: Log, processing: Processing | None) -> tuple[Su
     efforts = weightless_efforts(samples)
     samples = without_efforts(samples, efforts)
     found = (*efforts, *_readings_found(model, log, samples))
+    if prepared.cutoff_hz is not None:
+        sharper = replace(processing or Processing(), cutoff_hz=2.0 * prepared.cutoff_hz)
+        found = recorded_delays(found, model, log, sharper)
     # one in another unit has a gain, which other readings name, unless it is as good as nothing
     return found or weightless_efforts(samples, following=True)
 

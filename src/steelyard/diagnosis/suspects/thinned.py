@@ -28,10 +28,11 @@ SLOW = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Thinned:
-    """Samples of a log, and what was found when it was prepared."""
+    """Samples of a log, what was found when it was prepared, and the cutoff (Hz) of its filter."""
 
     samples: Samples
     findings: tuple[Finding, ...]
+    cutoff_hz: float | None
 
 
 def thinned(robot: Robot, log: Log, processing: Processing | None = None) -> Thinned:
@@ -61,7 +62,7 @@ def thinned(robot: Robot, log: Log, processing: Processing | None = None) -> Thi
     cutoff = prepared.record.cutoff_hz
     lag_s = USUAL_LAG_S if cutoff is None else 1.0 / cutoff
     samples = Samples(model, time, q, v, a, jump, tau, moving[rows], lag_s)
-    return Thinned(samples, prepared.findings)
+    return Thinned(samples, prepared.findings, cutoff)
 
 
 def spread_rows(n: int, rate_hz: float) -> IntArray:
