@@ -45,7 +45,7 @@ def recorded_delays(
         samples = thinned(model.robot, log, sharper).samples
     except SteelyardError:  # no higher cutoff is possible
         return found
-    samples = without_efforts(samples, [one for one in found if one.code == CODE])
+    samples = without_efforts(samples, tuple(one for one in found if one.code == CODE))
     channels = samples.model.channels
     rows = [channels.index(one.joints[0]) if one.joints else None for one in late]
     for one, row in zip(late, rows, strict=True):
