@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from given_signals import GIVEN
 from small_arm import URDF, true_theta
 
 from steelyard.diagnosis.friction_width import SHARES
-from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
+from steelyard.diagnosis.signal_choice import _Search, choose_signals, signal_findings
+from steelyard.diagnosis.signal_ways import Way
 from steelyard.errors import EstimationError
 from steelyard.excitation.motions.fourier import multisine
 from steelyard.identification.identify import identify
@@ -19,6 +21,7 @@ from steelyard.logs.log import Log
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 from steelyard.model.terms import joint_terms
+from steelyard.regression.equation import TORQUE
 from steelyard.robot.robot import Robot
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
@@ -81,6 +84,29 @@ def test_the_width_of_friction_is_found(share):
         assert by_share[share] < 0.9 * by_share[0.0]
     else:
         assert by_share[0.0] < 0.9 * by_share[0.4]
+
+
+@pytest.mark.parametrize("distorted", [0.0, 3.0])
+def test_the_cutoff_does_not_jump_with_the_proposal(distorted):
+    """The error grows as noise does that a filter lets through, and below 3 Hz as it distorts: of
+    proposals within a factor of two, cutoffs are within 1.3 and no worse than the tolerance.
+    """
+
+    def error(cutoff_hz):
+        return 1.0 + 0.02 * (cutoff_hz / 18.0) ** 5 + 0.01 * (distorted / cutoff_hz) ** 4
+
+    def squares(way, *, outside_band=False):
+        return np.full((3, 1), error(way.cutoff_hz)), np.ones((3, 1))
+
+    ways = SimpleNamespace(squares=squares, speeds={}, equation=TORQUE)
+    search = _Search(ways, Processing(), Processing(), None)
+    found = [
+        search._best_cutoff(Way(proposed, "same", 0.0), 0.1, 400.0).cutoff_hz
+        for proposed in np.geomspace(4.0, 8.0, 41)
+    ]
+    assert max(found) < 1.3 * min(found)
+    assert max(abs(np.diff(np.log(found)))) < 0.05
+    assert all(error(one) < 1.02 * error(6.0) for one in found)
 
 
 def test_only_what_was_left_open_is_changed():

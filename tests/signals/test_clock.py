@@ -142,6 +142,25 @@ def test_a_clock_that_is_fast_or_drifts_shows_beside_velocities(seed: int) -> No
     assert set(codes(log)) <= {"time-drift", "time-rate"}
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("every", [1, 4])
+def test_a_clock_whose_rate_turns_is_followed(seed: int, every: int) -> None:
+    """Up and down by 2.5 % in the log, from many rows or a quarter of them, with velocities of
+    which one is late and one has an offset: the rate is right within 0.02 % (rms).
+    """
+    rng = np.random.default_rng(seed)
+    rows = ROW[::every]
+    turn = np.linspace(0.0, 2.0 * np.pi, len(rows) - 1) + rng.uniform(0.0, 6.0)
+    drifting = np.concatenate([[0.0], np.cumsum(np.diff(TIME[rows]) * (1 + 0.025 * np.sin(turn)))])
+    q, v, tau = (one[rows] for one in signals(seed))
+    v[:, 0] += 0.01
+    v[:, 1] -= 0.3 * every * PERIOD * np.gradient(v[:, 1], TIME[rows])
+    clock = clock_of(Log.from_arrays(drifting, q, tau, v=v, joints=NAMES), arm())
+    assert clock is not None
+    left = np.diff(clock.time) / np.diff(TIME[rows]) - 1.0
+    assert np.sqrt(np.mean(left**2)) < 2e-4
+
+
 def test_a_filtered_velocity_is_no_wrong_clock() -> None:
     """A drive's filter delays velocities and makes them smaller, of all joints alike."""
     from scipy.signal import lfilter

@@ -5,7 +5,8 @@ Five choices, made on one log:
 cutoff          of the low-pass filter on positions. `automatic_cutoff` proposes one from the
                 spectrum of the positions; it is doubled or halved as long as that predicts better,
                 but not below four bandwidths of the motion. Of those that predict as well, the
-                highest.
+                highest, in the mean over grids of such steps, so that it does not jump with the
+                data.
 torque filter   the same filter on the torque and on Coulomb friction in the model, or none.
 dead band       torques below a tenth of a joint's speed (rms) are left out of the fit, or not.
 width           of Coulomb friction: sign(s), or clip(s / width, -1, 1) with a width of 2 to 40 % of
@@ -312,7 +313,8 @@ class _Search:
         way that left-out parts of the same log, distorted alike, hardly show. Halving has to pay
         on all samples as well.
         """
-        tried = [proposed]
+        tried: list[Way] = [proposed]
+        refused: list[Way] = []
         for factor, accepted in ((2.0, 1.0 + SAME), (0.5, 1.0)):
             way = proposed
             for _ in range(MOST_STEPS):
@@ -323,15 +325,37 @@ class _Search:
                 way = replace(way, cutoff_hz=cutoff)
                 least = min(self.outside(one) for one in tried)
                 if not self.outside(way) <= accepted * least:
+                    refused.append(way)
                     break
                 if factor < 1.0 and not self.error(way).mean() < self.error(tried[-1]).mean():
                     break
                 tried.append(way)
             if len(tried) > 1:
                 break
-        least = min(self.outside(one) for one in tried)
-        good = [one for one in tried if self.outside(one) <= (1.0 + SAME) * least]
-        return max(good, key=lambda one: one.cutoff_hz or 0.0)
+        return self._highest_as_good(tried, refused)
+
+    def _highest_as_good(self, tried: list[Way], refused: list[Way]) -> Way:
+        """The highest cutoff that predicts as well as the best, in the mean over grids.
+
+        The highest on one grid lies up to a step below the cutoff where the error reaches the
+        limit, which is interpolated between the last that is good and the next; over all places of
+        the grid, half a step. So the choice does not jump with the data. At least the best cutoff.
+        """
+
+        def cutoff(way: Way) -> float:
+            assert way.cutoff_hz is not None
+            return way.cutoff_hz
+
+        best = min(tried, key=self.outside)
+        limit = (1.0 + SAME) * self.outside(best)
+        good = max((one for one in tried if self.outside(one) <= limit), key=cutoff)
+        above = [one for one in (*tried, *refused) if cutoff(one) > cutoff(good)]
+        if not above:
+            return good
+        worse = min(above, key=cutoff)
+        share = (limit - self.outside(good)) / (self.outside(worse) - self.outside(good))
+        mean = cutoff(good) * (cutoff(worse) / cutoff(good)) ** (share - 0.5)
+        return replace(good, cutoff_hz=max(mean, cutoff(best)))
 
     def _best_fit(self, options: list[Way]) -> Way:
         """The way with the smallest error; the first of the options on a tie."""
