@@ -15,7 +15,7 @@ stable. The torque is the motor's: links, reflected inertia and friction.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import never_loses_arms as arms
@@ -127,7 +127,9 @@ def case_of(seed: int) -> Case:
 
 
 def recorded(case: Case) -> tuple[Log, Motion]:
-    """The log of a case, and another motion of the same robot, without noise."""
+    """The log of a case, and another motion of the same robot, without noise; the zeros of its
+    torque sensors are off as in the log.
+    """
     rng = np.random.default_rng([30, case.seed])
     speed = float(rng.uniform(0.2, 0.4) if case.excitation == "weak" else rng.uniform(1.0, 2.0))
     share = float(rng.uniform(0.15, 0.35) if case.excitation == "weak" else rng.uniform(0.7, 1.0))
@@ -136,7 +138,8 @@ def recorded(case: Case) -> tuple[Log, Motion]:
     # of a motion that looks different, about as fast and as wide
     speed, share = speed * rng.uniform(0.8, 1.2), min(1.0, share * rng.uniform(0.8, 1.2))
     test = simulated(world, case.law, "aperiodic", TEST_S, TEST_HZ, speed, share, rng)
-    return log_of(case, motion, rng), test
+    log, zero = log_of(case, motion, rng)
+    return log, replace(test, tau=test.tau + zero)
 
 
 def world_of(case: Case, share: float, rng: np.random.Generator) -> World:
@@ -365,8 +368,10 @@ def moves(
     return q, v
 
 
-def log_of(case: Case, motion: Motion, rng: np.random.Generator) -> Log:
-    """What a recorder writes: encoder steps, torques with noise and in steps, perhaps speeds."""
+def log_of(case: Case, motion: Motion, rng: np.random.Generator) -> tuple[Log, Array]:
+    """What a recorder writes: encoder steps, torques with noise and in steps, perhaps speeds; and
+    the error (n_joints,) of the torque sensors' zeros.
+    """
     from steelyard.logs.log import Log
 
     step = 2.0 * np.pi / 2.0**case.encoder_bits
@@ -375,7 +380,8 @@ def log_of(case: Case, motion: Motion, rng: np.random.Generator) -> Log:
     size = np.std(motion.tau, axis=0) + 0.1 * np.sqrt(np.mean(motion.tau**2, axis=0))
     tau = motion.tau + case.noise * size * rng.normal(size=shape)
     tau += case.slow_noise * size * slow(rng, motion.time, shape[1])
-    tau += case.offset * size * rng.normal(size=shape[1])
+    zero = case.offset * size * rng.normal(size=shape[1])
+    tau += zero
     teeth, phase = rng.uniform(50.0, 160.0, shape[1]), rng.uniform(0.0, 2.0 * np.pi, shape[1])
     tau += case.ripple * size * np.sin(teeth * motion.q + phase)
     coarse = case.noise * size * rng.uniform(0.1, 1.0)
@@ -390,7 +396,7 @@ def log_of(case: Case, motion: Motion, rng: np.random.Generator) -> Log:
         for j, joint in enumerate(arms.ARMS[case.arm].joints)
     }
     units = {key: unit[key[1]] for key in signals}
-    return Log(motion.time, signals, name=f"case{case.seed}", units=units)
+    return Log(motion.time, signals, name=f"case{case.seed}", units=units), zero
 
 
 def slow(rng: np.random.Generator, time: Array, n: int) -> Array:

@@ -42,9 +42,9 @@ METRICS = get_args(Metric)
 
 PULL = 1e-2
 """Weight, per typical size, with which bodies without a prior are drawn to typical ones."""
-SPREAD = 0.3
+SPREAD = 0.2
 """Usual relative error of the inertials in a robot file."""
-TERM_WEIGHT = 3.0
+TERM_WEIGHT = 6.0
 """Weight with which friction, drive inertia and offsets are usually pulled to zero, over that of
 one independent residual."""
 LEAST_PULL = 1e-6

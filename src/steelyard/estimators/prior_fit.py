@@ -56,6 +56,7 @@ from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
 from steelyard.knowledge.prior import Prior
 from steelyard.model.model import Model
+from steelyard.model.term_kinds import TermKind
 from steelyard.model.typical_sizes import (
     parameter_scale,
     prior_scale,
@@ -296,7 +297,9 @@ def sizes_of(model: Model, system: System, prior: Prior, given: tuple[Block, ...
     Masses say little of friction, and nothing of drive inertia, which gears multiply by the square
     of their ratio. A kind of term is therefore as large as a fit with hardly any pull makes it: as
     a share of what the prior's bodies leave of the torques that it acts on, the same for all joints
-    (1.48 times the median). A term that moves nothing, such as friction of a joint at rest, has the
+    (1.48 times the median). That of drive inertia is the rms value: large drives and small ones
+    differ by decades, and what a loose fit gives them is what the links next to them did not take. A
+    term that moves nothing, such as friction of a joint at rest, has the
     size that the prior's masses suggest.
     """
     sizes = prior_scale(model, prior.theta, prior.trust)
@@ -314,11 +317,13 @@ def sizes_of(model: Model, system: System, prior: Prior, given: tuple[Block, ...
     problem = problem_of(model, sizes, given, prior)
     R, z = system.factor[:-1, :-1] / system.sigma, system.factor[:-1, -1] / system.sigma
     loose = problem.without_conditions(problem.data(R @ regression.base.K, z), USUAL, LEAST_PULL)
-    kinds: dict[tuple[str, str], list[int]] = {}
+    kinds: dict[tuple[TermKind, str], list[int]] = {}
     for k, column_of in enumerate(model.columns):
         if column_of.term_kind is not None and unit[k] > 0.0:
-            kinds.setdefault((column_of.term_kind.name, column_of.unit), []).append(k)
-    for own in kinds.values():
-        share = TO_RMS * float(np.median(np.abs(loose[own]) / unit[own]))
+            kinds.setdefault((column_of.term_kind, column_of.unit), []).append(k)
+    for (kind, _), own in kinds.items():
+        shares = np.abs(loose[own]) / unit[own]
+        typical = np.linalg.norm(shares) / np.sqrt(len(own))
+        share = float(typical if kind.is_inertia else TO_RMS * np.median(shares))
         sizes[own] = max(share, LEAST_SHOWN) * unit[own]
     return sizes
