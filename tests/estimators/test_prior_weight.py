@@ -50,9 +50,9 @@ def rounded(value: float) -> float:
 
 def cost(score: float, gamma: float, terms: float, dependence: float) -> float:
     """log error² plus 0.06 (ln² + ln²) of how far weights are from the usual ones, each at most
-    that of a factor of 100. The usual ones: bodies 30 % off, and three independent residuals.
+    that of a factor of 100. The usual ones: bodies 20 % off, and six independent residuals.
     """
-    away = [np.log(gamma * 0.3**2 / dependence), np.log(terms / rounded(3.0 * dependence))]
+    away = [np.log(gamma * 0.2**2 / dependence), np.log(terms / rounded(6.0 * dependence))]
     return float(np.log(score) + 0.06 * sum(min(one**2, np.log(100.0) ** 2) for one in away))
 
 
@@ -152,13 +152,13 @@ def test_the_weights_minimise_their_cost_one_after_the_other(seed, off, terms, d
     """
     problem = ridge(seed, off, terms=terms)
     found = problem.choose(dependence)
-    first = rounded(3.0 * dependence)
+    first = rounded(6.0 * dependence)
     coarse = {gamma: problem.predicted(gamma, first) for gamma in SEARCH.coarse}
     d = max(dependence, min(coarse.values()))
     centre = min(coarse, key=lambda gamma: cost(coarse[gamma], gamma, first, d))
     assert {trial.gamma for trial in found.term_trials} == {centre}
     tried = [trial.terms for trial in found.term_trials]
-    assert tried[:4] == [LEAST_PULL, *(rounded(s * rounded(3.0 * d)) for s in SEARCH.steps)]
+    assert tried[:4] == [LEAST_PULL, *(rounded(s * rounded(6.0 * d)) for s in SEARCH.steps)]
 
     def costs(gamma: float, terms: float) -> float:
         return cost(problem.predicted(gamma, terms), gamma, terms, d)
@@ -177,20 +177,20 @@ def test_a_right_prior_gets_a_large_weight_and_a_wrong_one_a_small():
     less than that.
     """
     for seed in range(10):
-        assert ridge(seed, 0.0).choose().gamma >= 10.0
-        assert ridge(seed, 3.0).choose().gamma <= 1.0
+        assert ridge(seed, 0.0).choose().gamma >= usual_gamma(1.0)
+        assert ridge(seed, 3.0).choose().gamma <= 10.0
         assert ridge(seed, 0.5, terms=30.0).choose().terms < ridge(seed, 0.5).choose().terms
 
 
 @pytest.mark.parametrize("dependence", [1.0, 4.0, 30.0, 1000.0])
 def test_where_nothing_predicts_better_weights_are_usual(dependence):
-    """Bodies that are wrong by 30 %, and terms of three independent residuals."""
+    """Bodies that are wrong by 20 %, and terms of six independent residuals."""
     found = chosen_by(lambda gamma, terms: 1.0, dependence)
-    assert usual_gamma(dependence) == pytest.approx(dependence / 0.09)
-    assert found.gamma == min(GRID, key=lambda one: abs(np.log(one * 0.09 / dependence)))
-    assert found.terms == rounded(3.0 * dependence)
-    assert usual_term_weight(usual_gamma(dependence)) == pytest.approx(3.0)
-    assert usual_term_weight(usual_gamma(0.1)) == pytest.approx(0.3)
+    assert usual_gamma(dependence) == pytest.approx(dependence / 0.04)
+    assert found.gamma == min(GRID, key=lambda one: abs(np.log(one * 0.04 / dependence)))
+    assert found.terms == rounded(6.0 * dependence)
+    assert usual_term_weight(usual_gamma(dependence)) == pytest.approx(6.0)
+    assert usual_term_weight(usual_gamma(0.1)) == pytest.approx(0.6)
     assert found.score == 1.0
     assert found.rivals == (Rival("no pull", 1.0, 1.0), Rival("file", 1.0, 1.0))
 
@@ -199,28 +199,28 @@ BOUND = np.log(100.0) ** 2
 """ln² of a factor of 100, beyond which all weights are equally far from the usual ones."""
 
 
-@pytest.mark.parametrize("better", [31.6, 316.0, 1.0, 0.1, 1e5])
+@pytest.mark.parametrize("better", [31.6, 100.0, 1.0, 0.1, 1e5])
 @pytest.mark.parametrize("margin", [0.99, 1.01])
 def test_another_gamma_is_chosen_where_it_predicts_clearly_better(better, margin):
     """The log of the error² has to fall by 0.06 ln² of the factor between them, or by that of a
-    factor of 100 where it is larger. Usual for a dependence of 10 is 111, beside it 100.
+    factor of 100 where it is larger. Usual for a dependence of 10 is 250, beside it 316.
     """
-    needed = 0.06 * (min(np.log(better * 0.009) ** 2, BOUND) - np.log(100.0 * 0.009) ** 2)
+    needed = 0.06 * (min(np.log(better * 0.004) ** 2, BOUND) - np.log(316.0 * 0.004) ** 2)
     others = np.exp(margin * needed)
     found = chosen_by(lambda gamma, _: 1.0 if gamma == better else others, 10.0)
-    assert found.gamma == (better if margin > 1.0 else 100.0)
-    assert found.terms == 30.0
+    assert found.gamma == (better if margin > 1.0 else 316.0)
+    assert found.terms == 60.0
 
 
 @pytest.mark.parametrize("step", [1e-2, 0.1, 10.0**-0.5, 10.0**0.5, 10.0])
 @pytest.mark.parametrize("margin", [0.99, 1.01])
 def test_other_weights_of_terms_are_chosen_where_they_predict_clearly_better(step, margin):
-    """By the same rule; usual for a dependence of 10 is 30."""
-    better = rounded(30.0 * step)
-    others = np.exp(margin * 0.06 * np.log(better / 30.0) ** 2)
+    """By the same rule; usual for a dependence of 10 is 60."""
+    better = rounded(60.0 * step)
+    others = np.exp(margin * 0.06 * np.log(better / 60.0) ** 2)
     found = chosen_by(lambda _, terms: 1.0 if terms == better else others, 10.0)
-    assert found.terms == (better if margin > 1.0 else 30.0)
-    assert found.gamma == 100.0
+    assert found.terms == (better if margin > 1.0 else 60.0)
+    assert found.gamma == 316.0
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_a_simpler_fit_is_chosen_where_it_predicts_better(gamma, name, margin):
     clearly: both weights are far from the usual ones, which counts as two factors of 100. Where it
     loses, the choice says by how much.
     """
-    needed = 0.06 * (2.0 * BOUND - np.log(100.0 * 0.009) ** 2) if name == "no pull" else 1e-6
+    needed = 0.06 * (2.0 * BOUND - np.log(3160.0 * 0.0004) ** 2) if name == "no pull" else 1e-6
     others = np.exp(margin * needed)
 
     def score(one, terms):
@@ -245,7 +245,7 @@ def test_a_simpler_fit_is_chosen_where_it_predicts_better(gamma, name, margin):
         (other,) = {"no pull", "file"} - {name}
         assert ratios == {other: pytest.approx(np.sqrt(others))}
     else:
-        assert (found.gamma, found.terms) == (1000.0, 300.0)
+        assert (found.gamma, found.terms) == (3160.0, 600.0)
         assert found.score == pytest.approx(others)
         assert ratios.keys() == {"no pull", "file"}
         assert ratios[name] == pytest.approx(np.sqrt(1.0 / others))
@@ -262,23 +262,23 @@ def test_the_chosen_fit_is_no_rival_of_itself():
 def test_errors_of_the_model_count_as_noise(least):
     """Where even the best fit leaves more than the noise, weights are usual for that much."""
     found = chosen_by(lambda gamma, _: least if gamma < 5.0 else 1.01 * least, 2.0)
-    assert found.terms == rounded(3.0 * least)
-    assert found.gamma == min(GRID, key=lambda one: abs(np.log(one * 0.09 / least)))
+    assert found.terms == rounded(6.0 * least)
+    assert found.gamma == min(GRID, key=lambda one: abs(np.log(one * 0.04 / least)))
 
 
-@pytest.mark.parametrize("wanted", [3e4, 1e5, 2e6])
+@pytest.mark.parametrize("wanted", [6e4, 1e6, 4e6])
 def test_the_grid_of_terms_grows_until_the_best_is_inside(wanted):
     """By half decades, from the largest weight that is usually tried; the log of the score is a
     parabola around the wanted weight.
     """
     found = chosen_by(lambda _, terms: 1.0 + np.log(terms / wanted) ** 2, 400.0)
     tried = [trial.terms for trial in found.term_trials]
-    usual = [rounded(1200.0 * step) for step in STEPS]
+    usual = [rounded(2400.0 * step) for step in STEPS]
     assert tried[: 1 + len(usual)] == [LEAST_PULL, *usual]
     assert np.diff(np.log10(tried[1:])) == pytest.approx(0.5, abs=0.01)
     assert abs(np.log10(found.terms / wanted)) < 0.27
     assert found.terms < tried[-1]
-    assert (len(tried) > 1 + len(usual)) == (wanted >= 1e5)
+    assert (len(tried) > 1 + len(usual)) == (wanted >= 1e6)
 
 
 def test_the_grid_of_terms_does_not_grow_for_ever():
@@ -297,12 +297,12 @@ def test_a_part_in_which_fits_extrapolate_does_not_decide_alone():
 
     def fits(tasks):
         far = tasks[:, 2] == 0.0  # the first part is left out
-        strong = tasks[:, 0] > 1e3
+        strong = tasks[:, 0] > 3e3
         score = np.where(far, np.where(strong, 100.0, 3000.0), np.where(strong, 40.0, 10.0))
         return np.sqrt(score - 1.0)[:, None]
 
     found = leave_blocks_out(rows, np.ones(N_BLOCKS), 1.0, PARTS, fits, 40.0)
-    assert found.gamma < 1e3
+    assert found.gamma < 3e3
     assert found.score == pytest.approx((3000.0 * 10.0**3) ** 0.25)
 
 

@@ -47,7 +47,7 @@ STEPS = (1e-2, 10.0**-1.5, 0.1, 10.0**-0.5, 1.0, 10.0**0.5, 10.0, 10.0**1.5, 1e2
 """Weights of the terms that are tried, over `terms0`."""
 WIDER, LARGEST = 10.0**0.5, 1e8
 """Factor by which a grid grows where its largest value is chosen, and the largest value."""
-DOUBT = 0.1
+DOUBT = 0.06
 """By how much the log of the left-out error² must fall for weights that are a factor e from the
 usual ones: recorded arms, a short simulated log and tuning seeds of ``never-loses`` chose it."""
 FARTHEST = np.log(100.0) ** 2
