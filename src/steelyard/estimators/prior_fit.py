@@ -297,10 +297,9 @@ def sizes_of(model: Model, system: System, prior: Prior, given: tuple[Block, ...
     Masses say little of friction, and nothing of drive inertia, which gears multiply by the square
     of their ratio. A kind of term is therefore as large as a fit with hardly any pull makes it: as
     a share of what the prior's bodies leave of the torques that it acts on, the same for all joints
-    (1.48 times the median). That of drive inertia is the rms value: large drives and small ones
-    differ by decades, and what a loose fit gives them is what the links next to them did not take. A
-    term that moves nothing, such as friction of a joint at rest, has the
-    size that the prior's masses suggest.
+    (1.48 times the median). Drive inertia may take all of that: it shares its torque with the links
+    next to it, so that a loose fit shows nothing. A term that moves nothing, such as friction of a
+    joint at rest, has the size that the prior's masses suggest.
     """
     sizes = prior_scale(model, prior.theta, prior.trust)
     regression = system.regression
@@ -322,8 +321,6 @@ def sizes_of(model: Model, system: System, prior: Prior, given: tuple[Block, ...
         if column_of.term_kind is not None and unit[k] > 0.0:
             kinds.setdefault((column_of.term_kind, column_of.unit), []).append(k)
     for (kind, _), own in kinds.items():
-        shares = np.abs(loose[own]) / unit[own]
-        typical = np.linalg.norm(shares) / np.sqrt(len(own))
-        share = float(typical if kind.is_inertia else TO_RMS * np.median(shares))
-        sizes[own] = max(share, LEAST_SHOWN) * unit[own]
+        share = TO_RMS * float(np.median(np.abs(loose[own]) / unit[own]))
+        sizes[own] = (1.0 if kind.is_inertia else max(share, LEAST_SHOWN)) * unit[own]
     return sizes
