@@ -76,9 +76,8 @@ def loosely(model: Model, W: np.ndarray, tau: np.ndarray, prior: Prior, sizes: n
 @pytest.mark.parametrize(("scale", "slow"), [(1.0, 1.0), (1e-4, 1.0), (1e4, 1.0), (1.0, 1e-3)])
 def test_terms_are_as_large_as_the_data_show(scale, slow):
     """1.48 times the median share that a kind of term explains, in a loose fit, of what the prior's
-    bodies leave of its torque, at least 3e-4, for all joints, and all of it for drive inertia; bodies
-    keep their size. With torques
-    and masses of any unit, and motions of any speed.
+    bodies leave of its torque, at least 3e-4, for all joints, and all of it for drive inertia;
+    bodies keep their size. With torques and masses of any unit, and motions of any speed.
     """
     one = chain_experiment(5, n_joints=3, n_samples=400)
     model = one.model
