@@ -61,7 +61,7 @@ def test_kuka_run_3_is_predicted(kuka_data, torque):
     assert found.prediction.relative_error <= (0.045 if torque == "link" else 0.06)
     assert found.prior.relative_error > 0.11
     # the chosen weight lies inside the range that was tried, not at an end
-    assert 1.0 <= estimate.prior.gamma <= 1e3
+    assert 1.0 <= estimate.prior.gamma <= 1e4
 
 
 def test_kuka_says_where_its_torque_is_measured(kuka_data):

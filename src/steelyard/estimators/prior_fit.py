@@ -298,7 +298,7 @@ def sizes_of(model: Model, system: System, prior: Prior, given: tuple[Block, ...
     of their ratio. A kind of term is therefore as large as a fit with hardly any pull makes it: as
     a share of what the prior's bodies leave of the torques that it acts on, the same for all joints
     (1.48 times the median). Drive inertia may take all of that: it shares its torque with the links
-    next to it, so that a loose fit shows nothing. A term that moves nothing, such as friction of a
+    next to it, so that a loose fit shows little. A term that moves nothing, such as friction of a
     joint at rest, has the size that the prior's masses suggest.
     """
     sizes = prior_scale(model, prior.theta, prior.trust)
@@ -322,5 +322,5 @@ def sizes_of(model: Model, system: System, prior: Prior, given: tuple[Block, ...
             kinds.setdefault((column_of.term_kind, column_of.unit), []).append(k)
     for (kind, _), own in kinds.items():
         share = TO_RMS * float(np.median(np.abs(loose[own]) / unit[own]))
-        sizes[own] = (1.0 if kind.is_inertia else max(share, LEAST_SHOWN)) * unit[own]
+        sizes[own] = max(share, 1.0 if kind.is_inertia else LEAST_SHOWN) * unit[own]
     return sizes
