@@ -100,6 +100,7 @@ def measured_plainly(row: Row) -> Figures:
             cutoff_hz=frozen.cutoff_hz,
             torque_filter="same",
             dead_band=frozen.bands,
+            friction_smear=found.signals.processing.friction_smear,
             still_joints="keep",
         ),
     )

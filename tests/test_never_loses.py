@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from steelyard import Model, Robot, torque
+from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
+from steelyard.signals.processing import Processing
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
@@ -135,3 +137,29 @@ def test_figures_count_refusals_as_misses_and_small_differences_as_equal(
     assert figures["hindsight"] == 1.0
     assert figures["over_feasible"] == pytest.approx(1.0 / 0.3)
     assert "a wrong clock" in bench.tables(given)
+
+
+@pytest.mark.parametrize(("seed", "law"), [(12, "loss"), (9, "tanh")])
+def test_the_law_is_sharp_where_only_the_log_is_not(logs: ModuleType, seed: int, law: str) -> None:
+    """MuJoCo's frictionloss jumps, and tanh does not. Both logs want a width around reversals; it
+    belongs to the law of the second robot alone.
+    """
+    case = logs.case_of(seed)
+    assert case.law == law
+    log, _ = logs.recorded(case)
+    model = Model(Robot.from_urdf_text(logs.arms.urdf_text(case.arm)))
+    choice = choose_signals(model, log, Processing())
+    assert choice.shares is not None
+    assert sum(share > 0.0 for share in choice.shares.values()) >= 4
+    wide = [name for name, width in choice.widths.items() if width > 0.0]
+    smear = choice.processing.friction_smear
+    (said,) = (one.words for one in signal_findings(choice) if one.code == "signals-chosen")
+    if law == "tanh":
+        assert len(wide) == len(choice.widths)
+        assert smear is None
+        assert "friction that saturates at 2 to 5 %" in said or "saturates at 5 %" in said
+    else:
+        assert wide == []
+        assert smear is not None
+        assert all(smear[name] > 0.0 for name, share in choice.shares.items() if share)
+        assert "sign(v) for friction, smeared up to 2 % of the speed" in said

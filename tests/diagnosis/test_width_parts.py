@@ -28,7 +28,7 @@ def test_parts_of_all_shares_are_those_of_each(terms, torque_filter, dead_band):
     log = arm_log(ARM, 1, name="run")
     speeds = {term.owner: 0.7 for term in model.jumping_terms}
     way = Way(12.0, torque_filter, 0.0, dead_band=dead_band)
-    alone, together = (Ways(model, log, Processing(), 8.0, speeds) for _ in range(2))
+    alone, together = (Ways(model, log, Processing(), (8.0, 40.0), speeds) for _ in range(2))
     together.find_shares(way, SHARES)
     assert len(together.found) == len(SHARES) * (1 if way == Way(12.0, "none", 0.0) else 2)
     for one, found in together.found.items():

@@ -15,6 +15,7 @@ from seeds import every
 
 from steelyard.errors import LogError, SignalError
 from steelyard.logs.log import Log
+from steelyard.model.model import Model
 from steelyard.robot.parts import Joint, Link, Mimic
 from steelyard.robot.robot import Robot
 from steelyard.signals._matching import match_joints, unwrap
@@ -286,6 +287,9 @@ def test_automatic_cutoff_refuses() -> None:
         ({"decimate": 0}, "decimate is 0"),
         ({"decimate": True}, "decimate is True"),
         ({"dead_band": -0.1}, "dead_band is -0.1"),
+        ({"friction_smear": {"elbow": -0.1}}, "friction_smear of 'elbow' is -0.1"),
+        ({"friction_smear": 0.1}, "friction_smear is 0.1; it must be speeds by name, or None"),
+        ({"without_torque": 3}, "without_torque is 3; it must be 'auto' or joint names"),
         ({"dead_band": {"elbow": math.inf}}, "dead_band of joint 'elbow' is inf"),
         ({"max_gap_s": -1}, "max_gap_s is -1"),
         ({"unwrap": 1}, "unwrap is 1"),
@@ -509,6 +513,31 @@ def test_filtering_torque_or_not() -> None:
         np.testing.assert_array_equal(none.measurements.tau[:, 1], tau[kept])
         np.testing.assert_array_equal(none.unfiltered.tau, none.all_measurements.tau)
         assert none.motion.friction is None
+
+
+@pytest.mark.parametrize("torque_filter", ["same", "none"])
+def test_friction_is_smeared_along_the_motion_alone(torque_filter: str) -> None:
+    """Up to the given speed, or the wider law; the unfiltered torque has a friction of its own."""
+    robot = chain("revolute", "revolute")
+    log, _ = smooth_log()
+    model = Model(robot).with_widths({"j1": 0.4})
+    options = Processing(
+        cutoff_hz=None if torque_filter == "none" else 20.0,
+        torque_filter=torque_filter,  # type: ignore[arg-type]
+        friction_smear={"j0": 0.3, "j1": 0.2},
+        decimate=1,
+    )
+    run = prepare(log, model, options)
+    plain = run.unfiltered_motion
+    assert plain.friction is not None
+    assert run.motion.friction is not None
+    assert plain.friction.names == ("j0.fc", "j1.fc")
+    expected = np.clip(run.motion.v / [0.3, 0.4], -1.0, 1.0)
+    assert np.allclose(plain.friction.values, expected, atol=1e-12)
+    same = np.array_equal(run.motion.friction.values, plain.friction.values)
+    assert same == (torque_filter == "none")
+    assert Processing.from_record(options.as_record()) == options
+    assert [term.width for term in model.jumping_terms] == [0.0, 0.4]
 
 
 def test_parallel_filtering_keeps_a_linear_model() -> None:

@@ -32,7 +32,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.friction_width import SHARES, shares_by_term
+from steelyard.diagnosis.friction_width import SHARES, law_shares, shares_by_term
 from steelyard.diagnosis.left_out import best_of, scores
 from steelyard.diagnosis.signal_ways import TorqueFilter, Way, Ways, other_sources
 from steelyard.errors import EstimationError, listed
@@ -83,8 +83,10 @@ class SignalChoice:
     """The processing and the widths of friction that were chosen.
 
     asked : the processing in which some options were left open.
-    widths : rad/s or m/s by owner of the Coulomb term. shares : the same, as shares of its rms
-        speed; None where widths were given.
+    widths : of the law, rad/s or m/s by owner of the Coulomb term; sharper than the shares where
+        only the measured speed is uncertain, see `Processing.friction_smear`.
+    shares : widths along the measured motion, as shares of the rms speed; None where widths were
+        given.
     chosen : the trial that was chosen, before each term got a share of its own; None where nothing
         was compared. trials : all that were compared. reason : why nothing was.
     channels : those on whose torques they were compared; empty for all.
@@ -173,7 +175,8 @@ def choose_signals(
     if settled and not (open_widths or open_band or other_sources(model, log, processing)):
         return SignalChoice(processing, usual, fixed)
     given = None if open_widths else fixed
-    ways = Ways(model, log, processing, lowest, speeds, given, threads, equation, measured, opened)
+    reach = None if lowest is None else (lowest, HIGHEST * _rate(record))
+    ways = Ways(model, log, processing, reach, speeds, given, threads, equation, measured, opened)
     try:
         search = _Search(ways, processing, usual, progress)
         return search.run(lowest, highest, filters)
@@ -202,10 +205,14 @@ def _limits(record: RunRecord, log: Log) -> tuple[float | None, float | None]:
     proposed, choice = record.cutoff_hz, record.cutoff_choice
     if proposed is None or choice is None:
         return proposed, proposed
-    rate = 1.0 if record.time is None else record.time.rate_hz
+    rate = _rate(record)
     settling = settling_time_s(1.0, record.processing.filter_order)
     lowest = max(BANDWIDTHS * choice.bandwidth_hz, 4.0 * settling / log.duration_s)
     return min(lowest, proposed), max(HIGHEST * rate, proposed)
+
+
+def _rate(record: RunRecord) -> float:
+    return 1.0 if record.time is None else record.time.rate_hz
 
 
 class _Search:
@@ -257,6 +264,10 @@ class _Search:
         way = self._best_sources(way, lowest, highest)
         ways = self.ways
         shares = None if ways.fixed is not None else shares_by_term(ways, way)
+        law = None if shares is None else law_shares(ways, way, shares)
+        smear = None
+        if shares is not None and law != shares:
+            smear = {name: share * ways.speeds[name] for name, share in shares.items()}
         dead_band = self.usual.dead_band
         if open_band:
             dead_band = "tenth" if way.dead_band else "rest"
@@ -271,10 +282,11 @@ class _Search:
                 dead_band=dead_band,
                 velocity=way.velocity,
                 acceleration=way.acceleration,
+                friction_smear=smear,
             ),
             dict(ways.fixed or {})
-            if shares is None
-            else {name: share * ways.speeds[name] for name, share in shares.items()},
+            if law is None
+            else {name: share * ways.speeds[name] for name, share in law.items()},
             shares,
             SignalTrial(way, float(self.tried[way].mean())),
             trials,
@@ -453,14 +465,26 @@ def _compared_words(choice: SignalChoice) -> str:
     )
 
 
+def _span(shares: Mapping[str, float]) -> str:
+    least, most = min(shares.values()), max(shares.values())
+    return f"{100.0 * least:g} %" if least == most else f"{100.0 * least:g} to {100.0 * most:g} %"
+
+
 def _in_words(choice: SignalChoice, way: Way) -> str:
     cutoff = "no filter" if way.cutoff_hz is None else f"a cutoff of {way.cutoff_hz:.3g} Hz"
     torque = "torque and friction filtered" if way.torque_filter == "same" else "torque unfiltered"
-    shares = sorted({100.0 * share for share in (choice.shares or {}).values()})
+    shares = choice.shares or {}
+    law = {name: share for name, share in shares.items() if choice.widths.get(name)}
+    smear = {name: share for name, share in shares.items() if share and name not in law}
     friction = "sign(v) for friction"
-    if any(shares):
-        span = f"{shares[0]:g}" + (f" to {shares[-1]:g}" if len(shares) > 1 else "")
-        friction = f"friction that saturates at {span} % of each joint's speed (rms)"
+    if law:
+        friction = f"friction that saturates at {_span(law)} of each joint's speed (rms)"
+        if len(law) < len(shares):
+            friction += f" ({listed(law)}), sign(v) for that of the others"
+    if smear:
+        friction += (
+            f", smeared up to {_span(smear)} of the speed, where the log does not know its sign"
+        )
     if way.dead_band:
         torque += " and used above a tenth of each joint's speed (rms)"
     return f"{cutoff}, {torque}, {friction}"

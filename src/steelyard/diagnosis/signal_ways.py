@@ -27,8 +27,9 @@ from steelyard.regression.compress import MAX_BLOCKS, block_length, compress
 from steelyard.regression.equation import TORQUE, Equation
 from steelyard.regression.extra_columns import ExtraColumns
 from steelyard.regression.regression import Regression
-from steelyard.signals.dead_band import without_slow_torques
+from steelyard.signals.dead_band import without_slow_torques, without_unsure_torques
 from steelyard.signals.filters import settling_time_s
+from steelyard.signals.motion import Measurements
 from steelyard.signals.opened_log import OpenedLog, open_log
 from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.processing import Processing, Source
@@ -38,6 +39,8 @@ TorqueFilter = Literal["same", "none"]
 
 MOST_SAMPLES = 20_000
 """A log with more samples is thinned out for the comparison."""
+OTHER = 1.25
+"""Cutoffs are different if they differ at least so many times."""
 KEPT = 3
 """Ways whose prepared samples are kept, since those with and without a dead band share them."""
 FEWER_BLOCKS = 16
@@ -51,6 +54,8 @@ class Way:
     share : width of Coulomb friction as a share of the rms speed of its term.
     velocity, acceleration : where they come from.
     dead_band : whether torques below a tenth of the rms speed are left out of the fit.
+    sure : whether torques are left out where the sign of a measured speed is uncertain; only of
+        what is predicted.
     """
 
     cutoff_hz: float | None
@@ -59,14 +64,16 @@ class Way:
     velocity: Source = "differentiate"
     acceleration: Source | Literal["none"] = "differentiate"
     dead_band: bool = False
+    sure: bool = False
 
 
 class Ways:
     """The ways to prepare one log; each is prepared and compressed when it is first needed.
 
-    lowest_hz : the lowest cutoff of any way. speeds : rms speed (rad/s or m/s) of each Coulomb
-    term, by owner. fixed : widths (rad/s or m/s) by owner where they are given; shares then have
-    no effect. equation : what is fitted and predicted. measured : names of the channels with
+    range_hz : the lowest and the highest cutoff of any way; None without a filter.
+    speeds : rms speed (rad/s or m/s) of each Coulomb term, by owner.
+    fixed : widths (rad/s or m/s) by owner where they are given; shares then have no effect.
+    equation : what is fitted and predicted. measured : names of the channels with
     torques; None for all. opened : the log, where it was opened before.
     compared : the channels on which ways are compared.
     """
@@ -76,7 +83,7 @@ class Ways:
         model: Model,
         log: Log,
         processing: Processing,
-        lowest_hz: float | None,
+        range_hz: tuple[float, float] | None,
         speeds: Mapping[str, float],
         fixed: Mapping[str, float] | None = None,
         threads: int = 1,
@@ -88,11 +95,12 @@ class Ways:
         self.threads, self.equation = threads, equation
         # all ways on the same samples: the ends are cut as the lowest cutoff needs it
         settling = 0.0
-        if lowest_hz is not None:
-            settling = settling_time_s(lowest_hz, processing.filter_order)
+        if range_hz is not None:
+            settling = settling_time_s(range_hz[0], processing.filter_order)
         trim = (settling, settling) if processing.trim_s == "auto" else processing.trim_s
         self.processing = replace(processing, trim_s=trim)
-        correlation_s = 0.0 if lowest_hz is None else 1.5 / lowest_hz
+        self.range_hz = range_hz
+        correlation_s = 0.0 if range_hz is None else 1.5 / range_hz[0]
         self.thinning = max(1, len(log) // MOST_SAMPLES)
         base = base_map(model)
         self.compared = ComparedRows(tuple(range(len(model.channels))), base)
@@ -118,11 +126,13 @@ class Ways:
             return self.model.with_widths(self.fixed)
         return self.model.with_widths({name: share * v for name, v in self.speeds.items()})
 
-    def squares(self, way: Way, *, outside_band: bool = False) -> tuple[Array, Array]:
-        """Squared errors and counts (n_parts, n_channels) on unfiltered torque: of all samples, or
-        of those outside the dead band.
+    def squares(
+        self, way: Way, *, outside_band: bool = False, sure: bool = False
+    ) -> tuple[Array, Array]:
+        """Squared errors and counts (n_parts, n_channels) on unfiltered torque: of all samples, of
+        those outside the dead band, or where the sign of the speed is sure.
         """
-        predicted = self.parts(predicted_way(way, outside_band))
+        predicted = self.parts(predicted_way(way, outside_band, sure))
         return left_out_squares(self.parts(way), predicted, self.pull), predicted.counts
 
     def parts(self, way: Way) -> Parts:
@@ -131,13 +141,13 @@ class Ways:
             self.found[way] = self._parts(way)
         return self.found[way]
 
-    def find_shares(self, way: Way, shares: Sequence[float]) -> None:
+    def find_shares(self, way: Way, shares: Sequence[float], *, sure: bool = False) -> None:
         """Find what `squares` needs of this way with each of these shares, in two passes over the
         samples instead of two for each share.
         """
         if not self.equation.of_joints:
             return
-        for one in dict.fromkeys((way, predicted_way(way))):
+        for one in dict.fromkeys((way, predicted_way(way, sure=sure))):
             ways = [replace(one, share=share) for share in shares]
             if self.sigma is None:
                 self.parts(ways[0])
@@ -194,14 +204,37 @@ class Ways:
         # the widths of friction affect signals only where friction is filtered
         filtered = way.torque_filter != "none"
         prepared = self.prepared(
-            replace(way, share=0.0, dead_band=False), tuple(shares) if filtered else (0.0,)
+            replace(way, share=0.0, dead_band=False, sure=False),
+            tuple(shares) if filtered else (0.0,),
         )
+        if way.sure:
+            return replace(prepared, measurements=self._sure(way, prepared))
         if not way.dead_band:
             return prepared
         outside, _ = without_slow_torques(
             self.model, prepared.motion, prepared.all_measurements, "tenth"
         )
         return replace(prepared, measurements=outside)
+
+    def other_cutoff(self, way: Way) -> float | None:
+        """Another cutoff, to see how far speeds depend on it; None where there is none."""
+        if way.cutoff_hz is None or self.range_hz is None:
+            return None
+        lowest, highest = self.range_hz
+        higher = min(2.0 * way.cutoff_hz, highest)
+        other = higher if higher >= OTHER * way.cutoff_hz else max(0.5 * way.cutoff_hz, lowest)
+        return None if 1.0 / OTHER < other / way.cutoff_hz < OTHER else other
+
+    def _sure(self, way: Way, prepared: Prepared) -> Measurements:
+        """The torques without those where the sign of a speed is uncertain."""
+        other = self.other_cutoff(way)
+        assert other is not None
+        assert way.cutoff_hz is not None
+        plain = replace(way, share=0.0, dead_band=False, sure=False, cutoff_hz=other)
+        motion = self.prepared(plain, (0.0,)).motion
+        return without_unsure_torques(
+            self.model, prepared.motion, motion, prepared.all_measurements, way.cutoff_hz
+        )
 
     def _regression(
         self, model: Model, prepared: Prepared, extra: ExtraColumns | None = None
@@ -247,8 +280,8 @@ def _measured(processing: Processing) -> tuple[bool, bool]:
     return processing.takes_measured("velocity"), processing.takes_measured("acceleration")
 
 
-def predicted_way(way: Way, outside_band: bool = False) -> Way:
-    """What this way is compared with: unfiltered torque of all samples, or of those outside the
-    dead band.
+def predicted_way(way: Way, outside_band: bool = False, sure: bool = False) -> Way:
+    """What this way is compared with: unfiltered torque of all samples, of those outside the dead
+    band, or where the sign of the speed is sure.
     """
-    return replace(way, torque_filter="none", dead_band=outside_band)
+    return replace(way, torque_filter="none", dead_band=outside_band, sure=sure)

@@ -31,7 +31,7 @@ def processing_rows(
         ("time base", "not recorded" if run.time is None else _time_base(run.time)),
         ("low-pass", _low_pass(run, signals)),
         ("torque", f"{torque}{_how(signals, 'torque_filter')}{_delay(run)}"),
-        ("friction", _friction(terms, signals)),
+        ("friction", _friction(terms, signals, run.processing.friction_smear)),
         ("derivative", run.processing.derivative),
         ("velocity", _shared(run.velocity_from)),
         ("acceleration", _shared(run.acceleration_from)),
@@ -126,16 +126,27 @@ def _time_base(time: TimeBaseRecord) -> str:
     return f"{words}; used in {len(pieces)} pieces: {', '.join(pieces)}"
 
 
-def _friction(terms: Sequence[Term], signals: SignalChoice | None) -> str:
-    """Up to which speed Coulomb friction grows."""
+def _friction(
+    terms: Sequence[Term], signals: SignalChoice | None, smeared: Mapping[str, float] | None
+) -> str:
+    """Up to which speed Coulomb friction grows, and how far it is smeared."""
     coulomb = [term for term in terms if term.term_kind.jumps_at_zero_speed]
     if not coulomb:
         return "no Coulomb friction"
     how = f" ({BY_PREDICTION})" if signals is not None and signals.shares is not None else ""
     widths = {term.owner: term.width for term in coulomb if term.width}
-    if not widths:
-        return f"jumps at zero speed{how}"
-    return f"grows linearly up to {_listed(widths)} rad/s or m/s{how}"
+    law = (
+        f"grows linearly up to {_listed(widths)} rad/s or m/s" if widths else "jumps at zero speed"
+    )
+    smear = dict(smeared or {})
+    known = {term.owner: term.width for term in coulomb}
+    unsure = {name: speed for name, speed in smear.items() if speed > known.get(name, speed)}
+    if not unsure:
+        return f"{law}{how}"
+    return (
+        f"{law}{how}; along this motion smeared up to {_listed(unsure)} rad/s or m/s, since the "
+        "log does not know the sign of smaller speeds"
+    )
 
 
 def _dead_band(band: DeadBandRecord, signals: SignalChoice | None) -> str:

@@ -35,8 +35,9 @@ class Samples:
     """Motion and torques of one piece, or of several in the order of time.
 
     tau, unfiltered : (n_samples, nv) torque as it is used, and as it was measured, wrenches
-        included; NaN where it is missing. friction : see `Motion`; of each model, empty if it is
-        not filtered.
+        included; NaN where it is missing. friction : see `Motion`; of each model, empty where it is
+        the law at the motion's speed. plain_friction : of the first model, not filtered, where it
+        is not that law.
     velocity_from, acceleration_from : how those of each joint were obtained, as text.
     trimmed_s : cut at start and end.
     """
@@ -48,6 +49,7 @@ class Samples:
     tau: Array
     unfiltered: Array
     friction: tuple[TermSignals, ...]
+    plain_friction: TermSignals | None
     velocity_from: Mapping[str, str]
     acceleration_from: Mapping[str, str]
     trimmed_s: tuple[float, float]
@@ -79,6 +81,8 @@ def samples_of(
     unfiltered = sensed.torques(piece, joints, _to_the_ends(moved.q))
     tau, friction = unfiltered.copy(), []
     first, end = trim(len(piece), base.rate_hz, cutoff, processing, name)
+    smear = processing.friction_smear or {}
+    plain = _law(models[0], term_speeds(models[0], _to_the_ends(v)), smear) if smear else None
     if processing.filters_torque:
         tau = smooth(tau, base, cutoff, processing, name)
         if cutoff is not None or processing.derivative == "savgol":
@@ -88,9 +92,11 @@ def samples_of(
             usual = usual_or_rms(models[0], speeds[first:end], usual_speeds)
             one_way = ~reverses(speeds[first:end], usual)
             for model in models:
-                law = _law(model, speeds)
+                law = _law(model, speeds, smear)
                 filtered = smooth(law.values, base, cutoff, processing, name)
                 friction.append(TermSignals(law.names, np.where(one_way, law.values, filtered)))
+    if plain is not None and not friction:
+        friction.append(plain)
     gone = sensed.missing(piece, joints, _spread(base.rate_hz, cutoff, processing))
     tau[gone] = unfiltered[gone] = np.nan
     keep = slice(first, end, factor)
@@ -102,6 +108,7 @@ def samples_of(
         _frozen(tau[keep]),
         _frozen(unfiltered[keep]),
         tuple(one[keep] for one in friction),
+        None if plain is None else plain[keep],
         moved.velocity_from,
         moved.acceleration_from,
         (first / base.rate_hz, (len(piece) - end) / base.rate_hz),
@@ -115,11 +122,15 @@ def _spread(rate_hz: float, cutoff: float | None, processing: Processing) -> int
     return math.ceil(SPREAD * settling_time_s(cutoff, processing.filter_order) * rate_hz)
 
 
-def _law(model: Model, speeds: Array) -> TermSignals:
-    """The law of every term that jumps at zero speed; speeds (n_samples, n_terms)."""
+def _law(model: Model, speeds: Array, smear: Mapping[str, float]) -> TermSignals:
+    """The law of every term that jumps at zero speed; speeds (n_samples, n_terms).
+
+    smear : see `Processing.friction_smear`.
+    """
     values = np.empty_like(speeds)
     for k, term in enumerate(model.jumping_terms):
-        values[:, k] = term.term_kind.law_at_speed(speeds[:, k], term.width)
+        width = max(term.width, smear.get(term.owner, 0.0))
+        values[:, k] = term.term_kind.law_at_speed(speeds[:, k], width)
     return TermSignals(tuple(term.name for term in model.jumping_terms), values)
 
 
@@ -144,9 +155,9 @@ def joined(parts: Sequence[Samples]) -> Samples:
     if len(parts) == 1:
         return first
     friction = tuple(
-        TermSignals(one.names, np.concatenate([part.friction[k].values for part in parts]))
-        for k, one in enumerate(first.friction)
+        _end_to_end([part.friction[k] for part in parts]) for k in range(len(first.friction))
     )
+    plain = [part.plain_friction for part in parts if part.plain_friction is not None]
 
     def all_of(name: str) -> Array:
         return np.concatenate([getattr(part, name) for part in parts])
@@ -160,7 +171,12 @@ def joined(parts: Sequence[Samples]) -> Samples:
         tau=_frozen(all_of("tau")),
         unfiltered=_frozen(all_of("unfiltered")),
         friction=friction,
+        plain_friction=_end_to_end(plain) if plain else None,
     )
+
+
+def _end_to_end(parts: Sequence[TermSignals]) -> TermSignals:
+    return TermSignals(parts[0].names, np.concatenate([part.values for part in parts]))
 
 
 def long_enough(

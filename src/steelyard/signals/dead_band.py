@@ -8,6 +8,7 @@ acts on it has a speed inside the band.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -29,6 +30,9 @@ REST_SHARE = 0.02
 """A joint is at rest if it stays below this share of its rms speed ..."""
 REST_S = 0.25
 """... for at least this long (s)."""
+UNSURE = 3.0
+"""Speeds below this many times their uncertainty may have any sign. On an arm of MuJoCo that sticks
+for milliseconds, 1 still takes sticking for a width of friction; from 2 on it is none."""
 
 
 def without_slow_torques(
@@ -95,6 +99,23 @@ def _without_rest(
             if motion.time[end - 1] - motion.time[start] < REST_S:
                 slow[start:end] = False
     return _without(model, measurements, rests)
+
+
+def without_unsure_torques(
+    model: Model, motion: Motion, other: Motion, measurements: Measurements, cutoff_hz: float
+) -> Measurements:
+    """Measurements with NaN where the speed of a Coulomb term is uncertain even in its sign.
+
+    other : the same motion with another cutoff: how far its speeds differ, at most within half a
+        period of the cutoff to either side, is what noise and filter do to them.
+    """
+    from scipy.ndimage import maximum_filter1d
+
+    speeds = term_speeds(model, motion.v)
+    half = math.ceil(0.5 / cutoff_hz / float(np.median(np.diff(motion.time))))
+    differ = np.abs(speeds - term_speeds(model, other.v))
+    uncertain = maximum_filter1d(differ, 2 * half + 1, axis=0)
+    return _without(model, measurements, np.abs(speeds) < UNSURE * uncertain)
 
 
 def _without(model: Model, measurements: Measurements, left_out: Mask) -> Measurements:

@@ -309,6 +309,7 @@ def _between(run: Prepared, begin: float, end: float) -> Prepared:
         record,
         run.findings,
         tuple(one[rows] for one in run.other_friction),
+        None if run.plain_friction is None else run.plain_friction[rows],
     )
 
 

@@ -25,8 +25,8 @@ class Motion:
         frame, as in Pinocchio, and ``a`` is their componentwise derivative.
         Lists of numbers become arrays.
     run : name of the recording, so that several can be merged.
-    friction : terms that jump at zero speed, filtered as the measured torque was; None where it
-        was not filtered.
+    friction : terms that jump at zero speed, filtered as the measured torque was and smeared as the
+        measured speed is; None where they follow from the speed.
     """
 
     time: Array

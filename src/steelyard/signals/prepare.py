@@ -52,6 +52,8 @@ class Prepared:
     record : what was found in the log and done to it.
     findings : what the user should know about the log.
     other_friction : the filtered friction of the models that were given beside the first.
+    plain_friction : friction along the unfiltered torque, where it is not the law at the motion's
+        speed.
     """
 
     motion: Motion
@@ -62,6 +64,7 @@ class Prepared:
     record: RunRecord
     findings: tuple[Finding, ...] = ()
     other_friction: tuple[TermSignals, ...] = ()
+    plain_friction: TermSignals | None = None
 
     def __repr__(self) -> str:
         record = self.record
@@ -73,7 +76,7 @@ class Prepared:
     @property
     def unfiltered_motion(self) -> Motion:
         """The motion with friction as it is, for the unfiltered torque."""
-        return replace(self.motion, friction=None)
+        return replace(self.motion, friction=self.plain_friction)
 
 
 def prepare(
@@ -209,7 +212,17 @@ def prepare(
     )
     unfiltered = Measurements(channels, samples.unfiltered)
     others = samples.friction[1:]
-    return Prepared(motion, kept, whole, outside, unfiltered, record, findings, others)
+    return Prepared(
+        motion,
+        kept,
+        whole,
+        outside,
+        unfiltered,
+        record,
+        findings,
+        others,
+        samples.plain_friction,
+    )
 
 
 def _robot_of(model: object) -> Robot:

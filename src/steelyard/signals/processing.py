@@ -74,6 +74,10 @@ class Processing:
         only torques of joints that stand still for a while. None or 0 uses every torque. With
         ``"auto"`` :func:`steelyard.identify` chooses between "tenth" and "rest" by what predicts
         left-out parts of the logs best; :func:`prepare` itself takes "rest".
+    friction_smear : speed (rad/s or m/s) by owner of a Coulomb term within which the sign of the
+        measured speed is not known: friction along the measured motion grows linearly up to it,
+        while the law that is written stays as sharp as its width. None for a measurement that knows
+        the sign; :func:`steelyard.identify` finds it where widths are left open.
     still_joints : ``"refuse"`` a log in which a joint never moves, or ``"keep"`` it, which
         suits logs that serve for prediction only.
     sensing : what the log has besides positions and torques of the joints: the motion of a
@@ -100,6 +104,7 @@ class Processing:
     trim_s: tuple[float, float] | Literal["auto"] = "auto"
     decimate: int | Literal["auto"] = "auto"
     dead_band: DeadBand = "auto"
+    friction_smear: Mapping[str, float] | None = None
     still_joints: Literal["refuse", "keep"] = "refuse"
     sensing: Sensing | None = None
 
@@ -126,6 +131,7 @@ class Processing:
             _check_count("decimate", self.decimate, 1, 1_000_000)
         self._check_trim()
         self._check_dead_band()
+        self._check_smear()
         self._check_delay()
         self._check_without_torque()
         if not (self.sensing is None or isinstance(self.sensing, Sensing)):
@@ -150,6 +156,17 @@ class Processing:
         elif self.dead_band not in (None, "auto", "tenth", "rest"):
             _check_number("dead_band", self.dead_band)
 
+    def _check_smear(self) -> None:
+        if self.friction_smear is None:
+            return
+        if not isinstance(self.friction_smear, Mapping):
+            raise SignalError(
+                f"friction_smear is {self.friction_smear!r:.60}; it must be speeds by name, or None"
+            )
+        for owner, value in self.friction_smear.items():
+            _check_number(f"friction_smear of '{owner}'", value)
+        object.__setattr__(self, "friction_smear", dict(self.friction_smear))
+
     def _check_delay(self) -> None:
         if isinstance(self.torque_delay, Mapping):
             for joint, value in self.torque_delay.items():
@@ -162,7 +179,8 @@ class Processing:
         given = self.without_torque
         if given == "auto":
             return
-        if isinstance(given, str) or not all(isinstance(joint, str) for joint in given):
+        listed_names = isinstance(given, (list, tuple))
+        if not (listed_names and all(isinstance(joint, str) for joint in given)):
             raise SignalError(f"without_torque is {given!r:.60}; it must be 'auto' or joint names")
         object.__setattr__(self, "without_torque", tuple(given))
 
