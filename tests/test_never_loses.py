@@ -13,6 +13,7 @@ import pytest
 
 from steelyard import Model, Robot, torque
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
+from steelyard.diagnosis.suspects.search import suspects
 from steelyard.signals.processing import Processing
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
@@ -163,3 +164,24 @@ def test_the_law_is_sharp_where_only_the_log_is_not(logs: ModuleType, seed: int,
         assert smear is not None
         assert all(smear[name] > 0.0 for name, share in choice.shares.items() if share)
         assert "sign(v) for friction, smeared up to 2 % of the speed" in said
+
+
+@pytest.mark.parametrize(("seed", "law"), [(10191, "dahl"), (10248, "loss")])
+def test_friction_that_builds_up_is_no_delay(logs: ModuleType, seed: int, law: str) -> None:
+    """Presliding, and joints that stick: beside friction that jumps both look 15 to 40 ms late."""
+    case = logs.case_of(seed)
+    assert case.law == law
+    log, _ = logs.recorded(case)
+    model = Model(Robot.from_urdf_text(logs.arms.urdf_text(case.arm)))
+    assert [one.code for one in suspects(model, log) if one.code == "delay"] == []
+
+
+def test_a_delay_is_found_beside_presliding(logs: ModuleType) -> None:
+    """Of one joint, whose torque is 30 ms late."""
+    log, _ = logs.recorded(logs.case_of(10191))
+    model = Model(Robot.from_urdf_text(logs.arms.urdf_text("so101")))
+    key = model.channels[0], "torque"
+    tau = np.interp(log.time - 0.03, log.time, log.signals[key])
+    (found,) = suspects(model, replace(log, signals={**log.signals, key: tau}))
+    assert (found.code, found.joints) == ("delay", key[:1])
+    assert found.size == pytest.approx(0.03, abs=2e-3)

@@ -70,10 +70,12 @@ def samples_of(
     name: str,
     sensed: Sensed,
     usual_speeds: Mapping[str, float] | None = None,
+    travels: Sequence[float] = (),
 ) -> Samples:
     """The samples of one piece, every ``factor``-th of them.
 
     models : that differ in the widths of friction only. usual_speeds : see `usual_or_rms`.
+    travels : see `prepare`.
     """
     base = piece.base
     moved = kinematics(joints, piece.even, base, cutoff, processing, name)
@@ -91,8 +93,9 @@ def samples_of(
             # standstill and the ends: enough to seem to tell friction from an offset
             usual = usual_or_rms(models[0], speeds[first:end], usual_speeds)
             one_way = ~reverses(speeds[first:end], usual)
-            for model in models:
-                law = _law(model, speeds, smear)
+            laws = [_law(model, speeds, smear) for model in models]
+            laws += [_following(models[0], _to_the_ends(q), share) for share in travels]
+            for law in laws:
                 filtered = smooth(law.values, base, cutoff, processing, name)
                 friction.append(TermSignals(law.names, np.where(one_way, law.values, filtered)))
     if plain is not None and not friction:
@@ -132,6 +135,21 @@ def _law(model: Model, speeds: Array, smear: Mapping[str, float]) -> TermSignals
         width = max(term.width, smear.get(term.owner, 0.0))
         values[:, k] = term.term_kind.law_at_speed(speeds[:, k], width)
     return TermSignals(tuple(term.name for term in model.jumping_terms), values)
+
+
+def _following(model: Model, q: Array, share: float) -> TermSignals:
+    """Friction F that follows the position over a travel x, as a share of Coulomb friction F_c:
+    dF/dq = (F_c sgn(v) - F) / x (Dahl 1968); x as a share of the rms of the position.
+    """
+    along = term_speeds(model, q)
+    moved = np.diff(along, axis=0)
+    turns = np.sign(moved)
+    stays = np.exp(-np.abs(moved) / (share * np.std(along, axis=0) + 1e-12))
+    state = np.empty_like(along)
+    state[0] = now = turns[0]
+    for k, (turn, stay) in enumerate(zip(turns, stays, strict=True), 1):
+        state[k] = now = turn + (now - turn) * stay
+    return TermSignals(tuple(term.name for term in model.jumping_terms), state)
 
 
 def _to_the_ends(v: Array) -> Array:

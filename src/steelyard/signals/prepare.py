@@ -51,7 +51,8 @@ class Prepared:
     unfiltered : all torques as they were measured, on the same time base.
     record : what was found in the log and done to it.
     findings : what the user should know about the log.
-    other_friction : the filtered friction of the models that were given beside the first.
+    other_friction : the filtered friction of the models that were given beside the first, then that
+        of the travels.
     plain_friction : friction along the unfiltered torque, where it is not the law at the motion's
         speed.
     """
@@ -86,6 +87,7 @@ def prepare(
     *,
     cutoff_of_another_log: bool = False,
     other_widths: Sequence[Model] = (),
+    other_travels: Sequence[float] = (),
     opened: OpenedLog | None = None,
     usual_speeds: Mapping[str, float] | None = None,
 ) -> Prepared:
@@ -97,6 +99,8 @@ def prepare(
         is then lowered to what the sample rate of this log allows, and a finding says so. A
         cutoff that the user gave is refused there.
     other_widths : models that differ in the widths of friction only; theirs is filtered too.
+    other_travels : travels over which friction follows a change of direction, as shares of the rms
+        of the position; it is filtered too.
     opened : by :func:`steelyard.signals.opened_log.open_log`, where a log is prepared several times
         with other cutoffs, filters, dead bands and trims.
     usual_speeds : rms speed (rad/s or m/s) by owner of Coulomb friction, where the log is a part of
@@ -142,6 +146,7 @@ def prepare(
             log.name,
             found,
             usual_speeds,
+            other_travels,
         )
         for piece in used
     ]

@@ -16,34 +16,53 @@ from steelyard.diagnosis.suspects.thinned import thinned
 from steelyard.errors import SteelyardError
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
+from steelyard.signals.cutoff import HIGHEST
 from steelyard.signals.processing import Processing, TorqueDelay
 
 SURE = 5.0
 """How many half widths of its interval a delay has to be away from zero."""
 SPREAD = 0.3
 """Share of a delay by which those of parts of the log may differ from it, and by which it may be
-shorter after a filter with twice the cutoff."""
+shorter after a filter with a higher cutoff."""
+SHARPER = (2.0, 4.0)
+"""Higher cutoffs, over the one with which a delay was found."""
 ROUNDED_S = 6
 """Digits after the point (s) of a correction."""
 
 
 def recorded_delays(
-    found: tuple[Suspect, ...], model: Model, log: Log, sharper: Processing
+    found: tuple[Suspect, ...],
+    model: Model,
+    log: Log,
+    processing: Processing | None,
+    cutoff_hz: float,
 ) -> tuple[Suspect, ...]:
-    """The suspects without delays that are much shorter after a filter with a higher cutoff.
+    """The suspects without delays that are much shorter after filters with higher cutoffs.
 
     A delay is in the recording and not in the filter. A filter spreads what a joint does that
     sticks over samples in which it is fast: there its torque looks late, by a time that is inverse
     to the cutoff.
 
-    sharper : the processing with the higher cutoff.
+    cutoff_hz : of the filter with which they were found.
     """
+    highest = HIGHEST / float(np.median(np.diff(log.time)))
+    for times in SHARPER:
+        if times * cutoff_hz <= highest:
+            sharper = replace(processing or Processing(), cutoff_hz=times * cutoff_hz)
+            found = _as_long(found, model, log, sharper)
+    return found
+
+
+def _as_long(
+    found: tuple[Suspect, ...], model: Model, log: Log, sharper: Processing
+) -> tuple[Suspect, ...]:
+    """The suspects without delays that are much shorter with this processing."""
     late = [one for one in found if one.code == "delay" and one.by_part]
     if not late:
         return found
     try:
         samples = thinned(model.robot, log, sharper).samples
-    except SteelyardError:  # no higher cutoff is possible
+    except SteelyardError:  # too short for this filter
         return found
     samples = without_efforts(samples, tuple(one for one in found if one.code == CODE))
     channels = samples.model.channels
@@ -54,8 +73,9 @@ def recorded_delays(
     fit = fit_of(moments(samples, W))
     gone = []
     for one, row in zip(late, rows, strict=True):
-        longer, _ = perturbation(samples, W, fit, -torque_slopes(samples, row))
-        if longer / one.size < -SPREAD:
+        longer, half = perturbation(samples, W, fit, -torque_slopes(samples, row))
+        # a filter that lets much noise through says nothing
+        if longer / one.size < -SPREAD and half < 0.5 * SPREAD * abs(one.size):
             gone.append(one)
     return tuple(one for one in found if one not in gone)
 

@@ -62,6 +62,8 @@ class Samples:
     moving : where a joint moves fast enough for the sign of its friction to be known; nowhere for
     a joint whose torque is not used.
     lag_s : time (s) after which the noise of filtered torques is another one.
+    slower : (n, n_joints) factors of friction in the place of ``jump``, which follow a change of
+    direction over longer and longer travels.
     """
 
     model: Model
@@ -73,17 +75,22 @@ class Samples:
     tau: Array
     moving: Mask
     lag_s: float = 0.1
+    slower: tuple[Array, ...] = ()
 
     def with_motion_of(self, order: IntArray, sign: Array) -> Samples:
         """Joint i moves as column ``order[i]``, times ``sign[i]``."""
-        q, v, a, jump = (sign * one[:, order] for one in (self.q, self.v, self.a, self.jump))
-        return replace(self, q=q, v=v, a=a, jump=jump, moving=self.moving[:, order])
+        q, v, a, jump, *slower = (
+            sign * one[:, order] for one in (self.q, self.v, self.a, self.jump, *self.slower)
+        )
+        moving = self.moving[:, order]
+        return replace(self, q=q, v=v, a=a, jump=jump, moving=moving, slower=tuple(slower))
 
 
 def rows_of(samples: Samples, rows: slice | IntArray) -> Samples:
     """These rows of the samples."""
     names = ("time", "q", "v", "a", "jump", "tau", "moving")
-    return replace(samples, **{name: getattr(samples, name)[rows] for name in names})
+    some = {name: getattr(samples, name)[rows] for name in names}
+    return replace(samples, **some, slower=tuple(one[rows] for one in samples.slower))
 
 
 def every(samples: Samples, step: int) -> Samples:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.suspects.belief import believed, doubted, turning
+from steelyard.diagnosis.suspects.belief import IN_TIME, believed, doubted, turning
 from steelyard.diagnosis.suspects.change_readings import change_readings
 from steelyard.diagnosis.suspects.delay_correction import (
     beyond_stated,
@@ -38,6 +38,8 @@ from steelyard.diagnosis.suspects.evidence import (
     moments,
     regressor,
 )
+from steelyard.diagnosis.suspects.friction_readings import CODE as TRAVEL
+from steelyard.diagnosis.suspects.friction_readings import travel_readings
 from steelyard.diagnosis.suspects.from_reading import suspect_of
 from steelyard.diagnosis.suspects.intervals import (
     SCREENED,
@@ -218,8 +220,7 @@ def _searched(model: Model, log: Log, processing: Processing | None) -> tuple[Su
     samples = without_efforts(samples, efforts)
     found = (*efforts, *_readings_found(model, log, samples))
     if prepared.cutoff_hz is not None:
-        sharper = replace(processing or Processing(), cutoff_hz=2.0 * prepared.cutoff_hz)
-        found = recorded_delays(found, model, log, sharper)
+        found = recorded_delays(found, model, log, processing, prepared.cutoff_hz)
     # one in another unit has a gain, which other readings name, unless it is as good as nothing
     return found or weightless_efforts(samples, following=True)
 
@@ -229,7 +230,7 @@ def _readings_found(model: Model, log: Log, samples: Samples) -> tuple[Suspect, 
     rate_hz = 1.0 / float(np.median(np.diff(log.time)))
     quantity = commanded_quantity(log, samples.model.channels)
     found: list[Suspect] = []
-    for _ in range(MOST):
+    for _ in range(MOST + 1):
         fit, readings = readings_of(samples, rate_hz)
         if not found and quantity is not None and follows(fit, quantity):
             return (commanded_suspect(fit, quantity),)
@@ -246,11 +247,28 @@ def _readings_found(model: Model, log: Log, samples: Samples) -> tuple[Suspect, 
                     *without_friction(model, fit),
                 ]
             break
+        if best.code in IN_TIME:
+            best = _or_travel(best, readings, samples, rate_hz)
+        if best.code == TRAVEL:
+            samples = best.mended(samples)
+            continue
         found = with_suspect(found, suspect_of(best, readings, fit, samples))
-        if best.mended is unchanged:
+        if best.mended is unchanged or len(found) == MOST:
             break
         samples = best.mended(samples)
     return tuple(found)
+
+
+def _or_travel(best: Reading, readings: list[Reading], samples: Samples, rate_hz: float) -> Reading:
+    """A reading in time, or that of friction over a travel if this, with what it leaves of a delay,
+    explains the log better: friction that builds up makes a delay seem longer.
+    """
+    travel = next((one for one in readings if one.code == TRAVEL), None)
+    if travel is None:
+        return best
+    _, others = readings_of(travel.mended(samples), rate_hz)
+    late = [one.score for one in others if one.code in IN_TIME]
+    return travel if min(late, default=np.inf) + travel.cost < best.score else best
 
 
 def trusted(one: Reading, readings: list[Reading], given: Fit, samples: Samples) -> bool:
@@ -314,7 +332,7 @@ def readings_of(samples: Samples, rate_hz: float) -> tuple[Fit, list[Reading]]:
     out += offset_readings(samples, fit, screen)
     out += gravity_readings(samples, W, fit)
     if doubts or any(one.code == "delay" and believed(one, fit) for one in out):
-        out += filter_readings(shifted) + drift_readings(shifted)
+        out += filter_readings(shifted) + drift_readings(shifted) + travel_readings(samples, W)
     if doubts:
         out += sign_readings(given) + swap_readings(given)
         out += coarse_readings(samples, W, fit)

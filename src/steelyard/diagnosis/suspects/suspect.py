@@ -48,11 +48,9 @@ SEVERE = (
     "joints-swapped",
     "joints-reversed",
     "joints-shifted",
-    "torque-scale",
     "currents",
     "gravity-removed",
     "external-torque",
-    "other-robot",
     "time-rate",
     "position-unit",
     "unrelated-torque",
@@ -230,6 +228,7 @@ def what_is_wrong(suspect: Suspect) -> str:
         "currents": f"torques are about {size:.3g} times those of the robot file, with a factor "
         "for each joint: currents, or shares of the rated torques",
         "torque-gain": f"torques {of_whom} are {size:.3g}{inside} times what the others say",
+        "friction-travel": "friction follows a change of direction over some travel",
         "delay": f"torques {of_whom} are {1e3 * abs(size):.4g}{inside} ms {late}",
         "torque-filtered": f"torques went through a slow filter of about {size:.3g} Hz",
         "clock-drift": f"the clock of the torques differs by {100 * size:.3g} % from that of the "

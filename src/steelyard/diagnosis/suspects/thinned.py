@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 MOST_SAMPLES = 3000
+TRAVELS = (3e-3, 8e-3, 0.02, 0.05, 0.12, 0.3)
+"""Travels of friction that are tried, as shares of the rms of each joint's position."""
 STRETCHES, LEAST_RATE_HZ = 12, 40.0
 """Stretches of a long log, and the rate below which torques are not thinned out."""
 USUAL_LAG_S = 0.1
@@ -41,13 +43,17 @@ def thinned(robot: Robot, log: Log, processing: Processing | None = None) -> Thi
     if asked.acceleration == "none":
         asked = replace(asked, acceleration="differentiate")
     model = plain_model(robot)
-    prepared = prepare(log, model, asked)
+    prepared = prepare(log, model, asked, other_travels=TRAVELS)
     motion, tau = prepared.motion, prepared.all_measurements.tau
     jump = np.sign(motion.v)
+    slower: tuple[Array, ...] = ()
     if motion.friction is not None:
         names = [f"{joint}.fc" for joint in model.channels]
         where = [motion.friction.names.index(name) for name in names]
-        jump = motion.friction.values[:, where]
+        jump, *others = (
+            one.values[:, where] for one in (motion.friction, *prepared.other_friction)
+        )
+        slower = tuple(others)
     measured = np.isfinite(tau).any(axis=0)
     good = np.isfinite(tau[:, measured]).all(axis=1) & np.isfinite(motion.a).all(axis=1)
     rows = np.flatnonzero(good)
@@ -61,7 +67,8 @@ def thinned(robot: Robot, log: Log, processing: Processing | None = None) -> Thi
     )
     cutoff = prepared.record.cutoff_hz
     lag_s = USUAL_LAG_S if cutoff is None else 1.0 / cutoff
-    samples = Samples(model, time, q, v, a, jump, tau, moving[rows], lag_s)
+    slower = tuple(np.ascontiguousarray(one[rows]) for one in slower)
+    samples = Samples(model, time, q, v, a, jump, tau, moving[rows], lag_s, slower)
     return Thinned(samples, prepared.findings, cutoff)
 
 
