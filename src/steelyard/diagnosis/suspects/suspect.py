@@ -48,6 +48,7 @@ SEVERE = (
     "joints-swapped",
     "joints-reversed",
     "joints-shifted",
+    "torque-scale",
     "currents",
     "gravity-removed",
     "external-torque",
