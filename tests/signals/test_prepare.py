@@ -19,6 +19,7 @@ from steelyard.model.model import Model
 from steelyard.robot.parts import Joint, Link, Mimic
 from steelyard.robot.robot import Robot
 from steelyard.signals._matching import match_joints, unwrap
+from steelyard.signals._samples import _following
 from steelyard.signals._timebase import time_base
 from steelyard.signals.cutoff import automatic_cutoff
 from steelyard.signals.derivatives import differentiate, half_width
@@ -538,6 +539,28 @@ def test_friction_is_smeared_along_the_motion_alone(torque_filter: str) -> None:
     assert same == (torque_filter == "none")
     assert Processing.from_record(options.as_record()) == options
     assert [term.width for term in model.jumping_terms] == [0.0, 0.4]
+
+
+def test_friction_follows_over_a_travel() -> None:
+    """Step by step along the motion, Dahl has the same factors; a short travel is the sign."""
+    robot = chain("revolute", "revolute")
+    log, _ = smooth_log()
+    options = Processing(torque_filter="same", cutoff_hz=40.0, decimate=1, trim_s=(0.0, 0.0))
+    run = prepare(log, robot, options, other_travels=(1e-6, 0.05, 0.3))
+    raw = _following(Model(robot), run.motion.q, (1e-6, 0.05, 0.3))
+    for share, one in zip((1e-6, 0.05, 0.3), raw, strict=True):
+        x = share * np.std(run.motion.q, axis=0)
+        moved = np.diff(run.motion.q, axis=0)
+        state = [np.sign(moved[0])]
+        for step in moved:
+            turn = np.sign(step)
+            state.append(turn + (state[-1] - turn) * np.exp(-abs(step) / x))
+        assert np.allclose(one.values, state, atol=1e-9)
+    assert np.mean(raw[0].values[1:] == np.sign(np.diff(run.motion.q, axis=0))) > 0.99
+    # filtered as the law that jumps is
+    assert run.motion.friction is not None
+    apart = np.abs(run.other_friction[0].values - run.motion.friction.values)
+    assert np.mean(apart) < 0.01
 
 
 def test_parallel_filtering_keeps_a_linear_model() -> None:

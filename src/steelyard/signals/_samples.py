@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +95,7 @@ def samples_of(
             usual = usual_or_rms(models[0], speeds[first:end], usual_speeds)
             one_way = ~reverses(speeds[first:end], usual)
             laws = [_law(model, speeds, smear) for model in models]
-            laws += [_following(models[0], _to_the_ends(q), share) for share in travels]
+            laws += _following(models[0], _to_the_ends(q), travels) if travels else []
             for law in laws:
                 filtered = smooth(law.values, base, cutoff, processing, name)
                 friction.append(TermSignals(law.names, np.where(one_way, law.values, filtered)))
@@ -137,19 +138,28 @@ def _law(model: Model, speeds: Array, smear: Mapping[str, float]) -> TermSignals
     return TermSignals(tuple(term.name for term in model.jumping_terms), values)
 
 
-def _following(model: Model, q: Array, share: float) -> TermSignals:
-    """Friction F that follows the position over a travel x, as a share of Coulomb friction F_c:
+def _following(model: Model, q: Array, travels: Sequence[float]) -> list[TermSignals]:
+    """Friction F that follows the position over each travel x, as a share of Coulomb friction F_c:
     dF/dq = (F_c sgn(v) - F) / x (Dahl 1968); x as a share of the rms of the position.
+
+    From one change of direction to the next, F goes to its new value as exp(-distance / x).
     """
     along = term_speeds(model, q)
-    moved = np.diff(along, axis=0)
-    turns = np.sign(moved)
-    stays = np.exp(-np.abs(moved) / (share * np.std(along, axis=0) + 1e-12))
-    state = np.empty_like(along)
-    state[0] = now = turns[0]
-    for k, (turn, stay) in enumerate(zip(turns, stays, strict=True), 1):
-        state[k] = now = turn + (now - turn) * stay
-    return TermSignals(tuple(term.name for term in model.jumping_terms), state)
+    states = np.empty((len(travels), *along.shape))
+    for term, path in enumerate(along.T):
+        x = np.array(travels) * float(np.std(path)) + 1e-12
+        moved = np.diff(path)
+        distance = np.append(0.0, np.cumsum(np.abs(moved)))
+        turn = np.sign(moved)
+        starts = np.append(0, np.flatnonzero(turn[1:] != turn[:-1]) + 1)
+        now = np.full(len(x), turn[0])
+        for first, end in pairwise([*starts.tolist(), len(moved)]):
+            gone = np.exp(-(distance[first : end + 1] - distance[first]) / x[:, None])
+            state = turn[first] + (now - turn[first])[:, None] * gone
+            states[:, first : end + 1, term] = state
+            now = state[:, -1]
+    names = tuple(term.name for term in model.jumping_terms)
+    return [TermSignals(names, state) for state in states]
 
 
 def _to_the_ends(v: Array) -> Array:
