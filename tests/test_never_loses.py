@@ -166,9 +166,9 @@ def test_the_law_is_sharp_where_only_the_log_is_not(logs: ModuleType, seed: int,
         assert "sign(v) for friction, smeared up to 2 % of the speed" in said
 
 
-@pytest.mark.parametrize(("seed", "law"), [(10191, "dahl"), (10248, "loss")])
+@pytest.mark.parametrize(("seed", "law"), [(179, "dahl"), (232, "loss")])
 def test_friction_that_builds_up_is_no_delay(logs: ModuleType, seed: int, law: str) -> None:
-    """Presliding, and joints that stick: beside friction that jumps both look 15 to 40 ms late."""
+    """Presliding, and joints that stick: beside friction that jumps both look 20 to 80 ms late."""
     case = logs.case_of(seed)
     assert case.law == law
     log, _ = logs.recorded(case)

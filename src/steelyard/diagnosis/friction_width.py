@@ -63,14 +63,13 @@ def shares_by_term(ways: Ways, way: Way) -> dict[str, float]:
 
 def law_shares(ways: Ways, way: Way, shares: Mapping[str, float]) -> dict[str, float]:
     """Shares by owner that belong to the law: those that predict left-out torques best where the
-    sign of the speed is sure, unless sign(v), or for one joint the share of all joints, is about as
-    good; at most ``shares``, all of which they
-    are if no speed can be said to be sure.
+    sign of the speed is sure. sign(v) is kept where it is about as good, and for a single joint the
+    share of all joints. At most ``shares``; exactly these if no other cutoff shows which speeds are
+    sure.
 
     shares : those that predict all left-out torques best.
     """
-    wide = [owner for owner, share in shares.items() if share > 0.0]
-    if not wide or not ways.equation.of_joints or ways.other_cutoff(way) is None:
+    if not any(shares.values()) or not ways.equation.of_joints or ways.other_cutoff(way) is None:
         return dict(shares)
     # fitted outside the dead band, where all laws are one
     fitted = replace(way, dead_band=True)

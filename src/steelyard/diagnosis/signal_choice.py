@@ -26,15 +26,22 @@ distorted in the same way, hardly show.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.diagnosis.friction_width import SHARES, law_shares, shares_by_term
 from steelyard.diagnosis.left_out import best_of, scores
-from steelyard.diagnosis.signal_ways import TorqueFilter, Way, Ways, other_sources
+from steelyard.diagnosis.signal_ways import (
+    SignalChoice,
+    SignalTrial,
+    TorqueFilter,
+    Way,
+    Ways,
+    other_sources,
+)
 from steelyard.errors import EstimationError, listed
 from steelyard.estimators.prior_weight import SAME
 from steelyard.findings import Finding
@@ -52,8 +59,6 @@ from steelyard.signals.term_speeds import rms_speeds, term_speeds
 
 Array = NDArray[np.float64]
 
-OPEN_OPTIONS = ("cutoff_hz", "torque_filter", "dead_band", "velocity", "acceleration")
-"""Options of the processing that may be left open."""
 BANDWIDTHS = 4.0
 """Cutoffs below this many bandwidths of the motion are not tried."""
 MOST_STEPS = 5
@@ -61,71 +66,6 @@ MOST_STEPS = 5
 CLEARLY_BETTER = 0.98
 """Squared error below which measured velocities or accelerations are taken, over that of
 differentiation."""
-
-
-@dataclass(frozen=True)
-class SignalTrial:
-    """A way to prepare the log, and the score of its prediction.
-
-    score : mean squared error on left-out parts, in units of the noise.
-    """
-
-    way: Way
-    score: float
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values that JSON can hold."""
-        return {**asdict(self.way), "score": self.score}
-
-
-@dataclass(frozen=True)
-class SignalChoice:
-    """The processing and the widths of friction that were chosen.
-
-    asked : the processing in which some options were left open.
-    widths : of the law, rad/s or m/s by owner of the Coulomb term; sharper than the shares where
-        only the measured speed is uncertain, see `Processing.friction_smear`.
-    shares : widths along the measured motion, as shares of the rms speed; None where widths were
-        given.
-    chosen : the trial that was chosen, before each term got a share of its own; None where nothing
-        was compared. trials : all that were compared. reason : why nothing was.
-    channels : those on whose torques they were compared; empty for all.
-    """
-
-    asked: Processing
-    processing: Processing
-    widths: Mapping[str, float]
-    shares: Mapping[str, float] | None = None
-    chosen: SignalTrial | None = None
-    trials: tuple[SignalTrial, ...] = ()
-    reason: str = ""
-    channels: tuple[str, ...] = ()
-
-    @property
-    def cutoff_is_automatic(self) -> bool:
-        """Whether the cutoff was chosen on the log, and not given."""
-        return self.asked.cutoff_hz == "auto"
-
-    @property
-    def proposed_hz(self) -> float | None:
-        """The cutoff that the spectrum of the log proposed, which is tried first."""
-        return self.trials[0].way.cutoff_hz if self.trials else None
-
-    def compared(self, option: str) -> bool:
-        """Whether this option of the processing was left open, and chosen by comparison."""
-        return self.chosen is not None and getattr(self.asked, option) == "auto"
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values that JSON can hold, as in ``record.signals`` of a result file."""
-        return {
-            "asked": {name: self.asked.as_record()[name] for name in OPEN_OPTIONS},
-            "widths": dict(self.widths),
-            "shares": None if self.shares is None else dict(self.shares),
-            "chosen": None if self.chosen is None else self.chosen.as_json(),
-            "trials": [trial.as_json() for trial in self.trials],
-            "reason": self.reason,
-            **({"channels": list(self.channels)} if self.channels else {}),
-        }
 
 
 def choose_signals(

@@ -1,11 +1,13 @@
-"""Ways to prepare a log, compared by how well left-out parts of it are predicted."""
+"""Ways to prepare a log, compared by how well left-out parts of it are predicted, and the one that
+was chosen.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +39,8 @@ from steelyard.signals.processing import Processing, Source
 Array = NDArray[np.float64]
 TorqueFilter = Literal["same", "none"]
 
+OPEN_OPTIONS = ("cutoff_hz", "torque_filter", "dead_band", "velocity", "acceleration")
+"""Options of the processing that may be left open."""
 MOST_SAMPLES = 20_000
 """A log with more samples is thinned out for the comparison."""
 OTHER = 1.25
@@ -65,6 +69,73 @@ class Way:
     acceleration: Source | Literal["none"] = "differentiate"
     dead_band: bool = False
     sure: bool = False
+
+
+@dataclass(frozen=True)
+class SignalTrial:
+    """A way to prepare the log, and the score of its prediction.
+
+    score : mean squared error on left-out parts, in units of the noise.
+    """
+
+    way: Way
+    score: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        way = asdict(self.way)
+        del way["sure"]  # of what is predicted, not of the fit
+        return {**way, "score": self.score}
+
+
+@dataclass(frozen=True)
+class SignalChoice:
+    """The processing and the widths of friction that were chosen.
+
+    asked : the processing in which some options were left open.
+    widths : of the law, rad/s or m/s by owner of the Coulomb term; sharper than the shares where
+        only the measured speed is uncertain, see `Processing.friction_smear`.
+    shares : widths along the measured motion, as shares of the rms speed; None where widths were
+        given.
+    chosen : the trial that was chosen, before each term got a share of its own; None where nothing
+        was compared. trials : all that were compared. reason : why nothing was.
+    channels : those on whose torques they were compared; empty for all.
+    """
+
+    asked: Processing
+    processing: Processing
+    widths: Mapping[str, float]
+    shares: Mapping[str, float] | None = None
+    chosen: SignalTrial | None = None
+    trials: tuple[SignalTrial, ...] = ()
+    reason: str = ""
+    channels: tuple[str, ...] = ()
+
+    @property
+    def cutoff_is_automatic(self) -> bool:
+        """Whether the cutoff was chosen on the log, and not given."""
+        return self.asked.cutoff_hz == "auto"
+
+    @property
+    def proposed_hz(self) -> float | None:
+        """The cutoff that the spectrum of the log proposed, which is tried first."""
+        return self.trials[0].way.cutoff_hz if self.trials else None
+
+    def compared(self, option: str) -> bool:
+        """Whether this option of the processing was left open, and chosen by comparison."""
+        return self.chosen is not None and getattr(self.asked, option) == "auto"
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that JSON can hold, as in ``record.signals`` of a result file."""
+        return {
+            "asked": {name: self.asked.as_record()[name] for name in OPEN_OPTIONS},
+            "widths": dict(self.widths),
+            "shares": None if self.shares is None else dict(self.shares),
+            "chosen": None if self.chosen is None else self.chosen.as_json(),
+            "trials": [trial.as_json() for trial in self.trials],
+            "reason": self.reason,
+            **({"channels": list(self.channels)} if self.channels else {}),
+        }
 
 
 class Ways:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from steelyard.certificates.certificate import Certificate
-from steelyard.diagnosis.signal_choice import SignalChoice
+from steelyard.diagnosis.signal_ways import SignalChoice
 from steelyard.diagnosis.verdict.verdict import Verdict
 from steelyard.estimators.estimate import Estimate
 from steelyard.findings import Finding

@@ -14,7 +14,7 @@ from steelyard.report.numbers import percent, significant, with_half_width
 
 if TYPE_CHECKING:
     from steelyard.certificates.certificate import Certificate
-    from steelyard.diagnosis.signal_choice import SignalChoice
+    from steelyard.diagnosis.signal_ways import SignalChoice
     from steelyard.diagnosis.verdict.verdict import Verdict
     from steelyard.validation.scores import Score
 

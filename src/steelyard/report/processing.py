@@ -10,7 +10,7 @@ from steelyard.report.numbers import significant
 from steelyard.signals.run_record import DeadBandRecord, RunRecord, TimeBaseRecord
 
 if TYPE_CHECKING:
-    from steelyard.diagnosis.signal_choice import SignalChoice
+    from steelyard.diagnosis.signal_ways import SignalChoice
 
 BY_PREDICTION = "chosen by prediction of left-out parts"
 
@@ -138,9 +138,9 @@ def _friction(
     law = (
         f"grows linearly up to {_listed(widths)} rad/s or m/s" if widths else "jumps at zero speed"
     )
-    smear = dict(smeared or {})
-    known = {term.owner: term.width for term in coulomb}
-    unsure = {name: speed for name, speed in smear.items() if speed > known.get(name, speed)}
+    unsure = {
+        name: speed for name, speed in (smeared or {}).items() if speed > widths.get(name, 0.0)
+    }
     if not unsure:
         return f"{law}{how}"
     return (

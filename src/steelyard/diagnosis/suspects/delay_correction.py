@@ -24,8 +24,8 @@ SURE = 5.0
 SPREAD = 0.3
 """Share of a delay by which those of parts of the log may differ from it, and by which it may be
 shorter after a filter with a higher cutoff."""
-SHARPER, STICKS_HZ = (2.0, 4.0), 10.0
-"""Higher cutoffs, over the one with which a delay was found. Beyond the first only up to this one:
+SHARPER = ((2.0, np.inf), (4.0, 10.0))
+"""Higher cutoffs, over the one with which a delay was found, and up to how many Hz each is tried:
 joints stick for tenths of a second, and a drive's filter delays low frequencies alone."""
 ROUNDED_S = 6
 """Digits after the point (s) of a correction."""
@@ -47,8 +47,8 @@ def recorded_delays(
     cutoff_hz : of the filter with which they were found.
     """
     highest = HIGHEST / float(np.median(np.diff(log.time)))
-    for times in SHARPER:
-        if times * cutoff_hz <= (highest if times == SHARPER[0] else min(highest, STICKS_HZ)):
+    for times, most_hz in SHARPER:
+        if times * cutoff_hz <= min(highest, most_hz):
             sharper = replace(processing or Processing(), cutoff_hz=times * cutoff_hz)
             found = _as_long(found, model, log, sharper)
     return found

@@ -1,4 +1,5 @@
-"""Readings in time: torques that are late, filtered, or on a clock of another rate.
+"""Readings in time: torques that are late, filtered, or on a clock of another rate; and friction
+that looks so.
 
 A torque that is late by d reads tau(t + d); the regressor stays, so that all delays are evaluated
 from products with shifted torques. A torque behind a first-order filter of time constant T reads
@@ -24,6 +25,7 @@ from steelyard.diagnosis.suspects.evidence import (
     moments,
     rows_of,
     solver_of,
+    term_columns,
 )
 from steelyard.diagnosis.suspects.intervals import SCREENED, Screen, only, torque_slopes
 from steelyard.diagnosis.suspects.reading import Reading
@@ -47,6 +49,8 @@ SHORTER = (0.5, 0.75)
 """Shares of a delay that are tried with these samples, too."""
 LONG_S, LONG_MARGIN = 5e-3, 20.0
 """The same for delays of all joints that are longer than this: friction hardly looks so late."""
+TRAVEL, TRAVEL_COST = "friction-travel", 30.0
+"""The reading that friction follows over a travel, and its cost: every joint has its own."""
 DRIFTS = (3e-4, 6e-4, 1e-3, 2e-3, 3e-3, 5e-3, 8e-3, 0.012)
 """Shares by which one clock may be faster."""
 
@@ -238,3 +242,33 @@ def _overlap(samples: Samples, rows: int) -> tuple[Samples, slice]:
     motion = slice(0, n - rows) if rows >= 0 else slice(-rows, n)
     torque = slice(rows, n) if rows >= 0 else slice(0, n + rows)
     return replace(rows_of(samples, motion), tau=samples.tau[torque]), motion
+
+
+def travel_readings(samples: Samples, W: Array) -> list[Reading]:
+    """Friction that follows a change of direction over a travel, at every joint the one of
+    ``slower`` that explains its torque best.
+
+    It is no fault of a log, but beside friction that jumps it looks like torques that are late, or
+    went through a filter. W : of the samples, with friction that jumps.
+    """
+    columns = term_columns(samples.model)[:, 2]
+    jumps, errors = [samples.jump], [fit_of(moments(samples, W)).error]
+    for jump in samples.slower:
+        rows = W.copy()
+        for i, column in enumerate(columns):
+            rows[:, i, column] = jump[:, i] * samples.moving[:, i]
+        jumps.append(jump)
+        errors.append(fit_of(moments(samples, rows)).error)
+    best = np.argmin(errors, axis=0)
+    if not best.any():
+        return []
+    mended = _with_friction(np.column_stack([jumps[k][:, i] for i, k in enumerate(best)]))
+    fit = fit_of(moments(mended(samples)))
+    return [Reading(TRAVEL, (), float(np.median(best)), "", fit, mended, TRAVEL_COST)]
+
+
+def _with_friction(jump: Array) -> Callable[[Samples], Samples]:
+    def mended(samples: Samples) -> Samples:
+        return replace(samples, jump=jump, slower=())
+
+    return mended

@@ -16,11 +16,13 @@ from steelyard.diagnosis.suspects.delay_correction import (
 )
 from steelyard.diagnosis.suspects.delay_readings import (
     LEAST_S,
+    TRAVEL,
     Shifted,
     delay_readings,
     drift_readings,
     far_delay,
     filter_readings,
+    travel_readings,
 )
 from steelyard.diagnosis.suspects.effort import (
     CODE,
@@ -38,14 +40,8 @@ from steelyard.diagnosis.suspects.evidence import (
     moments,
     regressor,
 )
-from steelyard.diagnosis.suspects.friction_readings import CODE as TRAVEL
-from steelyard.diagnosis.suspects.friction_readings import travel_readings
 from steelyard.diagnosis.suspects.from_reading import suspect_of
-from steelyard.diagnosis.suspects.intervals import (
-    SCREENED,
-    Screen,
-    only,
-)
+from steelyard.diagnosis.suspects.intervals import SCREENED, Screen, only
 from steelyard.diagnosis.suspects.joint_motion import (
     FACTOR,
     KINDS,
