@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from steelyard import Model, Robot, torque
+from steelyard.diagnosis.hypotheses.search import suspects
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
-from steelyard.diagnosis.suspects.search import suspects
 from steelyard.signals.processing import Processing
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"

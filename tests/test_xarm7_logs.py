@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from steelyard import Model, Robot, base_map, check_links, torque, torque_regressor
-from steelyard.diagnosis.suspects.search import suspects
+from steelyard.diagnosis.hypotheses.search import suspects
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 

@@ -25,6 +25,7 @@ class Finding:
     could_be : other explanations, in words.
     option : what mends it, as a user types it, such as "--lock elbow=0.3".
     corrected : whether it was mended before the fit.
+    rivals : codes of other findings that explain the same about as well.
     """
 
     level: Level
@@ -37,6 +38,7 @@ class Finding:
     could_be: tuple[str, ...] = ()
     option: str = ""
     corrected: bool = False
+    rivals: tuple[str, ...] = ()
 
     @property
     def alarming(self) -> bool:
@@ -59,6 +61,7 @@ class Finding:
             "could_be": list(self.could_be),
             "option": self.option,
             "corrected": self.corrected or None,
+            "rivals": list(self.rivals),
         }
         known = {name: value for name, value in facts.items() if value not in (None, "", [])}
         return {"level": self.level, "code": self.code, "words": self.words, **known}

@@ -16,8 +16,8 @@ import steelyard
 from steelyard.cli import main
 from steelyard.cli.parser import CommandLineError, build_parser
 from steelyard.diagnosis.checked_log import check_log
-from steelyard.diagnosis.suspects.remedies import MOVED, with_options
-from steelyard.diagnosis.suspects.suspect import INHERENT, NEVER_SEVERE, SEVERE, TO_DO, Suspect
+from steelyard.diagnosis.hypotheses.remedies import MOVED, with_options
+from steelyard.diagnosis.hypotheses.suspect import INHERENT, NEVER_SEVERE, SEVERE, TO_DO, Suspect
 from steelyard.excitation.motions.fourier import multisine
 from steelyard.logs.log import Log
 from steelyard.logs.reading import read_log

@@ -9,7 +9,7 @@ import pytest
 from robot_files import example_urdfs
 
 from steelyard.diagnosis.checked_log import accepted_log, check_log
-from steelyard.diagnosis.suspects.effort import CODE
+from steelyard.diagnosis.hypotheses.effort import CODE
 from steelyard.errors import SignalError
 from steelyard.identification.identify import identify
 from steelyard.logs.log import Log

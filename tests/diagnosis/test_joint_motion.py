@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from oracles import pinocchio_torque
 
-from steelyard.diagnosis.suspects.joint_motion import FACTOR, LATE
-from steelyard.diagnosis.suspects.search import physics_of
+
+from steelyard.diagnosis.hypotheses.search import physics_of
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
 from steelyard.simulation.builtin_arm import builtin_arm
@@ -52,7 +52,7 @@ def named(log: Log):
 def test_a_scaled_position_is_named(seed, joint, factor):
     """A wrong gear ratio: joint and factor, and that the result would be useless."""
     (found,) = named(recorded(seed, joint, factor=factor))
-    assert found.code == FACTOR
+    assert found.code == "position-factor"
     assert found.level == "severe"
     assert found.joints == (ARM.joint_names[joint],)
     assert found.size == pytest.approx(factor, rel=0.03)
@@ -66,7 +66,7 @@ def test_a_scaled_position_is_named(seed, joint, factor):
 def test_a_late_position_is_named(seed, joint, late_s):
     """A slow encoder, or a clock of its own: joint and delay, of either sign."""
     (found,) = named(recorded(seed, joint, late_s=late_s))
-    assert found.code == LATE
+    assert found.code == "position-late"
     assert found.joints == (ARM.joint_names[joint],)
     assert found.size == pytest.approx(late_s, abs=0.004)
     assert ("late" if late_s > 0.0 else "early") in found.words

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from steelyard.diagnosis.checked_log import check_log
-from steelyard.diagnosis.suspects.load_readings import resized
-from steelyard.diagnosis.suspects.search import physics_of, suspects
-from steelyard.diagnosis.suspects.suspect import finding_of
-from steelyard.diagnosis.suspects.thinned import spread_rows
+from steelyard.diagnosis.hypotheses.finite_motion import resized
+from steelyard.diagnosis.hypotheses.hypothesis import finding_of
+from steelyard.diagnosis.hypotheses.samples import spread_rows
+from steelyard.diagnosis.hypotheses.search import physics_of, suspects
 from steelyard.logs.log import Log
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
@@ -371,7 +371,7 @@ def test_friction_that_was_taken_out_of_several_joints_is_named() -> None:
         friction[k] *= column.symbol in ("fv", "fc")
     _, v, _ = one.motion
     taken = torque(model, friction, 0.0 * v, v, 0.0 * v)
-    (suspect,) = found(one, tau=one.tau - 0.9 * taken)
+    (suspect,) = found(one, tau=one.tau - 0.95 * taken)
     assert suspect.code == "friction-removed"
 
 

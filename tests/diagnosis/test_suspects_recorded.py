@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from recorded import kuka_log, kuka_robot, tx40_log, tx40_robot, ur10_log, ur10_robot
 
-from steelyard.diagnosis.suspects.search import physics_of
+from steelyard.diagnosis.hypotheses.search import physics_of
 from steelyard.model.model import Model
 
 RECORDED = {

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from steelyard.diagnosis.hypotheses.search import physics_of, why_not_judged
 from steelyard.diagnosis.inspection.inspection import (
     DETECTORS,
     OF_LOG,
@@ -14,7 +15,6 @@ from steelyard.diagnosis.inspection.inspection import (
     inspect_log,
 )
 from steelyard.diagnosis.refusals import refuse_severe, telling
-from steelyard.diagnosis.suspects.search import physics_of, why_not_judged
 from steelyard.errors import SteelyardError
 from steelyard.findings import Finding, not_yet_told, said_once
 from steelyard.logs.log import Log
@@ -134,7 +134,7 @@ def accepted_log(
     memory, what windows show.
 
     Refuses it for severe findings, apart from those whose codes are accepted. The processing takes
-    out a delay of the torques that is beyond doubt; see `suspects.search.physics_of`.
+    out a delay of the torques that is beyond doubt; see `hypotheses.search.physics_of`.
     """
     given = processing or Processing()
     findings = _inspected(log, model.robot, given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
-from steelyard.diagnosis.suspects.suspect import INHERENT, NEVER_SEVERE, SEVERE
+from steelyard.diagnosis.hypotheses.search import KINDS
 from steelyard.errors import EstimationError, InputRefusedError, SteelyardError, shown
 from steelyard.findings import Finding
 
@@ -18,7 +18,7 @@ OF_SIGNALS = (
     "time-unit",
 )
 """Codes of the findings of the inspection that may be severe."""
-ACCEPTABLE = tuple(sorted({*OF_SIGNALS, *SEVERE, *INHERENT} - {*NEVER_SEVERE, "commanded-signals"}))
+ACCEPTABLE = tuple(sorted({*OF_SIGNALS, *(one.code for one in KINDS.values() if one.may_stop)}))
 """Codes of all findings that may stop an estimate."""
 
 

@@ -176,7 +176,7 @@ def identify(
     progress : called with the name of the step, the number of problems solved, and their total.
 
     Each log is checked first, see `steelyard.diagnosis.inspection` and
-    `steelyard.diagnosis.suspects`; an error that is raised later carries what was found, as
+    `steelyard.diagnosis.hypotheses`; an error that is raised later carries what was found, as
     ``findings``.
 
     ``verdict`` of what is returned says whether it can be used: on the logs of ``validate_on``,

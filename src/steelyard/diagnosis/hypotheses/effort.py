@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.diagnosis.hypotheses.hypothesis import Kind, Suspect
+from steelyard.diagnosis.hypotheses.samples import Samples
 from steelyard.diagnosis.left_out import channel_factors, part_edges, part_members
-from steelyard.diagnosis.suspects.evidence import Samples
-from steelyard.diagnosis.suspects.suspect import Suspect
 from steelyard.errors import SteelyardError
 from steelyard.estimators.least_squares import joint_noise
 from steelyard.estimators.prior_fit import USUAL, fit_with_prior
@@ -35,6 +35,15 @@ from steelyard.signals.processing import Processing
 
 Array = NDArray[np.float64]
 CODE = "effort-not-torque"
+EFFORT = Kind(
+    CODE,
+    "log",
+    lambda one: (
+        f"the effort {one.whose} cannot be its torque: it is {one.size:.2g} times what "
+        "the links of the robot file weigh there"
+    ),
+    severity="never",
+)
 FAR_BELOW = 0.15
 """An effort (rms) below this share of what the file's links weigh at the joint is no torque, where
 it does not follow the weight: no file is so far off."""
@@ -74,7 +83,7 @@ def weightless_efforts(samples: Samples, *, following: bool = False) -> tuple[Su
         share = float(effort[k] / demand[k])
         size = (float(effort[k]), float(demand[k]))
         could_be = (OTHER_UNIT if following else CARRIED,)
-        found.append(Suspect(CODE, (joint,), share, "share", 0.0, size, could_be=could_be))
+        found.append(Suspect(EFFORT, (joint,), share, "share", 0.0, size, could_be=could_be))
     return tuple(found)
 
 

@@ -14,23 +14,20 @@ D is generous: a file may be off by a third. Smaller scores are better.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from steelyard.model.kernels import torque_regressor
+from steelyard.diagnosis.hypotheses.samples import Samples, regressor, term_columns
 from steelyard.model.model import Model
-from steelyard.model.terms import joint_term
 from steelyard.robot.inertia import to_com
-from steelyard.robot.robot import Robot
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
-TERM_KINDS = ("drive_inertia", "viscous", "coulomb", "offset")
 INDEPENDENT = 100.0
 """Independent values (N) that each torque counts as, however long the log is."""
 NO_TORQUE = 1e-11
@@ -43,75 +40,11 @@ MASS_OFF, CENTRE_OFF_M, INERTIA_OFF = 0.25, 0.03, 0.35
 """Typical error of a file: shares of mass and inertia, and distance of a centre of mass (m)."""
 TERM_SHARE, OFFSET_SHARE = 0.5, 0.1
 """Typical size of terms: share of the torque (rms) that they explain."""
+DOUBTED_ERROR, DOUBTED_AWAY, DOUBTED_NEGATIVE = 0.012, 7.0, 0.03
+"""A log is doubted beyond this lasting error of a joint, distance from the file for each joint, or
+share of negative friction."""
 NEGATIVE_SHARE = 0.04
 """Share of a torque that friction with the wrong sign has to have in order to count fully."""
-
-
-def plain_model(robot: Robot) -> Model:
-    """The robot with drive inertia, viscous and Coulomb friction and an offset at every joint."""
-    return Model(
-        robot, tuple(joint_term(kind, name) for name in robot.joint_names for kind in TERM_KINDS)
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Samples:
-    """Thinned samples of a log, columns in the order of ``model.channels``.
-
-    time : (n,) s. q, v, a, tau : (n, n_joints) rad, N m, ... jump : the filtered sign of v.
-    moving : where a joint moves fast enough for the sign of its friction to be known; nowhere for
-    a joint whose torque is not used.
-    lag_s : time (s) after which the noise of filtered torques is another one.
-    slower : (n, n_joints) factors of friction in the place of ``jump``, which follow a change of
-    direction over longer and longer travels.
-    """
-
-    model: Model
-    time: Array
-    q: Array
-    v: Array
-    a: Array
-    jump: Array
-    tau: Array
-    moving: Mask
-    lag_s: float = 0.1
-    slower: tuple[Array, ...] = ()
-
-    def with_motion_of(self, order: IntArray, sign: Array) -> Samples:
-        """Joint i moves as column ``order[i]``, times ``sign[i]``."""
-        q, v, a, jump, *slower = (
-            sign * one[:, order] for one in (self.q, self.v, self.a, self.jump, *self.slower)
-        )
-        moving = self.moving[:, order]
-        return replace(self, q=q, v=v, a=a, jump=jump, moving=moving, slower=tuple(slower))
-
-
-def rows_of(samples: Samples, rows: slice | IntArray) -> Samples:
-    """These rows of the samples."""
-    names = ("time", "q", "v", "a", "jump", "tau", "moving")
-    some = {name: getattr(samples, name)[rows] for name in names}
-    return replace(samples, **some, slower=tuple(one[rows] for one in samples.slower))
-
-
-def every(samples: Samples, step: int) -> Samples:
-    """Every ``step``-th of the samples."""
-    return rows_of(samples, slice(None, None, step))
-
-
-def term_columns(model: Model) -> IntArray:
-    """Columns (n_joints, 4) of each joint's terms, in the order of ``TERM_KINDS``."""
-    index = {name: k for k, name in enumerate(model.column_names)}
-    names = [[joint_term(kind, joint).name for kind in TERM_KINDS] for joint in model.channels]
-    return np.array([[index[name] for name in row] for row in names], dtype=np.int64)
-
-
-def regressor(samples: Samples) -> Array:
-    """W (n, n_joints, n_columns) with filtered friction; rows of slow joints are zero."""
-    W = torque_regressor(samples.model, samples.q, samples.v, samples.a)
-    for i, columns in enumerate(term_columns(samples.model)):
-        W[:, i, columns[2]] = samples.jump[:, i]
-    W *= samples.moving[:, :, None]
-    return W
 
 
 def file_spread(model: Model, theta: Array) -> Array:
@@ -306,3 +239,19 @@ def fit_of(given: Moments, order: IntArray | None = None, gain: Array | None = N
     order = rows if order is None else order
     gain = np.ones(n_joints) if gain is None else gain
     return fitted(given, gain[:, None] * given.C[rows, order], gain**2 * given.S[rows, order])
+
+
+def doubted(samples: Samples, W: Array, fit: Fit) -> bool:
+    """Whether a fit leaves doubts: torques that are unexplained beyond their noise, or unlikely
+    parameters.
+    """
+    return bool(
+        lasting_errors(samples, W, fit).max() > DOUBTED_ERROR
+        or far_from_file(fit)
+        or fit.negative.max() > DOUBTED_NEGATIVE
+    )
+
+
+def far_from_file(fit: Fit) -> bool:
+    """Whether a fit needs parameters that are unlikely even for a poor file."""
+    return fit.away > DOUBTED_AWAY * len(fit.error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from steelyard.diagnosis.suspects.suspect import Suspect
+from steelyard.diagnosis.hypotheses.hypothesis import Suspect
 from steelyard.logs.likely_names import map_option, unit_option
 from steelyard.logs.log import Log
 from steelyard.robot.robot import Robot

@@ -1,4 +1,4 @@
-"""A log as thinned samples, on which readings are compared."""
+"""A log as samples on which hypotheses are compared: thinned, filtered, with its regressor."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.suspects.evidence import Samples, plain_model
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
+from steelyard.model.kernels import torque_regressor
+from steelyard.model.model import Model
+from steelyard.model.terms import joint_term
 from steelyard.robot.robot import Robot
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
+TERM_KINDS = ("drive_inertia", "viscous", "coulomb", "offset")
 MOST_SAMPLES = 3000
 TRAVELS = (3e-3, 8e-3, 0.02, 0.05, 0.12, 0.3)
 """Travels of friction that are tried, as shares of the rms of each joint's position."""
@@ -26,6 +30,73 @@ USUAL_LAG_S = 0.1
 """Time (s) after which the noise of unfiltered torques is another one, generously."""
 SLOW = 0.1
 """A joint counts as slow below this share of its rms speed."""
+
+
+def plain_model(robot: Robot) -> Model:
+    """The robot with drive inertia, viscous and Coulomb friction and an offset at every joint."""
+    return Model(
+        robot, tuple(joint_term(kind, name) for name in robot.joint_names for kind in TERM_KINDS)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Thinned samples of a log, columns in the order of ``model.channels``.
+
+    time : (n,) s. q, v, a, tau : (n, n_joints) rad, N m, ... jump : the filtered sign of v.
+    moving : where a joint moves fast enough for the sign of its friction to be known; nowhere for
+    a joint whose torque is not used.
+    lag_s : time (s) after which the noise of filtered torques is another one.
+    slower : (n, n_joints) factors of friction in the place of ``jump``, which follow a change of
+    direction over longer and longer travels.
+    """
+
+    model: Model
+    time: Array
+    q: Array
+    v: Array
+    a: Array
+    jump: Array
+    tau: Array
+    moving: Mask
+    lag_s: float = 0.1
+    slower: tuple[Array, ...] = ()
+
+    def with_motion_of(self, order: IntArray, sign: Array) -> Samples:
+        """Joint i moves as column ``order[i]``, times ``sign[i]``."""
+        q, v, a, jump, *slower = (
+            sign * one[:, order] for one in (self.q, self.v, self.a, self.jump, *self.slower)
+        )
+        moving = self.moving[:, order]
+        return replace(self, q=q, v=v, a=a, jump=jump, moving=moving, slower=tuple(slower))
+
+
+def rows_of(samples: Samples, rows: slice | IntArray) -> Samples:
+    """These rows of the samples."""
+    names = ("time", "q", "v", "a", "jump", "tau", "moving")
+    some = {name: getattr(samples, name)[rows] for name in names}
+    return replace(samples, **some, slower=tuple(one[rows] for one in samples.slower))
+
+
+def every(samples: Samples, step: int) -> Samples:
+    """Every ``step``-th of the samples."""
+    return rows_of(samples, slice(None, None, step))
+
+
+def term_columns(model: Model) -> IntArray:
+    """Columns (n_joints, 4) of each joint's terms, in the order of ``TERM_KINDS``."""
+    index = {name: k for k, name in enumerate(model.column_names)}
+    names = [[joint_term(kind, joint).name for kind in TERM_KINDS] for joint in model.channels]
+    return np.array([[index[name] for name in row] for row in names], dtype=np.int64)
+
+
+def regressor(samples: Samples) -> Array:
+    """W (n, n_joints, n_columns) with filtered friction; rows of slow joints are zero."""
+    W = torque_regressor(samples.model, samples.q, samples.v, samples.a)
+    for i, columns in enumerate(term_columns(samples.model)):
+        W[:, i, columns[2]] = samples.jump[:, i]
+    W *= samples.moving[:, :, None]
+    return W
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,566 @@
+"""What the physics of a robot file says is wrong with a log: hypotheses in rivalry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.diagnosis.hypotheses import finite_motion, finite_torques
+from steelyard.diagnosis.hypotheses.effort import (
+    CODE,
+    effort_finding,
+    evidence_against,
+    unit_of,
+    weightless_efforts,
+    without_efforts,
+)
+from steelyard.diagnosis.hypotheses.finite_motion import (
+    gravity_readings,
+    motion_readings,
+    position_unit_readings,
+    rate_readings,
+    size_readings,
+)
+from steelyard.diagnosis.hypotheses.finite_torques import (
+    Reading,
+    current_readings,
+    disturbances,
+    drift_readings,
+    external_readings,
+    far_delay,
+    filter_readings,
+    payload_readings,
+    scale_readings,
+    sign_readings,
+    swap_readings,
+    unchanged,
+)
+from steelyard.diagnosis.hypotheses.fit import (
+    INDEPENDENT,
+    LEAST_ERROR,
+    Fit,
+    doubted,
+    far_from_file,
+    fit_of,
+    moments,
+)
+from steelyard.diagnosis.hypotheses.hypothesis import (
+    Kind,
+    Scene,
+    Suspect,
+    corrected_finding,
+    finding_of,
+    of_motors,
+    scene_of,
+)
+from steelyard.diagnosis.hypotheses.of_torques import LONGEST_S
+from steelyard.diagnosis.hypotheses.remedies import with_options
+from steelyard.diagnosis.hypotheses.samples import Samples, every, regressor, thinned
+from steelyard.diagnosis.hypotheses.smoothness import commanded_quantity
+from steelyard.diagnosis.hypotheses.stepwise import (
+    SMALL,
+    Believed,
+    Explanation,
+    explained,
+)
+from steelyard.errors import SteelyardError
+from steelyard.findings import Finding
+from steelyard.logs.log import Log
+from steelyard.model.model import Model
+from steelyard.robot.physical_links import without_negative_masses
+from steelyard.signals.drives import joint_side
+from steelyard.signals.numbered_joints import name_numbered_joints
+from steelyard.signals.processing import Processing, TorqueDelay
+
+Array = NDArray[np.float64]
+
+MOST = 3
+FEWEST_SAMPLES, COARSE_SAMPLES = 200, 800
+UNRELATED_ERROR = 0.15
+"""Unexplained share of torques (rms of all joints) beyond which far delays are tried."""
+FRICTION_LEAST = 0.04
+"""Friction as a share of torques, median of all joints, below which it was taken out. A log from
+which four fifths were taken looks as that of a robot with little friction."""
+DRIVES_THERE = 0.03
+"""Drive inertia as a share of torques, median of all joints, above which torques are of drives."""
+LAGGING_ERROR, NO_FRICTION = 0.04, 0.1
+"""Unexplained share of a torque beside commanded positions; friction in commanded torques."""
+POSITIONS_DOUBTED = ("beyond-limits",)
+"""Findings of the preparation after which only unit and order of positions are looked for."""
+LIMIT_SLACK = 0.05
+"""Share of its span by which a joint may be beyond its limits."""
+NOTHING_FITS, NO_JOINT_FITS = 0.4, 0.25
+"""Unexplained shares of torques, mean and least of all joints, beyond which torques and motion have
+nothing to do with each other."""
+MARGIN = 40.0
+"""By how much a finite change has to explain a log better than the log as it is."""
+FAR_MARGIN, FAR_SCALE = 20.0, 4.0
+"""The same for torques without any model of the robot, and for scales beyond this factor: clean
+logs are farther from these."""
+UNITS_AND_GEARS = 4e-4, 5e3
+"""Scales of torques beyond these come from no unit and no gear: something else is in the columns,
+such as velocities."""
+GOOD_ERROR, SHARE = 0.01, 0.3
+"""Share of what a log leaves unexplained beyond a good fit that a finite change has to explain."""
+LEAST_PAYLOAD_KG = 0.15
+AS_GOOD = 20.0
+"""Readings that are worse by less than this are named as other explanations."""
+SURE, SPREAD = 5.0, 0.3
+"""A delay is corrected if it is away from zero by so many half widths of its interval, and by parts
+of the log differs by less than this share."""
+ROUNDED_S = 6
+"""Digits after the point (s) of a correction."""
+
+ALONE = (
+    Kind(
+        "commanded-signals",
+        "log",
+        lambda one: f"{one.unit} are commanded, not measured: they have no noise",
+        could_be=("a simulated or a smoothed signal",),
+        because=lambda one: "a measured signal has noise",
+    ),
+    Kind(
+        "unrelated-torque",
+        "log",
+        lambda one: "torques and motion are not of the same moments",
+        to_do="record both together, with one clock",
+        could_be=(
+            "logs of two recordings put side by side",
+            "columns of torques that hold something else",
+        ),
+        severity="always",
+        because=lambda one: (
+            f"no hypothesis leaves less than {100 * one.error[1]:.2g} % of them unexplained"
+        ),
+    ),
+    Kind(
+        "friction-removed",
+        "log",
+        lambda one: "the torques contain hardly any friction: a controller took it out",
+        could_be=("torque sensors behind the gears",),
+        severity="never",
+        option=lambda one: "--torque link",
+        because=lambda one: "geared joints have more",
+    ),
+)
+"""What is seen without a rival."""
+KINDS = {one.code: one for one in (*SMALL, *finite_torques.KINDS, *finite_motion.KINDS, *ALONE)}
+"""Every kind of hypothesis, by code."""
+
+
+@dataclass(frozen=True)
+class Physics:
+    """What the physics of a robot file says about a log.
+
+    processing : in which a delay of the torques is taken out that is beyond doubt.
+    """
+
+    findings: tuple[Finding, ...]
+    processing: Processing
+
+
+def physics_of(model: Model, log: Log, processing: Processing | None = None) -> Physics:
+    """The findings of :func:`suspects`; a delay that is beyond doubt is corrected, if the
+    processing leaves that open and the log, so corrected, shows no delay any more.
+    """
+    given = processing or Processing()
+    found = suspects(model, log, given)
+    efforts = [one for one in found if one.code == CODE]
+    found = tuple(one for one in found if one.code != CODE)
+    given, told = _without_efforts(model, log, given, efforts)
+    delay = correction_of(found, model.robot.joint_names) if given.torque_delay == "auto" else None
+    if delay is not None:
+        corrected = replace(given, torque_delay=delay)
+        left = suspects(model, log, corrected)
+        if all(one.code not in DELAYS for one in left):
+            said = [corrected_finding(one) for one in found if one.code in DELAYS]
+            left = tuple(one for one in left if one.code != CODE)
+            said = [*told, *said, *(finding_of(one) for one in left)]
+            return Physics(of_log(log, said), corrected)
+    joints = model.robot.joint_names
+    total = [beyond_stated(one, given.torque_delay, joints) for one in found]
+    said = [*told, *(finding_of(one) for one in total)]
+    return Physics(of_log(log, said), given)
+
+
+def _without_efforts(
+    model: Model, log: Log, processing: Processing, efforts: list[Suspect]
+) -> tuple[Processing, list[Finding]]:
+    """The processing without the efforts that cannot be torques, where that predicts the others
+    better and nothing else is stated, and what is said of them.
+    """
+    findings = []
+    for one in efforts:
+        joint = one.joints[0]
+        evidence = evidence_against(model, log, processing, one.joints)
+        better = evidence is not None and evidence.better
+        if better and processing.without_torque != ():
+            left_out = (*processing.torques_left_out, joint)
+            processing = replace(processing, without_torque=left_out)
+        else:
+            better = False
+        findings.append(effort_finding(one, evidence, unit_of(model, joint), left_out=better))
+    return processing, findings
+
+
+def of_log(log: Log, findings: list[Finding]) -> tuple[Finding, ...]:
+    """The findings with the name of the log: an estimate may be made from several."""
+    return tuple(replace(one, words=f"log '{log.name}': {one.words}") for one in findings)
+
+
+def why_not_judged(model: Model, processing: Processing | None = None) -> str:
+    """Why no log of a robot is compared with its file, in words; empty if logs are."""
+    if model.robot.floating_base:
+        return "its base is not fixed"
+    if model.robot.transmission is not None and model.robot.transmission.couples:
+        return "some of its motors turn several joints"
+    if not model.prior_theta().any():
+        return "its file states no masses"
+    if processing is not None and processing.sensing is not None:
+        return "forces on it are measured"
+    return ""
+
+
+def suspects(model: Model, log: Log, processing: Processing | None = None) -> tuple[Suspect, ...]:
+    """What the physics of the robot file says is wrong with a log; empty where nothing is.
+
+    Robots on a fixed base whose file states masses. What :func:`steelyard.prepare` refuses is not
+    looked at: it says why itself.
+    """
+    if why_not_judged(model, processing):
+        return ()
+    # what a negative mass does to the torques of the file is no fault of the log
+    model = replace(model, robot=without_negative_masses(model.robot))
+    log, numbers = name_numbered_joints(log, model.robot)
+    if model.robot.transmission is None:
+        found = _searched(model, log, processing)
+        return with_options(found, log, model.robot, numbered=bool(numbers))
+    try:
+        log, _ = joint_side(log, model.robot)
+    except SteelyardError:
+        return ()
+    joints_alone = replace(model, robot=replace(model.robot, transmission=None))
+    return with_options(of_motors(_searched(joints_alone, log, processing)), log, model.robot)
+
+
+def _searched(model: Model, log: Log, processing: Processing | None) -> tuple[Suspect, ...]:
+    """What explains the log best, then what explains the log so mended, and so on."""
+    try:
+        prepared = thinned(model.robot, log, processing)
+    except SteelyardError:
+        return ()
+    samples = prepared.samples
+    if len(samples.time) < FEWEST_SAMPLES:
+        return ()
+    if any(one.code in POSITIONS_DOUBTED for one in prepared.findings):
+        return positions_only(samples)
+    efforts = weightless_efforts(samples)
+    samples = without_efforts(samples, efforts)
+    found = (*efforts, *_found(model, log, samples))
+    # one in another unit has a gain, which other hypotheses name, unless it is as good as nothing
+    return found or weightless_efforts(samples, following=True)
+
+
+def _found(model: Model, log: Log, samples: Samples) -> tuple[Suspect, ...]:
+    """What explains these samples: finite changes as long as one is believed, then small ones."""
+    quantity = commanded_quantity(log, samples.model.channels)
+    found: list[Suspect] = []
+    while True:
+        scene = scene_of(samples)
+        if not found and quantity is not None and follows(scene.fit, quantity):
+            return (_alone("commanded-signals", scene.fit, unit=quantity),)
+        small = explained(samples)
+        if len(found) == MOST or not doubted(scene.samples, scene.W, scene.fit):
+            break
+        readings = finite_readings(samples, scene)
+        best = next((one for one in readings if believed(one, scene.fit)), None)
+        if best is None or (small.believed and best.score > small.score):
+            break
+        # an estimate of external torques is what no model explains
+        if not found and best.code != "external-torque" and unrelated(best.fit):
+            return (_alone("unrelated-torque", best.fit),)
+        found.append(_suspect_of_reading(best, readings, scene.fit))
+        if best.mended is unchanged:
+            return tuple(found)
+        samples = best.mended(samples)
+    if not found and unrelated(small.scene.fit):
+        return (_alone("unrelated-torque", small.scene.fit),)
+    found += [_suspect_of(one, small.scene) for one in small.believed]
+    return tuple(found or without_friction(model, small))
+
+
+def finite_readings(samples: Samples, scene: Scene) -> list[Reading]:
+    """Finite changes of the log, best first. Their scores are comparable with that of ``scene``."""
+    given = moments(scene.samples, scene.W)
+    out = sign_readings(given) + swap_readings(given) + scale_readings(given)
+    out += current_readings(given) + external_readings(given) + payload_readings(given)
+    out += gravity_readings(scene.samples, scene.W, scene.fit)
+    out += _shifted(_coarse(samples), scene)
+    best = min(out, key=lambda one: one.score)
+    if min(float(np.mean(one.error**2)) for one in (scene.fit, best.fit)) > UNRELATED_ERROR**2:
+        out += _shifted(_in_time(samples, far=True), scene)
+    else:
+        out += _shifted(_in_time(samples, far=False), scene)
+    return sorted(out, key=lambda one: one.score)
+
+
+def _in_time(samples: Samples, *, far: bool) -> tuple[Fit, list[Reading]]:
+    """Readings that interpolate torques, on all samples, and the fit of these."""
+    W = regressor(samples)
+    given = moments(samples, W)
+    out = filter_readings(samples, W, given) + drift_readings(samples, W, given)
+    return fit_of(given), out + far_delay(samples, W) if far else out
+
+
+def _coarse(samples: Samples) -> tuple[Fit, list[Reading]]:
+    """Readings that need a regressor each, on fewer samples, and the fit of these."""
+    coarse = every(samples, max(1, len(samples.time) // COARSE_SAMPLES))
+    rows = regressor(coarse)
+    own = fit_of(moments(coarse, rows))
+    found = motion_readings(coarse) + size_readings(coarse) + disturbances(coarse, rows, own)
+    return own, found + rate_readings(coarse, rows) + position_unit_readings(coarse)
+
+
+def _shifted(found: tuple[Fit, list[Reading]], scene: Scene) -> list[Reading]:
+    """Readings with scores shifted by what the log as it is scores on other samples."""
+    own, readings = found
+    shift = scene.fit.score - own.score
+    return [replace(one, cost=one.cost + shift) for one in readings]
+
+
+def believed(reading: Reading, given: Fit) -> bool:
+    """Whether a finite change explains a log clearly better than the log as it is.
+
+    Either it explains much of the torque that is left, or it needs no impossible robot.
+    """
+    better = given.score - reading.score
+    margin = _margin_of(reading)
+    light = reading.code == "payload" and reading.size < LEAST_PAYLOAD_KG
+    if better < margin or light:
+        return False
+    if reading.code in ("torque-scale", "currents"):
+        # with the right scale the robot is near its file
+        unit_or_gear = UNITS_AND_GEARS[0] < reading.size < UNITS_AND_GEARS[1]
+        if not unit_or_gear or far_from_file(reading.fit):
+            return False
+    good = INDEPENDENT * len(given.error) * float(np.log(GOOD_ERROR**2))
+    left = max(0.0, _error_part(given) - good)
+    fewer = _error_part(given) - _error_part(reading.fit)
+    if fewer >= max(SHARE * left, 0.5 * better):
+        return True
+    return better - fewer >= margin and fewer > -0.1 * margin
+
+
+def _error_part(fit: Fit) -> float:
+    """The part of a score that says how much torque is unexplained."""
+    return INDEPENDENT * float(np.sum(np.log(np.maximum(fit.error, LEAST_ERROR) ** 2)))
+
+
+def _margin_of(reading: Reading) -> float:
+    """By how much a reading has to be better, which depends on what else it may be."""
+    if reading.code == "external-torque":
+        return FAR_MARGIN
+    # a scale by itself is no better fit, only a more likely robot
+    far = max(abs(reading.size), 1.0 / max(abs(reading.size), 1e-12)) > FAR_SCALE
+    return FAR_MARGIN if reading.code == "torque-scale" and far else MARGIN
+
+
+def _suspect_of_reading(best: Reading, readings: list[Reading], given: Fit) -> Suspect:
+    """The suspect that a finite change is, with other explanations."""
+    others = [
+        one
+        for one in readings
+        if one is not best
+        and one.score < min(best.score + AS_GOOD, given.score - MARGIN)
+        and (one.code, one.joints) != (best.code, best.joints)
+    ]
+    return replace(
+        _plain(best),
+        score=given.score - best.score,
+        error=(given.mean_error, best.fit.mean_error),
+        could_be=(*KINDS[best.code].could_be, *(_plain(one).words for one in others[:3])),
+        option=best.option,
+        rivals=tuple(dict.fromkeys(one.code for one in others if one.code != best.code)),
+    )
+
+
+def _plain(one: Reading) -> Suspect:
+    return Suspect(
+        KINDS[one.code], one.joints, one.size, one.unit, 0.0, (0.0, 0.0), span_s=one.span_s
+    )
+
+
+def _suspect_of(one: Believed, scene: Scene) -> Suspect:
+    """The suspect that a small hypothesis is, with its interval and other explanations."""
+    kind, candidate = one.kind, one.weighed.candidate
+    suspect = Suspect(
+        kind=kind,
+        joints=candidate.joints,
+        size=one.size,
+        unit=kind.unit,
+        score=one.weighed.worth,
+        error=one.error,
+        interval=(one.size - one.half, one.size + one.half),
+        span_s=candidate.span_s,
+        by_part=one.by_part,
+    )
+    rivals = [
+        replace(
+            suspect,
+            kind=r.kind,
+            joints=r.candidate.joints,
+            size=r.size,
+            unit=r.kind.unit,
+            interval=None,
+            span_s=r.candidate.span_s,
+        )
+        for r in one.rivals
+        if (r.kind.code, r.candidate.joints) != (suspect.code, suspect.joints)
+    ]
+    option = kind.option(suspect)
+    if kind.code == "gravity-direction":
+        gravity = scene.model.mechanism.gravity
+        option = "--gravity " + " ".join(f"{round(float(x), 3):g}" for x in gravity)
+    return replace(
+        suspect,
+        could_be=(*kind.could_be, *dict.fromkeys(one.words for one in rivals)),
+        option=option,
+        rivals=tuple(dict.fromkeys(one.code for one in rivals if one.code != suspect.code)),
+    )
+
+
+def _alone(code: str, fit: Fit, *, unit: str = "", size: float | None = None) -> Suspect:
+    """A suspect that is seen without a rival."""
+    error, kind = fit.mean_error, KINDS[code]
+    suspect = Suspect(kind, (), error if size is None else size, unit, 0.0, (error, error))
+    return replace(suspect, could_be=kind.could_be, option=kind.option(suspect))
+
+
+def positions_only(samples: Samples) -> tuple[Suspect, ...]:
+    """What explains positions beyond the limits of the robot file: another unit, sign or order of
+    joints, with which the positions are within them. Nothing else can be told from such.
+    """
+    coarse = every(samples, max(1, len(samples.time) // COARSE_SAMPLES))
+    fit = fit_of(moments(coarse))
+    found = position_unit_readings(coarse) + motion_readings(coarse)
+    readings = sorted(found, key=lambda one: one.score)
+    for one in readings:
+        if believed(one, fit) and within_limits(one.mended(coarse)):
+            return (_suspect_of_reading(one, readings, fit),)
+    return ()
+
+
+def within_limits(samples: Samples) -> bool:
+    """Whether the positions of every joint are within its limits, or hardly beyond."""
+    for name, q in zip(samples.model.channels, samples.q.T, strict=True):
+        limits = samples.model.robot.joint(name).limits
+        slack = LIMIT_SLACK * float(np.ptp(q))
+        if limits.lower is not None and q.min() < limits.lower - slack:
+            return False
+        if limits.upper is not None and q.max() > limits.upper + slack:
+            return False
+    return True
+
+
+def follows(fit: Fit, quantity: str) -> bool:
+    """Whether a signal without noise is that of a controller, and not of a simulation.
+
+    The robot lags behind commanded positions; commanded torques know no friction.
+    """
+    if quantity == "positions":
+        return bool(fit.error.max() > LAGGING_ERROR)
+    return bool(np.median(np.abs(fit.friction[fit.used])) < NO_FRICTION)
+
+
+def unrelated(fit: Fit) -> bool:
+    """Whether torques of every joint are unexplained with the best that was tried."""
+    return bool(fit.mean_error >= NOTHING_FITS and fit.error[fit.used].min() >= NO_JOINT_FITS)
+
+
+def without_friction(model: Model, small: Explanation) -> list[Suspect]:
+    """Torques with hardly any friction, where the model expects some and drive inertia is there.
+
+    Sensors behind the gears show neither. A drive at the base has an inertia that cannot be told
+    from that of the links it turns: where all joints are at the base, as that of a pendulum,
+    nothing is said.
+    """
+    fit = small.scene.fit
+    if not any(term.term_kind.is_friction for term in model.terms):
+        return []
+    median = float(np.median(np.abs(fit.friction[fit.used])))
+    if median > FRICTION_LEAST or np.median(fit.inertia[fit.used]) < DRIVES_THERE:
+        return []
+    if not (model.mechanism.parent >= 0).any():
+        return []
+    return [_alone("friction-removed", fit, unit="share of the torque", size=median)]
+
+
+DELAYS = ("delay", "polled-joints")
+"""Hypotheses that a delay of each torque mends."""
+
+
+def is_sure(suspect: Suspect) -> bool:
+    """Whether a suspect is a delay that can be corrected without doubt.
+
+    Its interval excludes zero by far, the delay is the same in every part of the log, and nothing
+    else explains the log about as well.
+    """
+    if suspect.code not in DELAYS or suspect.interval is None or abs(suspect.size) > LONGEST_S:
+        return False
+    half = 0.5 * (suspect.interval[1] - suspect.interval[0])
+    apart = np.abs(np.array(suspect.by_part) - suspect.size)
+    return bool(
+        abs(suspect.size) > SURE * half
+        and np.all(apart < SPREAD * abs(suspect.size))
+        and set(suspect.rivals) <= set(DELAYS)
+    )
+
+
+def correction_of(found: Sequence[Suspect], joints: Sequence[str]) -> TorqueDelay:
+    """The delay (s) to take out: one for all joints, one for each that is late, or None.
+
+    joints : all that have torques. Delays of all and of single joints add up.
+    """
+    late = [one for one in found if one.code in DELAYS]
+    if not late or not all(is_sure(one) for one in late):
+        return None
+    delays = dict.fromkeys(joints, 0.0)
+    for one in late:
+        for k, joint in enumerate(joints):
+            if not one.joints or joint in one.joints:
+                delays[joint] += one.size * (k if one.code == "polled-joints" else 1)
+    rounded = {joint: round(delay, ROUNDED_S) for joint, delay in delays.items() if delay}
+    same = set(rounded.values())
+    if len(rounded) == len(delays) and len(same) == 1:
+        return same.pop()
+    return rounded
+
+
+def beyond_stated(suspect: Suspect, stated: TorqueDelay, joints: Sequence[str]) -> Suspect:
+    """A delay that is left after one was taken out, with the option that takes out both.
+
+    stated : what is taken out, in seconds or by joint. joints : all that have torques.
+    """
+    if suspect.code not in DELAYS or stated is None or stated == "auto":
+        return suspect
+    by_joint = stated if isinstance(stated, Mapping) else dict.fromkeys(joints, stated)
+    late = suspect.joints or tuple(joints)
+    polled = suspect.code == "polled-joints"
+    delays = {
+        joint: float(by_joint.get(joint, 0.0))
+        + suspect.size * (joint in late) * (k if polled else 1)
+        for k, joint in enumerate(joints)
+    }
+    return replace(suspect, option=delay_option(delays), beyond=True)
+
+
+def delay_option(delays: Mapping[str, float]) -> str:
+    """The option that takes these delays (s) out."""
+    same = set(delays.values())
+    if len(same) == 1:
+        return f"--torque-delay {same.pop():.4g}"
+    rest = {joint: delay for joint, delay in delays.items() if delay}
+    return " ".join(f"--torque-delay {joint}={delay:.4g}" for joint, delay in rest.items())
