@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from oracles import pinocchio_torque
 
-
 from steelyard.diagnosis.hypotheses.search import physics_of
 from steelyard.logs.log import Log
 from steelyard.model.model import Model

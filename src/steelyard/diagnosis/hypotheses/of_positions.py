@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from steelyard.diagnosis.hypotheses.hypothesis import Candidate, Kind, Scene
 from steelyard.diagnosis.hypotheses.samples import Samples
+from steelyard.signals.cubic_spline import cubic_spline
 
 Array = NDArray[np.float64]
 
@@ -55,11 +56,11 @@ def _late(kind: Kind, scene: Scene) -> Iterator[Candidate]:
 
 def late_position_mended(samples: Samples, joints: tuple[int, ...], sizes: Array) -> Samples:
     """The motion of a joint, earlier by a time (s) than it was logged."""
+    when = np.clip(samples.time + float(sizes[0]), samples.time[0], samples.time[-1])
 
     def shifted(table: Array) -> Array:
         out = table.copy()
-        for k in joints:
-            out[:, k] = np.interp(samples.time + float(sizes[0]), samples.time, table[:, k])
+        out[:, joints] = cubic_spline(samples.time, table[:, joints])(when)
         return out
 
     q, v, a, jump, *slower = (

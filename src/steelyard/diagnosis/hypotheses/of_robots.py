@@ -217,7 +217,7 @@ def _payloads(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     last = scene.model.first_column_of_body[-1]
     body, time, u = scene.W[:, :, last : last + 4], scene.samples.time, scene.shares
     spans = [(share, 1.0) for share in SPLITS]
-    spans += [(share, share + BRIEF) for share in SPLITS[:-2:2]]
+    spans += [(share, share + BRIEF) for share in SPLITS[:6:2]]
     for start, end in spans:
         within = ((u >= start) & (u <= end))[:, None, None]
         span = time[0] + (time[-1] - time[0]) * np.array([start, end])

@@ -64,7 +64,9 @@ from steelyard.diagnosis.hypotheses.stepwise import (
     SMALL,
     Believed,
     Explanation,
+    Missing,
     explained,
+    missing_of,
 )
 from steelyard.errors import SteelyardError
 from steelyard.findings import Finding
@@ -120,6 +122,7 @@ ALONE = (
         "log",
         lambda one: f"{one.unit} are commanded, not measured: they have no noise",
         could_be=("a simulated or a smoothed signal",),
+        severity="never",
         because=lambda one: "a measured signal has noise",
     ),
     Kind(
@@ -156,10 +159,20 @@ class Physics:
     """What the physics of a robot file says about a log.
 
     processing : in which a delay of the torques is taken out that is beyond doubt.
+    missing : what would explain how much of the log.
     """
 
     findings: tuple[Finding, ...]
     processing: Processing
+    missing: tuple[Missing, ...] = ()
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What explains a log: suspects, which findings name, and everything with its share."""
+
+    suspects: tuple[Suspect, ...] = ()
+    missing: tuple[Missing, ...] = ()
 
 
 def physics_of(model: Model, log: Log, processing: Processing | None = None) -> Physics:
@@ -167,7 +180,8 @@ def physics_of(model: Model, log: Log, processing: Processing | None = None) -> 
     processing leaves that open and the log, so corrected, shows no delay any more.
     """
     given = processing or Processing()
-    found = suspects(model, log, given)
+    searched = searched_log(model, log, given)
+    found = searched.suspects
     efforts = [one for one in found if one.code == CODE]
     found = tuple(one for one in found if one.code != CODE)
     given, told = _without_efforts(model, log, given, efforts)
@@ -179,11 +193,11 @@ def physics_of(model: Model, log: Log, processing: Processing | None = None) -> 
             said = [corrected_finding(one) for one in found if one.code in DELAYS]
             left = tuple(one for one in left if one.code != CODE)
             said = [*told, *said, *(finding_of(one) for one in left)]
-            return Physics(of_log(log, said), corrected)
+            return Physics(of_log(log, said), corrected, searched.missing)
     joints = model.robot.joint_names
     total = [beyond_stated(one, given.torque_delay, joints) for one in found]
     said = [*told, *(finding_of(one) for one in total)]
-    return Physics(of_log(log, said), given)
+    return Physics(of_log(log, said), given, searched.missing)
 
 
 def _without_efforts(
@@ -225,53 +239,61 @@ def why_not_judged(model: Model, processing: Processing | None = None) -> str:
 
 
 def suspects(model: Model, log: Log, processing: Processing | None = None) -> tuple[Suspect, ...]:
-    """What the physics of the robot file says is wrong with a log; empty where nothing is.
+    """What the physics of the robot file says is wrong with a log; empty where nothing is."""
+    return searched_log(model, log, processing).suspects
+
+
+def searched_log(model: Model, log: Log, processing: Processing | None = None) -> Searched:
+    """What explains a log, by the physics of the robot file.
 
     Robots on a fixed base whose file states masses. What :func:`steelyard.prepare` refuses is not
     looked at: it says why itself.
     """
     if why_not_judged(model, processing):
-        return ()
+        return Searched()
     # what a negative mass does to the torques of the file is no fault of the log
     model = replace(model, robot=without_negative_masses(model.robot))
     log, numbers = name_numbered_joints(log, model.robot)
     if model.robot.transmission is None:
         found = _searched(model, log, processing)
-        return with_options(found, log, model.robot, numbered=bool(numbers))
+        told = with_options(found.suspects, log, model.robot, numbered=bool(numbers))
+        return replace(found, suspects=told)
     try:
         log, _ = joint_side(log, model.robot)
     except SteelyardError:
-        return ()
+        return Searched()
     joints_alone = replace(model, robot=replace(model.robot, transmission=None))
-    return with_options(of_motors(_searched(joints_alone, log, processing)), log, model.robot)
+    found = _searched(joints_alone, log, processing)
+    return replace(found, suspects=with_options(of_motors(found.suspects), log, model.robot))
 
 
-def _searched(model: Model, log: Log, processing: Processing | None) -> tuple[Suspect, ...]:
+def _searched(model: Model, log: Log, processing: Processing | None) -> Searched:
     """What explains the log best, then what explains the log so mended, and so on."""
     try:
         prepared = thinned(model.robot, log, processing)
     except SteelyardError:
-        return ()
+        return Searched()
     samples = prepared.samples
     if len(samples.time) < FEWEST_SAMPLES:
-        return ()
+        return Searched()
     if any(one.code in POSITIONS_DOUBTED for one in prepared.findings):
-        return positions_only(samples)
+        return Searched(positions_only(samples))
     efforts = weightless_efforts(samples)
     samples = without_efforts(samples, efforts)
-    found = (*efforts, *_found(model, log, samples))
+    found = _found(model, log, samples)
+    named = (*efforts, *found.suspects)
     # one in another unit has a gain, which other hypotheses name, unless it is as good as nothing
-    return found or weightless_efforts(samples, following=True)
+    return replace(found, suspects=named or weightless_efforts(samples, following=True))
 
 
-def _found(model: Model, log: Log, samples: Samples) -> tuple[Suspect, ...]:
+def _found(model: Model, log: Log, samples: Samples) -> Searched:
     """What explains these samples: finite changes as long as one is believed, then small ones."""
     quantity = commanded_quantity(log, samples.model.channels)
     found: list[Suspect] = []
     while True:
         scene = scene_of(samples)
         if not found and quantity is not None and follows(scene.fit, quantity):
-            return (_alone("commanded-signals", scene.fit, unit=quantity),)
+            return Searched((_alone("commanded-signals", scene.fit, unit=quantity),))
         small = explained(samples)
         if len(found) == MOST or not doubted(scene.samples, scene.W, scene.fit):
             break
@@ -281,15 +303,15 @@ def _found(model: Model, log: Log, samples: Samples) -> tuple[Suspect, ...]:
             break
         # an estimate of external torques is what no model explains
         if not found and best.code != "external-torque" and unrelated(best.fit):
-            return (_alone("unrelated-torque", best.fit),)
+            return Searched((_alone("unrelated-torque", best.fit),))
         found.append(_suspect_of_reading(best, readings, scene.fit))
         if best.mended is unchanged:
-            return tuple(found)
+            return Searched(tuple(found), missing_of(small))
         samples = best.mended(samples)
     if not found and unrelated(small.scene.fit):
-        return (_alone("unrelated-torque", small.scene.fit),)
+        return Searched((_alone("unrelated-torque", small.scene.fit),))
     found += [_suspect_of(one, small.scene) for one in small.believed]
-    return tuple(found or without_friction(model, small))
+    return Searched(tuple(found or without_friction(model, small)), missing_of(small))
 
 
 def finite_readings(samples: Samples, scene: Scene) -> list[Reading]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,15 @@ from steelyard.diagnosis.hypotheses.fit import (
     moments,
     solver_of,
 )
-from steelyard.diagnosis.hypotheses.hypothesis import PARTS, Candidate, Kind, Scene, scene_of
+from steelyard.diagnosis.hypotheses.hypothesis import (
+    PARTS,
+    Candidate,
+    Kind,
+    Origin,
+    Scene,
+    Suspect,
+    scene_of,
+)
 from steelyard.diagnosis.hypotheses.of_positions import KINDS as OF_POSITIONS
 from steelyard.diagnosis.hypotheses.of_robots import FRICTION
 from steelyard.diagnosis.hypotheses.of_robots import KINDS as OF_ROBOTS
@@ -62,9 +71,8 @@ STEADY, VERY_STEADY, STEADY_SHARE = 4.0, 8.0, 0.3
 """Half widths of its interval by which a size has to be away from none, of a log that leaves no
 doubts and of one that does; and the share of it by which those of parts of the log may differ."""
 FAST, HOLDS, SEEN = 0.5, 0.6, 2.0
-"""Share of its rms speed beyond which a joint is fast; share of a size that has to be there, and how
-many half widths of its interval.
-"""
+"""Share of its rms speed beyond which a joint is fast; share of a size that has to be there, and
+how many half widths of its interval."""
 NEEDED = 0.05
 """Share of a part in a column's square from which on it is needed to say whether parts agree."""
 
@@ -73,7 +81,8 @@ NEEDED = 0.05
 class Weighed:
     """What a candidate explains of a log, beside what was admitted before.
 
-    gain : by how much it makes the score smaller, with left-out parts. certainty : mean of the
+    gain : by how much it makes the score smaller, with left-out parts. share : of the squared
+    residual that it explains, of all joints. certainty : mean of the
     gains of the parts over its standard error. sizes : (k,) of its columns. half : half of the 95 %
     interval of the size that is told. parts : (FEW_PARTS, k) sizes in each of some parts.
     kept : share of its columns that the model does not absorb.
@@ -82,6 +91,7 @@ class Weighed:
 
     candidate: Candidate
     gain: float
+    share: float
     certainty: float
     sizes: Array
     half: float
@@ -154,6 +164,28 @@ class Believed:
         return self.kind.told(self.sizes)
 
 
+@dataclass(frozen=True)
+class Missing:
+    """One thing that the model lacks, or that the log has, and how much of a log it would explain.
+
+    code, joints, size, unit : of the hypothesis. of : "log", "file" or "robot". words : in words.
+    share : of the squared residual, of all joints, of parts that were left out of its size.
+    state : "friction" (a law that explains a part of the log), "believed", or "open" (it would
+    explain as much, but parts of the log do not agree on it). rivals : codes of others that explain
+    about as much.
+    """
+
+    code: str
+    of: Origin
+    joints: tuple[str, ...]
+    size: float
+    unit: str
+    share: float
+    state: Literal["friction", "believed", "open"]
+    rivals: tuple[str, ...] = ()
+    words: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """What explains a log.
@@ -173,6 +205,32 @@ class Explanation:
         """The score of the fit, with what its columns cost; smaller is better."""
         mended = [one for one in self.believed if one.kind.mended is not None]
         return score_of(self.scene) + sum(one.weighed.cost_of(one.sizes) for one in mended)
+
+
+def missing_of(found: Explanation) -> tuple[Missing, ...]:
+    """What explains a log, and what would explain most of what is left, the largest share first."""
+    told = [_missing(one, "friction") for one in found.friction]
+    told += [_missing(one.weighed, "believed", one.rivals) for one in found.believed]
+    told += [_missing(one, "open") for one in found.open if one.worth > 0.0 and one.share > 0.0]
+    return tuple(sorted(told, key=lambda one: -one.share))
+
+
+def _missing(
+    one: Weighed, state: Literal["friction", "believed", "open"], rivals: Sequence[Weighed] = ()
+) -> Missing:
+    kind, candidate = one.kind, one.candidate
+    suspect = Suspect(kind, candidate.joints, one.size, kind.unit, 0.0, (0.0, 0.0))
+    return Missing(
+        kind.code,
+        kind.of,
+        candidate.joints,
+        one.size,
+        kind.unit,
+        one.share,
+        state,
+        tuple(dict.fromkeys(other.kind.code for other in rivals)),
+        kind.words(replace(suspect, span_s=candidate.span_s)),
+    )
 
 
 def score_of(scene: Scene) -> float:
@@ -295,6 +353,7 @@ def _weighed_one(
     return Weighed(
         candidate,
         gain,
+        float(np.sum(gains) / max(np.sum(before), 1e-300)),
         certainty,
         typical * sizes,
         half_of(sizes, others),
