@@ -7,12 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from steelyard.diagnosis.inspection.inspection import (
-    DETECTORS,
-    OF_LOG,
-    OF_ROWS,
-    inspect_log,
-)
+from steelyard.diagnosis.inspection import DETECTORS, OF_LOG, OF_ROWS, inspect_log
 from steelyard.diagnosis.refusals import refuse_severe, telling
 from steelyard.diagnosis.suspects.search import physics_of, why_not_judged
 from steelyard.errors import SteelyardError
