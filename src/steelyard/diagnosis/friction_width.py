@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.left_out import Parts, best_of, joined, left_out_squares, scores
+from steelyard.diagnosis.left_out import Parts, best_of, left_out_squares, scores
 from steelyard.diagnosis.signal_ways import Way, Ways, predicted_way
 from steelyard.model.model import Model
 
@@ -103,7 +103,5 @@ def terms_that_share_channels(model: Model) -> list[tuple[list[str], list[int]]]
 
 def _mixed(ways: Sequence[Parts], chosen: NDArray[np.int64]) -> Parts:
     """Parts whose channels are prepared in different ways."""
-    first = ways[0]
     channels = tuple(ways[int(k)].channels[c] for c, k in enumerate(chosen))
-    whole = joined(channels, first.columns, first.whole.shape[2] - 1)
-    return Parts(whole, channels, first.columns, first.counts)
+    return replace(ways[0], channels=channels)

@@ -7,16 +7,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.compared_rows import ComparedRows, compared_rows
 from steelyard.diagnosis.left_out import (
+    ComparedRows,
     Parts,
+    compared_rows,
     left_out_squares,
     part_edges,
+    part_members,
     parts_from,
     pull_rows,
 )
@@ -209,7 +212,12 @@ class Ways:
     def parts(self, way: Way) -> Parts:
         """The factors of this way's parts."""
         if way not in self.found:
-            self.found[way] = self._parts(way)
+            prepared = self._prepared_for(way, (way.share,))
+            regression = self._regression(self.with_share(way.share), prepared)
+            if self.sigma is None:  # of the first way that is tried
+                self.sigma, self.edges = joint_noise(regression), part_edges(regression)
+            members = part_members(regression, self.edges)
+            self.found[way] = parts_from(regression, self.sigma, members)
         return self.found[way]
 
     def find_shares(self, way: Way, shares: Sequence[float], *, sure: bool = False) -> None:
@@ -247,18 +255,12 @@ class Ways:
             self.log, first, processing, other_widths=others, opened=self.opened[sources]
         )
 
-    def _parts(self, way: Way) -> Parts:
-        regression = self._compressed(way)
-        if self.sigma is None:  # of the first way that is tried
-            self.sigma, self.edges = joint_noise(regression), part_edges(regression)
-        return parts_from(regression, self.sigma, self.edges)
-
     def _parts_of_shares(self, ways: Sequence[Way]) -> list[Parts]:
         """The parts of ways that differ only in their shares."""
         models = [self.with_share(way.share) for way in ways]
         columns = width_columns(models[0], self.compared.base, self.compared.rows, len(ways) - 1)
         if columns is None or self.sigma is None:
-            return [self._parts(way) for way in ways]
+            return [self.parts(way) for way in ways]
         prepared = self._prepared_for(ways[0], [way.share for way in ways])
         others = prepared.other_friction or [
             friction_signals(model, prepared.motion) for model in models[1:]
@@ -266,9 +268,6 @@ class Ways:
         both = replace(prepared, motion=columns.carried(prepared.motion, others))
         regression = self._regression(models[0], both, columns.extra)
         return columns.parts(regression, self.sigma, self.edges, self.compared.rows)
-
-    def _compressed(self, way: Way) -> Regression:
-        return self._regression(self.with_share(way.share), self._prepared_for(way, (way.share,)))
 
     def _prepared_for(self, way: Way, shares: Sequence[float]) -> Prepared:
         """The log, prepared in this way, with the friction of each of these shares."""
@@ -329,21 +328,15 @@ def other_sources(
     """Where velocities and accelerations may come from besides differentiated positions, where that
     is left open and the log has them of every joint.
     """
-    joints = model.robot.joint_names
 
-    def recorded(quantity: str) -> bool:
-        return all((joint, quantity) in log.signals for joint in joints)
+    def sources(asked: Any, quantity: str) -> tuple[Any, ...]:
+        if asked != "auto":
+            return (asked,)
+        recorded = all((joint, quantity) in log.signals for joint in model.robot.joint_names)
+        return ("differentiate", "if-measured") if recorded else ("differentiate",)
 
-    v, a = processing.velocity, processing.acceleration
-    own_v: Source = "differentiate" if v == "auto" else v
-    own_a: Source | Literal["none"] = "differentiate" if a == "auto" else a
-    velocities: tuple[Source, ...] = (own_v,)
-    accelerations: tuple[Source | Literal["none"], ...] = (own_a,)
-    if v == "auto" and recorded("velocity"):
-        velocities = (own_v, "if-measured")
-    if a == "auto" and recorded("acceleration"):
-        accelerations = (own_a, "if-measured")
-    return tuple((one, other) for one in velocities for other in accelerations)[1:]
+    velocities = sources(processing.velocity, "velocity")
+    return tuple(product(velocities, sources(processing.acceleration, "acceleration")))[1:]
 
 
 def _measured(processing: Processing) -> tuple[bool, bool]:

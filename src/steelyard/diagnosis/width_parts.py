@@ -13,7 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.left_out import Parts, channel_factors, joined, part_members, triangles
+from steelyard.diagnosis.left_out import (
+    Parts,
+    channel_factors,
+    part_counts,
+    part_members,
+    triangles,
+)
 from steelyard.model.base_map import BaseMap
 from steelyard.model.model import Model
 from steelyard.model.term_signals import TermSignals
@@ -90,7 +96,7 @@ class WidthColumns:
         regression : with the columns `extra`. rows : the torque row of each of its groups.
         """
         members = part_members(regression, edges)
-        counts = np.array([regression.counts[one].sum(axis=0) for one in members], dtype=float)
+        counts = part_counts(regression, members)
         columns = tuple(group.columns for group in regression.groups)
         together = channel_factors(regression, sigma, members)
         out = []
@@ -99,9 +105,7 @@ class WidthColumns:
                 triangles(factors[:, :, self._own(row, own, k)])
                 for factors, row, own in zip(together, rows, columns, strict=True)
             )
-            out.append(
-                Parts(joined(channels, columns, regression.base.rank), channels, columns, counts)
-            )
+            out.append(Parts(channels, columns, counts, regression.base.rank))
         return out
 
     def _own(self, row: int, columns: tuple[int, ...], k: int) -> list[int]:

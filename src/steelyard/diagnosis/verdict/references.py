@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from steelyard.diagnosis.left_out import (
     Parts,
     channel_factors,
-    joined,
     left_out_squares,
+    parts_from,
     pull_rows,
 )
 from steelyard.errors import EstimationError
@@ -122,7 +122,7 @@ def _file_growth(model: Model, regression: Regression, held: Array) -> float:
         rest = np.vstack([row for k, row in enumerate(rows) if k not in set(group.tolist())])
         away = np.vstack([rows[k] for k in group]) @ np.append(_solved(rest), -1.0)
         left += float(away @ away) / float(counts[group].sum()) / len(groups)
-    return max(1.0, float(np.sqrt(left / used))) if used > 0.0 else 1.0
+    return _growth(np.sqrt(left), np.sqrt(used))
 
 
 def _with_terms(
@@ -200,15 +200,11 @@ def left_out_fits(
     pull = pull_rows(model, regression.base.K)
     if regression.pooled is not None:
         return tuple(_raised(one, _pooled_growth(regression, parts, pull)) for one in used)
-    channels = channel_factors(regression, sigma, parts)
-    columns = tuple(group.columns for group in regression.groups)
-    counts = np.array([regression.counts[one].sum(axis=0) for one in parts], dtype=float)
-    whole = Parts(joined(channels, columns, regression.base.rank), channels, columns, counts)
+    whole = parts_from(regression, sigma, parts)
     squares = left_out_squares(whole, whole, pull).sum(axis=0) * sigma**2
-    rms = np.sqrt(squares / np.maximum(counts.sum(axis=0), 1.0))
+    rms = np.sqrt(squares / np.maximum(whole.counts.sum(axis=0), 1.0))
     return tuple(
-        _raised(fit, max(1.0, error / fit.rms) if fit.rms > 0.0 else 1.0)
-        for fit, error in zip(used, rms.tolist(), strict=True)
+        _raised(fit, _growth(error, fit.rms)) for fit, error in zip(used, rms.tolist(), strict=True)
     )
 
 
@@ -222,26 +218,26 @@ def _chosen_growth(model: Model, regression: Regression, estimate: Estimate) -> 
     system = weighted_system(model, regression)
     left = system.factor @ np.append(estimate.beta, -1.0)
     used = float(left @ left) / (system.sigma**2 * regression.n_rows)
-    return max(1.0, float(np.sqrt(prior.score / used))) if used > 0.0 else 1.0
+    return _growth(np.sqrt(prior.score), np.sqrt(used))
 
 
 def _raised(fit: ChannelFit, factor: float) -> ChannelFit:
     return replace(fit, rms=factor * fit.rms)
 
 
-def _pooled_growth(regression: Regression, parts: list[NDArray[np.int64]], pull: Array) -> float:
-    """By how much errors of left-out parts exceed those of the fit, where blocks are pooled."""
-    from scipy.linalg import solve_triangular
+def _growth(left: float, used: float) -> float:
+    """By how much an error of left-out parts exceeds that of the fit; at least 1."""
+    return max(1.0, float(left / used)) if used > 0.0 else 1.0
 
+
+def _pooled_growth(regression: Regression, members: list[NDArray[np.int64]], pull: Array) -> float:
+    """By how much errors of left-out parts exceed those of the fit, where blocks are pooled."""
     assert regression.pooled is not None
     factors = regression.pooled.factors
-    whole = [triangle(np.vstack(list(factors[one]))) for one in parts]
-
-    def error(fitted: list[Array], predicted: list[Array]) -> float:
-        R = triangle(np.vstack([*fitted, pull]))
-        beta = solve_triangular(R[:-1, :-1], R[:-1, -1], check_finite=False)
-        return float(sum(np.sum((one @ np.append(beta, -1.0)) ** 2) for one in predicted))
-
-    left = sum(error(whole[:k] + whole[k + 1 :], [one]) for k, one in enumerate(whole))
-    used = error(whole, whole)
-    return max(1.0, float(np.sqrt(left / used))) if used > 0.0 else 1.0
+    n = factors.shape[2]
+    channel = np.array([triangle(factors[one].reshape(-1, n)) for one in members])
+    parts = Parts((channel,), (tuple(range(n - 1)),), np.ones((len(members), 1)), n - 1)
+    rows = np.vstack([channel.reshape(-1, n), pull])
+    beta = np.linalg.lstsq(rows[:, :-1], rows[:, -1], rcond=None)[0]
+    used = np.linalg.norm(channel @ np.append(beta, -1.0))
+    return _growth(np.sqrt(left_out_squares(parts, parts, pull).sum()), float(used))
