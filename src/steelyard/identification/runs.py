@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.checked_log import accepted_log, rows_inspected
-from steelyard.diagnosis.refusals import refuse_severe
+from steelyard.diagnosis.checked_log import accepted_log, refuse_severe, rows_inspected
 from steelyard.diagnosis.suspects.search import suspects
 from steelyard.diagnosis.verdict.elsewhere import MotionSizes, motion_sizes, over_runs
 from steelyard.errors import LogError

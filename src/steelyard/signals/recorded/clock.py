@@ -166,16 +166,14 @@ def stamp_jitter(recorded: Recorded) -> Iterator[Finding]:
     """A warning if uneven stamps contradict positions that are smooth from row to row."""
     if recorded.evenly_sampled:
         error = unevenness_s(recorded.time)
-        yield recorded.finding(
-            "warning",
-            "stamp-jitter",
+        words = (
             f"time stamps are uneven, by {1e3 * error:.3g} ms (rms), but positions are far "
             "smoother from row to row than these stamps allow: they say when rows were written, "
             "not when they were measured; replace them by even ones, row number times "
-            f"{recorded.mean_period_s:.6g} s",
-            np.array([0, -1]),
-            size=error,
-            unit="s",
+            f"{recorded.mean_period_s:.6g} s"
+        )
+        yield recorded.finding(
+            "warning", "stamp-jitter", words, np.array([0, -1]), size=error, unit="s"
         )
 
 
@@ -205,25 +203,19 @@ def clock_findings(log: Log, clock: Clock | None) -> Iterator[Finding]:
         )
         yield replace(found, span_s=(first, last))
     if repair.missing_rows and is_uniform(log.time):
-        yield finding(
-            "warning",
-            "dropped-rows",
+        words = (
             f"about {repair.missing_rows} rows are missing, where all joints move as far as in two "
             f"or more, and the time stamps hide it. Time is counted with them; {closer}. Take the "
-            "stamps of the controller",
-            float(repair.missing_rows),
-            "rows",
+            "stamps of the controller"
         )
+        yield finding("warning", "dropped-rows", words, float(repair.missing_rows), "rows")
     elif repair.moved_s > 0.0:
-        yield finding(
-            "warning",
-            "stamp-jitter",
+        words = (
             "time stamps say when rows were written, not when they were measured. They are "
             f"replaced by even ones, {1e3 * repair.moved_s:.3g} ms away (rms); {closer}. Take the "
-            "stamps of the controller",
-            repair.moved_s,
-            "s",
+            "stamps of the controller"
         )
+        yield finding("warning", "stamp-jitter", words, repair.moved_s, "s")
     if repair.rate != 1.0:
         # the clock runs fast or slow beside the velocities, in the whole log or more and more
         drifts = repair.drift > abs(repair.rate - 1.0)

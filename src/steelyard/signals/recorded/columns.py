@@ -56,14 +56,11 @@ def time_units(recorded: Recorded) -> Iterator[Finding]:
     ratio = max(last / first, first / last)
     for power in (1e3, 1e6, 1e9):
         if power / MIXED < ratio < power * MIXED:
-            yield recorded.finding(
-                "severe",
-                "time-unit",
+            words = (
                 f"rows are {first:.4g} s apart at its start and {last:.4g} s at its end, a factor "
-                f"of {power:g}: time is in two units; write it in seconds",
-                size=power,
-                unit="times",
+                f"of {power:g}: time is in two units; write it in seconds"
             )
+            yield recorded.finding("severe", "time-unit", words, size=power, unit="times")
             return
     if QUICKEST_S <= period < SLOWEST_S or not _smooth(recorded):
         return
@@ -228,13 +225,11 @@ def unsigned_torques(recorded: Recorded) -> Iterator[Finding]:
     held = _held_by_weight(recorded, lacking)
     unsigned = tuple(one for one in lacking if one not in held)
     if unsigned:
-        yield recorded.finding(
-            "warning",
-            "unsigned-torque",
+        words = (
             f"the torque of {quoted_list(unsigned)} is never negative, but comes down to zero and "
-            "turns back again and again: only its size was recorded; record it with its sign",
-            joints=unsigned,
+            "turns back again and again: only its size was recorded; record it with its sign"
         )
+        yield recorded.finding("warning", "unsigned-torque", words, joints=unsigned)
 
 
 def _lacks_sign(tau: Array) -> bool:

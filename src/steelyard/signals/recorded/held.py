@@ -94,15 +94,13 @@ def held_samples(recorded: Recorded) -> Iterator[Finding]:
         held = held_signals(recorded, quantity)
         if held:
             rows = float(np.mean(list(held.values())))
-            yield recorded.finding(
-                "warning",
-                "held-samples",
+            words = (
                 f"the {quantity} of {quoted_list(held)} changes only every {rows:.3g} rows: a "
                 "slower signal was held; what is between new values is interpolated, and what "
-                "happened there is lost: log it at a higher rate",
-                joints=tuple(held),
-                size=rows,
-                unit="rows",
+                "happened there is lost: log it at a higher rate"
+            )
+            yield recorded.finding(
+                "warning", "held-samples", words, joints=tuple(held), size=rows, unit="rows"
             )
 
 
@@ -141,14 +139,12 @@ def quantised(recorded: Recorded) -> Iterator[Finding]:
                 coarse[joint.name] = least
         if coarse:
             step = max(coarse.values())
-            yield recorded.finding(
-                "warning",
-                "quantised",
+            words = (
                 f"the {quantity} of {quoted_list(coarse)} has steps of {step:.3g} {unit}, coarse "
-                "beside what it shows; export more digits",
-                joints=tuple(coarse),
-                size=step,
-                unit=unit,
+                "beside what it shows; export more digits"
+            )
+            yield recorded.finding(
+                "warning", "quantised", words, joints=tuple(coarse), size=step, unit=unit
             )
 
 

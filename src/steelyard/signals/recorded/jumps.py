@@ -188,26 +188,22 @@ def missing_rows(recorded: Recorded) -> Iterator[Finding]:
     # stamps that are uneven hide nothing, and are named as such
     if many and np.mean(whole) >= INTEGERS and not recorded.evenly_sampled:
         n_lost = int(np.sum(np.round(lost[whole])))
-        yield recorded.finding(
-            "warning",
-            "dropped-rows",
+        words = (
             f"at {len(rows)} rows all joints move as far as in two or more: about {n_lost} rows "
-            "are missing, and the time stamps hide it; take the stamps of the controller",
-            rows,
-            size=float(n_lost),
-            unit="rows",
+            "are missing, and the time stamps hide it; take the stamps of the controller"
+        )
+        yield recorded.finding(
+            "warning", "dropped-rows", words, rows, size=float(n_lost), unit="rows"
         )
     cuts = common.rows[common.far]
     if len(cuts) and len(cuts) < 0.01 * n:
         at = ", ".join(f"{recorded.time[row]:.6g}" for row in cuts[:5])
-        yield recorded.finding(
-            "warning",
-            "glued-gap",
+        words = (
             f"all joints jump at once at {at} s{' and more' if len(cuts) > 5 else ''}: a piece is "
-            "missing there, and the time stamps hide it; give the pieces as logs of their own",
-            cuts,
-            size=float(len(cuts)),
-            unit="places",
+            "missing there, and the time stamps hide it; give the pieces as logs of their own"
+        )
+        yield recorded.finding(
+            "warning", "glued-gap", words, cuts, size=float(len(cuts)), unit="places"
         )
 
 

@@ -73,15 +73,13 @@ def velocity_findings(recorded: Recorded) -> Iterator[Finding]:
     lag = float(np.median(lags)) if len(lags) else 0.0
     least = max(LEAST_S, LEAST_PERIODS * recorded.period_s)
     if lag >= least and np.median(np.abs(lags - lag)) <= AGREEMENT * lag:
-        yield recorded.finding(
-            "warning",
-            "velocity-lags",
+        words = (
             f"recorded velocities are {1e3 * lag:.3g} ms later than the derivatives of positions, "
             "as behind a drive's filter; differentiate positions (the default) instead of using "
-            "them",
-            size=lag,
-            unit="s",
-            option="--velocity differentiate",
+            "them"
+        )
+        yield recorded.finding(
+            "warning", "velocity-lags", words, size=lag, unit="s", option="--velocity differentiate"
         )
 
 

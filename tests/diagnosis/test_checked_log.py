@@ -6,7 +6,7 @@ import pytest
 from detector_findings import detector_findings
 
 from steelyard import identify
-from steelyard.diagnosis.refusals import ACCEPTABLE, OF_SIGNALS, check_accepted
+from steelyard.diagnosis.checked_log import ACCEPTABLE, OF_SIGNALS, check_accepted
 from steelyard.errors import EstimationError, LogError
 from steelyard.simulation.builtin_arm import builtin_arm
 
