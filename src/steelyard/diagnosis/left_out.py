@@ -127,12 +127,8 @@ def parts_from(regression: Regression, sigma: Array, members: Sequence[NDArray[n
     """
     channels = channel_factors(regression, sigma, members)
     columns = tuple(group.columns for group in regression.groups)
-    return Parts(channels, columns, part_counts(regression, members), regression.base.rank)
-
-
-def part_counts(regression: Regression, members: Sequence[NDArray[np.int64]]) -> Array:
-    """Torque values (n_parts, n_channels) of each part."""
-    return np.array([regression.counts[one].sum(axis=0) for one in members], dtype=float)
+    counts = np.array([regression.counts[one].sum(axis=0) for one in members], dtype=float)
+    return Parts(channels, columns, counts, regression.base.rank)
 
 
 def channel_factors(

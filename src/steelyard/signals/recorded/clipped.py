@@ -29,16 +29,13 @@ def clipping(recorded: Recorded) -> Iterator[Finding]:
         ends = clipped_rows(recorded, joint.name, quantity, x)
         if len(ends):
             values = ", ".join(f"{value:.6g}" for value in np.unique(x[ends]))
-            yield recorded.finding(
-                "warning",
-                "clipping",
+            words = (
                 f"the {quantity} of '{joint.name}' is cut off at {values} {UNITS[quantity]} in "
                 f"{len(ends)} samples, which are left out; widen the range of the channel, or "
-                "record a slower motion",
-                ends,
-                joints=(joint.name,),
-                size=float(len(ends)),
-                unit="samples",
+                "record a slower motion"
+            )
+            yield recorded.finding(
+                "warning", "clipping", words, (joint.name,), ends, size=(len(ends), "samples")
             )
 
 

@@ -10,7 +10,7 @@ stamps      as they are, or even ones, on a line or slow curve through the stamp
 rate        that of the stamps, or that at which positions change as fast as measured velocities say
 
 The first two are judged by positions that are left out: each is predicted by its neighbours
-(`better_stamps`). The last is judged by the velocities. What was
+(`better_clock`). The last is judged by the velocities. What was
 recorded stays unless another candidate is clearly better. A constant error of the rate cannot be
 seen without velocities: it looks like another inertia.
 """
@@ -18,7 +18,7 @@ seen without velocities: it looks like another inertia.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,8 @@ from steelyard.findings import Finding, Level
 from steelyard.logs.log import Log
 from steelyard.robot.robot import Robot
 from steelyard.signals._timebase import is_uniform, usual_period
-from steelyard.signals.cubic_spline import cubic_spline
-from steelyard.signals.recorded.better_stamps import FEWEST_REPEATED, better_stamps
-from steelyard.signals.recorded.clock_rate import RateError, rate_error
+from steelyard.signals.recorded.better_clock import FEWEST_REPEATED, Clock, better_clock
+from steelyard.signals.recorded.clock_rate import rate_error
 from steelyard.signals.recorded.jumps import may_jump
 from steelyard.signals.recorded.recorded import (
     MOVING,
@@ -56,47 +55,6 @@ REPEATED_ROWS = 0.02
 """Share of repeated rows that are more than a note."""
 
 
-@dataclass(frozen=True, eq=False)
-class Clock:
-    """When the rows of a log were sampled.
-
-    time : (n_samples,) s of the rows that are samples. stale : (n_rows,) rows that repeat others:
-    left out if ``dropped``, else interpolated. repair : what was done.
-    """
-
-    time: Array
-    stale: Mask
-    dropped: bool
-    repair: TimeRepair
-
-    def applied(self, log: Log) -> Log:
-        """The log on these times."""
-        signals = log.signals
-        if self.dropped:
-            signals = {key: values[~self.stale] for key, values in signals.items()}
-        elif self.stale.any():
-            signals = {key: self._filled(values) for key, values in signals.items()}
-        return replace(log, time=self.time, signals=signals)
-
-    def given_rows(self, mask: Mask) -> Mask:
-        """A mask of the samples (n_samples,) as one of the rows of the log (n_rows,)."""
-        if not self.dropped:
-            return mask
-        out = np.zeros(len(self.stale), bool)
-        out[~self.stale] = mask
-        return out
-
-    def _filled(self, values: Array) -> Array:
-        """A signal (n_rows,) with a cubic spline in the place of rows that repeat others."""
-        new = np.isfinite(values) & ~self.stale
-        gone = np.isfinite(values) & self.stale
-        if np.count_nonzero(new) < 4 or not gone.any():
-            return values
-        out = values.copy()
-        out[gone] = cubic_spline(self.time[new], values[new])(self.time[gone])
-        return out
-
-
 def clock_of(log: Log, robot: Robot) -> Clock | None:
     """The clock of a log whose stamps are wrong; None where they are used as they are.
 
@@ -115,8 +73,7 @@ def clock_of(log: Log, robot: Robot) -> Clock | None:
     if counted and not with_velocity and not may_jump(recorded):
         return None
     stale = _stale_rows(log, recorded, maybe_stale)
-    better = better_stamps(recorded, stale, even=even)
-    clock = None if better is None else Clock(*better)
+    clock = better_clock(recorded, stale, even=even)
     if not with_velocity:
         return clock
     rate = rate_error(recorded if clock is None else Recorded.of(clock.applied(log), robot))
@@ -124,10 +81,6 @@ def clock_of(log: Log, robot: Robot) -> Clock | None:
         return clock
     if clock is None:
         clock = Clock(log.time, np.zeros(len(log), bool), False, TimeRepair())
-    return _with_rate(clock, rate)
-
-
-def _with_rate(clock: Clock, rate: RateError) -> Clock:
     time = rate.true_time(clock.time)
     share = float((time[-1] - time[0]) / (clock.time[-1] - clock.time[0]))
     repair = replace(clock.repair, rate=share, drift=rate.drift, agrees=rate.agrees)
@@ -173,7 +126,7 @@ def stamp_jitter(recorded: Recorded) -> Iterator[Finding]:
             f"{recorded.mean_period_s:.6g} s"
         )
         yield recorded.finding(
-            "warning", "stamp-jitter", words, np.array([0, -1]), size=error, unit="s"
+            "warning", "stamp-jitter", words, rows=np.array([0, -1]), size=(error, "s")
         )
 
 

@@ -60,7 +60,7 @@ def time_units(recorded: Recorded) -> Iterator[Finding]:
                 f"rows are {first:.4g} s apart at its start and {last:.4g} s at its end, a factor "
                 f"of {power:g}: time is in two units; write it in seconds"
             )
-            yield recorded.finding("severe", "time-unit", words, size=power, unit="times")
+            yield recorded.finding("severe", "time-unit", words, size=(power, "times"))
             return
     if QUICKEST_S <= period < SLOWEST_S or not _smooth(recorded):
         return
@@ -78,8 +78,7 @@ def time_units(recorded: Recorded) -> Iterator[Finding]:
         "time-unit",
         f"rows are {period:.4g} s apart, and the log lasts "
         f"{recorded.time[-1] - recorded.time[0]:.4g} s, implausible for a robot's motion: {words}",
-        size=period,
-        unit="s",
+        size=(period, "s"),
         could_be=(numbered,) if np.all(step == 1.0) else (),
         option=option,
     )
@@ -116,9 +115,8 @@ def position_units(recorded: Recorded) -> Iterator[Finding]:
         f"{'joints swing' if every else 'some joints swing'} further or faster than those of an "
         f"arm: {spans}; are positions in degrees? In radians that would be up to "
         f"{max(wide.values()) / PER_DEGREE:.3g}; {_what_to_do(columns)}",
-        joints=tuple(wide),
-        size=max(wide.values()),
-        unit="rad",
+        tuple(wide),
+        size=(max(wide.values()), "rad"),
         could_be=("positions of motors before their gears", "encoder counts"),
         option=unit_option("position", "deg", columns, every=every),
     )
@@ -163,13 +161,9 @@ def wraps(recorded: Recorded) -> Iterator[Finding]:
             counts[joint.name] = count
     if counts:
         words = ", ".join(f"'{joint}' {count} times" for joint, count in counts.items())
+        words = f"positions jump by whole turns, and are unwrapped: {words}"
         yield recorded.finding(
-            "info",
-            "wraps",
-            f"positions jump by whole turns, and are unwrapped: {words}",
-            joints=tuple(counts),
-            size=float(sum(counts.values())),
-            unit="jumps",
+            "info", "wraps", words, tuple(counts), size=(sum(counts.values()), "jumps")
         )
 
 
@@ -190,9 +184,8 @@ def missing_samples(recorded: Recorded) -> Iterator[Finding]:
                 "missing-samples",
                 f"samples of the {quantity} were not recorded: {words}; short gaps are "
                 "interpolated, the log is cut at long ones",
-                joints=tuple(shares),
-                size=100.0 * max(shares.values()),
-                unit="% of samples",
+                tuple(shares),
+                size=(100.0 * max(shares.values()), "% of samples"),
             )
 
 
@@ -206,13 +199,11 @@ def copied_channels(recorded: Recorded) -> Iterator[Finding]:
                 continue  # NaN, which is nowhere equal to itself, is no signal
             first = seen.setdefault(x.tobytes(), joint.name)
             if first != joint.name:
-                yield recorded.finding(
-                    "warning",
-                    "copied-channel",
+                words = (
                     f"the {quantity} of '{first}' and that of '{joint.name}' are the same in every "
-                    "row; one column is a copy of the other: export the log anew",
-                    joints=(first, joint.name),
+                    "row; one column is a copy of the other: export the log anew"
                 )
+                yield recorded.finding("warning", "copied-channel", words, (first, joint.name))
 
 
 def unsigned_torques(recorded: Recorded) -> Iterator[Finding]:
@@ -229,7 +220,7 @@ def unsigned_torques(recorded: Recorded) -> Iterator[Finding]:
             f"the torque of {quoted_list(unsigned)} is never negative, but comes down to zero and "
             "turns back again and again: only its size was recorded; record it with its sign"
         )
-        yield recorded.finding("warning", "unsigned-torque", words, joints=unsigned)
+        yield recorded.finding("warning", "unsigned-torque", words, unsigned)
 
 
 def _lacks_sign(tau: Array) -> bool:

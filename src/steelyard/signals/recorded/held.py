@@ -100,7 +100,7 @@ def held_samples(recorded: Recorded) -> Iterator[Finding]:
                 "happened there is lost: log it at a higher rate"
             )
             yield recorded.finding(
-                "warning", "held-samples", words, joints=tuple(held), size=rows, unit="rows"
+                "warning", "held-samples", words, tuple(held), size=(rows, "rows")
             )
 
 
@@ -122,9 +122,8 @@ def _repeated_rows(recorded: Recorded) -> Iterator[Finding]:
             f"{len(rows)} rows ({100 * share:.3g} %) repeat the row before in {what} while the "
             "robot moves: the last known state was written where a message was lost; leave these "
             "rows out of the log",
-            rows,
-            size=100.0 * share,
-            unit="% of rows",
+            rows=rows,
+            size=(100.0 * share, "% of rows"),
         )
         return
 
@@ -143,9 +142,7 @@ def quantised(recorded: Recorded) -> Iterator[Finding]:
                 f"the {quantity} of {quoted_list(coarse)} has steps of {step:.3g} {unit}, coarse "
                 "beside what it shows; export more digits"
             )
-            yield recorded.finding(
-                "warning", "quantised", words, joints=tuple(coarse), size=step, unit=unit
-            )
+            yield recorded.finding("warning", "quantised", words, tuple(coarse), size=(step, unit))
 
 
 def _coarse(kind: str, quantity: str, x: Array) -> float:

@@ -192,9 +192,7 @@ def missing_rows(recorded: Recorded) -> Iterator[Finding]:
             f"at {len(rows)} rows all joints move as far as in two or more: about {n_lost} rows "
             "are missing, and the time stamps hide it; take the stamps of the controller"
         )
-        yield recorded.finding(
-            "warning", "dropped-rows", words, rows, size=float(n_lost), unit="rows"
-        )
+        yield recorded.finding("warning", "dropped-rows", words, rows=rows, size=(n_lost, "rows"))
     cuts = common.rows[common.far]
     if len(cuts) and len(cuts) < 0.01 * n:
         at = ", ".join(f"{recorded.time[row]:.6g}" for row in cuts[:5])
@@ -202,9 +200,7 @@ def missing_rows(recorded: Recorded) -> Iterator[Finding]:
             f"all joints jump at once at {at} s{' and more' if len(cuts) > 5 else ''}: a piece is "
             "missing there, and the time stamps hide it; give the pieces as logs of their own"
         )
-        yield recorded.finding(
-            "warning", "glued-gap", words, cuts, size=float(len(cuts)), unit="places"
-        )
+        yield recorded.finding("warning", "glued-gap", words, rows=cuts, size=(len(cuts), "places"))
 
 
 def slip_findings(recorded: Recorded, of_joint: Mapping[str, Slips]) -> Iterator[Finding]:
@@ -218,9 +214,8 @@ def slip_findings(recorded: Recorded, of_joint: Mapping[str, Slips]) -> Iterator
             f"{sizes.max():.3g} rad (or m) from one sample to the next, first at "
             f"{recorded.time[slips.rows[0]]:.6g} s, and stays there: its encoder slips or loses "
             "counts; the jumps are taken back, so that positions count from the start of the log",
+            (joint,),
             slips.rows,
-            joints=(joint,),
-            size=float(np.median(sizes)),
-            unit="rad or m",
+            size=(np.median(sizes), "rad or m"),
             could_be=("a piece cut out of the log, if the other joints rest there",),
         )

@@ -118,13 +118,20 @@ class Recorded:
         level: Level,
         code: str,
         words: str,
+        joints: tuple[str, ...] = (),
         rows: NDArray[np.int64] | None = None,
-        **facts: Any,
+        size: tuple[float, str] | None = None,
+        **others: Any,
     ) -> Finding:
-        """A finding about this log. rows : (n,) that it is about. facts : fields of `Finding`."""
+        """A finding about this log, in these rows (n,), with its size and unit.
+
+        others : further fields of `Finding`.
+        """
         if rows is not None:
-            facts["span_s"] = (float(self.time[rows[0]]), float(self.time[rows[-1]]))
-        return Finding(level, code, f"log '{self.name}': {words}", **facts)
+            others["span_s"] = (float(self.time[rows[0]]), float(self.time[rows[-1]]))
+        if size is not None:
+            others |= {"size": float(size[0]), "unit": size[1]}
+        return Finding(level, code, f"log '{self.name}': {words}", joints, **others)
 
     def of_quantity(self, quantity: str) -> Iterator[tuple[Joint, Array]]:
         """Each joint that has this quantity, with its samples (n_samples,) without outliers.
@@ -279,6 +286,13 @@ def in_long_runs(mask: Mask, longest: float) -> Mask:
 def last_digit(x: Array) -> float:
     """The smallest change of a signal (n,) between samples; 0 if there is none."""
     return least_change(np.diff(x[np.isfinite(x)]))
+
+
+def without_parabola(table: Array) -> Array:
+    """Signals (n_samples, k), each without the parabola that fits it best."""
+    s = np.linspace(-1.0, 1.0, len(table))
+    parabola = np.column_stack([np.ones_like(s), s, s**2])
+    return np.asarray(table - parabola @ np.linalg.lstsq(parabola, table, rcond=None)[0])
 
 
 def unevenness_s(time: Array) -> float:

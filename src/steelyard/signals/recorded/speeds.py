@@ -12,7 +12,7 @@ from steelyard.findings import Finding
 from steelyard.signals._timebase import unbroken, usual_period
 from steelyard.signals.outliers import UNREACHED
 from steelyard.signals.recorded.columns import time_units
-from steelyard.signals.recorded.recorded import RESTS, Recorded
+from steelyard.signals.recorded.recorded import RESTS, Recorded, without_parabola
 
 Array = NDArray[np.float64]
 
@@ -64,8 +64,7 @@ def velocity_findings(recorded: Recorded) -> Iterator[Finding]:
             f"the velocities of all joints are {factor:.4g} times the derivatives of their "
             "positions: time stamps come from a sampling rate that is not the true one, "
             f"{factor * rate:.6g} Hz instead of {rate:.6g} Hz",
-            size=factor,
-            unit="times",
+            size=(factor, "times"),
             could_be=("velocities in another unit",),
         )
         return
@@ -79,7 +78,7 @@ def velocity_findings(recorded: Recorded) -> Iterator[Finding]:
             "them"
         )
         yield recorded.finding(
-            "warning", "velocity-lags", words, size=lag, unit="s", option="--velocity differentiate"
+            "warning", "velocity-lags", words, size=(lag, "s"), option="--velocity differentiate"
         )
 
 
@@ -116,23 +115,20 @@ def speeds_beyond_limits(recorded: Recorded) -> Iterator[Finding]:
     words = f"joints are faster than the limits of the robot file: {words}"
     compared = _compared(recorded)
     if compared and all(abs(one.factor - 1.0) < SAME for one in compared):
-        yield recorded.finding(
-            "info",
-            "beyond-speed-limits",
+        words = (
             f"{words}; recorded velocities agree with the positions, so time is right unless they "
-            "were computed from them: check the limits of the file",
-            joints=tuple(fast),
-            size=max(fast.values()),
-            unit="times",
+            "were computed from them: check the limits of the file"
+        )
+        yield recorded.finding(
+            "info", "beyond-speed-limits", words, tuple(fast), size=(max(fast.values()), "times")
         )
         return
     yield recorded.finding(
         "warning",
         "time-rate",
         f"{words}; is the sampling rate, from which time stamps were made, the true one?",
-        joints=tuple(fast),
-        size=max(fast.values()),
-        unit="times",
+        tuple(fast),
+        size=(max(fast.values()), "times"),
         could_be=("positions in another unit", "limits of the file that are too low"),
     )
 
@@ -197,7 +193,4 @@ def _between_holes(t: Array, q: Array, v: Array) -> Array:
     parabola in time that fits it best.
     """
     travelled = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * np.diff(t))])
-    table = np.column_stack([travelled, q, np.gradient(q, t)])
-    s = np.linspace(-1.0, 1.0, len(t))
-    parabola = np.column_stack([np.ones_like(s), s, s**2])
-    return np.asarray(table - parabola @ np.linalg.lstsq(parabola, table, rcond=None)[0])
+    return without_parabola(np.column_stack([travelled, q, np.gradient(q, t)]))

@@ -151,7 +151,7 @@ def standing(recorded: Recorded) -> Iterator[Finding]:
                 "dead-channel",
                 f"the position of '{joint.name}' is {frozen.value:.6g} in all samples, as that of "
                 "a dead channel; leave the joint's columns out, and lock the joint",
-                joints=(joint.name,),
+                (joint.name,),
                 could_be=("a joint that rests: lock it",),
                 option=f"--lock {joint.name}={frozen.value:.6g}",
             )
@@ -166,13 +166,11 @@ def standing(recorded: Recorded) -> Iterator[Finding]:
         else "it is left out: friction and drive inertia of this joint cannot be identified, and "
         "links only as far as other torques show them"
     )
-    yield recorded.finding(
-        "severe" if every else "warning",
-        "dead-channel",
+    words = (
         f"the torque of {quoted_list(dead)} is zero in all samples although the joint moves, as "
-        f"that of a dead channel; {what}",
-        joints=tuple(dead),
+        f"that of a dead channel; {what}"
     )
+    yield recorded.finding("severe" if every else "warning", "dead-channel", words, tuple(dead))
 
 
 def _for_a_part(recorded: Recorded, joint: str, quantity: str, frozen: Frozen) -> Finding:
@@ -190,10 +188,9 @@ def _for_a_part(recorded: Recorded, joint: str, quantity: str, frozen: Frozen) -
         f"the {quantity} of '{joint}' stands still at {frozen.value:.6g} for {seconds:.3g} s "
         f"({start:.6g} to {end:.6g} s) while the robot moves; {what} ({len(rows)} samples): check "
         "the channel",
+        (joint,),
         rows,
-        joints=(joint,),
-        size=seconds,
-        unit="s",
+        size=(seconds, "s"),
     )
 
 
@@ -214,9 +211,8 @@ def standing_still(recorded: Recorded) -> Iterator[Finding]:
         f"{100 * n / len(recorded):.3g} % of the log, the longest from "
         f"{recorded.time[first]:.6g} to {recorded.time[end - 1]:.6g} s: friction at rest says "
         "nothing of that in motion, and torques near standstill are left out as the dead band says",
-        rows,
-        size=n * recorded.period_s,
-        unit="s",
+        rows=rows,
+        size=(n * recorded.period_s, "s"),
         option="--dead-band tenth",
     )
 
@@ -233,7 +229,7 @@ def torque_size(recorded: Recorded) -> Iterator[Finding]:
                 "constant-torque",
                 "no torque changes from the first row to the last, although the robot moves: there "
                 "is nothing to identify from; was another column meant?",
-                joints=tuple(torques),
+                tuple(torques),
                 option="--map JOINT.torque=COLUMN",
             )
         return
@@ -243,9 +239,8 @@ def torque_size(recorded: Recorded) -> Iterator[Finding]:
             "severe",
             "no-torque",
             f"no torque is above {largest:.2g} N m: they were not recorded, or are in another unit",
-            joints=tuple(torques),
-            size=largest,
-            unit="N m",
+            tuple(torques),
+            size=(largest, "N m"),
             could_be=("torques in shares of another quantity", "a column of something else"),
             option="--map JOINT.torque=COLUMN",
         )

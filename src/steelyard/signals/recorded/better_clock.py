@@ -7,10 +7,12 @@ log, and with each candidate.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.logs.log import Log
 from steelyard.signals._timebase import (
     even_stamps,
     holes_before,
@@ -19,6 +21,7 @@ from steelyard.signals._timebase import (
     numbers_in_phase,
     usual_period,
 )
+from steelyard.signals.cubic_spline import cubic_spline
 from steelyard.signals.recorded.recorded import DIGIT, MOVING, Recorded, last_digit
 from steelyard.signals.run_record import TimeRepair
 from steelyard.signals.steps import steps_of
@@ -60,15 +63,53 @@ TOP = 99.8
 """Percentile of errors beyond which they are something else: a slip, or the end of a hole."""
 
 
-def better_stamps(
-    recorded: Recorded, stale: Mask, *, even: bool
-) -> tuple[Array, Mask, bool, TimeRepair] | None:
+@dataclass(frozen=True, eq=False)
+class Clock:
+    """When the rows of a log were sampled.
+
+    time : (n_samples,) s of the rows that are samples. stale : (n_rows,) rows that repeat others:
+    left out if ``dropped``, else interpolated. repair : what was done.
+    """
+
+    time: Array
+    stale: Mask
+    dropped: bool
+    repair: TimeRepair
+
+    def applied(self, log: Log) -> Log:
+        """The log on these times."""
+        signals = log.signals
+        if self.dropped:
+            signals = {key: values[~self.stale] for key, values in signals.items()}
+        elif self.stale.any():
+            signals = {key: self._filled(values) for key, values in signals.items()}
+        return replace(log, time=self.time, signals=signals)
+
+    def given_rows(self, mask: Mask) -> Mask:
+        """A mask of the samples (n_samples,) as one of the rows of the log (n_rows,)."""
+        if not self.dropped:
+            return mask
+        out = np.zeros(len(self.stale), bool)
+        out[~self.stale] = mask
+        return out
+
+    def _filled(self, values: Array) -> Array:
+        """A signal (n_rows,) with a cubic spline in the place of rows that repeat others."""
+        new = np.isfinite(values) & ~self.stale
+        gone = np.isfinite(values) & self.stale
+        if np.count_nonzero(new) < 4 or not gone.any():
+            return values
+        out = values.copy()
+        out[gone] = cubic_spline(self.time[new], values[new])(self.time[gone])
+        return out
+
+
+def better_clock(recorded: Recorded, stale: Mask, *, even: bool) -> Clock | None:
     """The best of the candidates for rows and stamps; None for those of the log.
 
-    stale : (n_rows,) rows that repeat others. even : whether stamps are even. Found are the times
-    of the samples (n_samples,), the stale rows, whether these are left out, and what was repaired.
+    stale : (n_rows,) rows that repeat others. even : whether stamps are even.
     """
-    time, fresh = recorded.time, ~stale
+    time = recorded.time
     everything = np.ones(len(time), bool)
     moving = {
         joint.name: q
@@ -81,7 +122,7 @@ def better_stamps(
         tried.append((time, stale, False, 0))
         parts = {int(PARTS * row / len(time)) for row in np.flatnonzero(stale).tolist()}
         if len(parts) >= THROUGHOUT * PARTS:
-            tried += [(one, stale, True, n) for one, n in _even(moving, time, fresh)]
+            tried += [(one, stale, True, n) for one, n in _even(moving, time, ~stale)]
     if not even:
         tried += [(one, ~everything, False, n) for one, n in _even(moving, time, everything)]
     elif not stale.any():
@@ -108,10 +149,10 @@ def better_stamps(
         moved = float(np.sqrt(np.mean((at - time[rows]) ** 2)))
         if closer > BETTER and (left_out.any() or moved >= MOVED * usual_period(time)):
             repair = TimeRepair(int(np.count_nonzero(left_out)), n_missing, moved, closer)
-            found.append((stamps, left_out, dropped, repair))
-    most = max((one[3].closer for one in found), default=0.0)
-    as_good = [one for one in found if one[3].closer * AS_GOOD >= most]
-    return min(as_good, key=lambda one: one[3].moved_s, default=None)
+            found.append(Clock(stamps, left_out, dropped, repair))
+    most = max((one.repair.closer for one in found), default=0.0)
+    as_good = [one for one in found if one.repair.closer * AS_GOOD >= most]
+    return min(as_good, key=lambda one: one.repair.moved_s, default=None)
 
 
 def _closer(ratios: Array) -> float:
@@ -206,19 +247,17 @@ def _errors(
     """`left_out_error` (n_joints,) of the joints that move, in some rows (n_rows,) that were
     sampled at ``time`` (n_samples,), where they are ``judged`` (n_rows,), by ``points`` of them.
     """
-    numbers = np.flatnonzero(rows)
     # holes of the stamps, so that every candidate is judged in the same places
-    holes = holes_before(recorded.time)[numbers]
-    n = len(time)
-    parts = [slice(0, n)]
-    if n > 2 * WINDOWS * WINDOW:
-        starts = np.linspace(0, n - WINDOW, WINDOWS).astype(int)
+    holes = holes_before(recorded.time)[rows]
+    parts = [slice(None)]
+    if len(time) > 2 * WINDOWS * WINDOW:
+        starts = np.linspace(0, len(time) - WINDOW, WINDOWS).astype(int)
         parts = [slice(first, first + WINDOW) for first in starts.tolist()]
     out = []
     for joint, q in moving.items():
-        use = recorded.faster(joint, MOVING) & judged
-        of_parts = [(time[k], q[numbers[k]], holes[k], use[numbers[k]]) for k in parts]
-        errors = np.abs(np.concatenate([left_out_error(*one, points) for one in of_parts]))
+        x, use = q[rows], (recorded.faster(joint, MOVING) & judged)[rows]
+        of_parts = [left_out_error(time[k], x[k], holes[k], use[k], points) for k in parts]
+        errors = np.abs(np.concatenate(of_parts))
         if len(errors) < FEWEST_JUDGED:
             out.append(np.nan)
             continue
