@@ -184,9 +184,9 @@ def _deformations(model: Model, theta: Array) -> Array:
         changes = [J]
         for i, j in np.ndindex(3, 4):
             T = np.zeros((4, 4))
-            T[i, j] = 1.0 if j < 3 else radius
+            T[i, j] = radius
             if j < 3:
-                T[i, 3] = -com[j]
+                T[i, j], T[i, 3] = 1.0, -com[j]
             changes.append(T @ J + J @ T.T)
         for change in changes:
             column = np.zeros(len(theta))
@@ -200,24 +200,19 @@ def _terms(model: Model, regression: Regression, rows: Array, known: Array) -> A
 
     rows : (n_states, nv, n_columns) of other motions.
     """
-    size = np.sqrt(np.mean((rows @ known) ** 2, axis=0))
+    size = _rms(rows @ known)
     if regression.equation.of_joints:
-        for k, (factor, n) in enumerate(
-            zip(regression.group_factors, regression.counts.sum(axis=0), strict=True)
-        ):
+        counts = regression.counts.sum(axis=0)
+        for k, (factor, n) in enumerate(zip(regression.group_factors, counts, strict=True)):
             size[k] = np.linalg.norm(factor[:, -1]) / np.sqrt(n) if n else size[k]
-    columns = []
-    for k, column in enumerate(model.columns):
-        if column.term_kind is None:
-            continue
-        own = np.sqrt(np.mean(rows[:, :, k] ** 2, axis=0))
-        shown = float(np.linalg.norm(own))
-        change = np.zeros(len(known))
-        if shown > 0.0:
-            share = SHARE_OF_TERMS * column.term_kind.relative_size
-            change[k] = share * float(np.linalg.norm(size[own > 0.0])) / shown
-        columns.append(change)
-    return np.array(columns).T if columns else np.zeros((len(known), 0))
+    change = np.zeros((len(known), len(known)))
+    terms = [k for k, column in enumerate(model.columns) if column.term_kind is not None]
+    for k in terms:
+        kind, own = model.columns[k].term_kind, _rms(rows[:, :, k])
+        if kind is not None and own.any():
+            unit = np.linalg.norm(size[own > 0.0]) / np.linalg.norm(own)
+            change[k, k] = SHARE_OF_TERMS * kind.relative_size * unit
+    return change[:, terms]
 
 
 def _file_error(s: Array, left: Array) -> float:
