@@ -108,7 +108,7 @@ def _repeated_rows(recorded: Recorded) -> Iterator[Finding]:
     """Rows that repeat the row before: in every signal, or in the positions of all joints."""
     for what, stale in (
         ("every signal", ~recorded.fresh & recorded.in_motion),
-        ("the positions of all joints", ~recorded.fresh_positions & recorded.fast),
+        ("the positions of all joints", ~recorded.fresh_positions & recorded.any_faster(FAST)),
     ):
         rows = np.flatnonzero(stale)
         if len(rows) < FEWEST_ROWS:

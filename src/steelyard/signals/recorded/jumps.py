@@ -126,12 +126,10 @@ def slips_of(recorded: Recorded) -> dict[str, Slips]:
         large = jumps(steps, q, turning=turning)
         paired = {k for pair in bursts(steps, q, turning=turning) for k in pair}
         own = [k for k in large.tolist() if k not in paired and not common[steps.rows[k + 1]]]
-        if own:
-            frozen = frozen_of(recorded, joint, "position", q)
-            if frozen is not None:
-                stuck = frozen.mask(len(q))
-                own = [k for k in own if not stuck[steps.rows[k]] and not stuck[steps.rows[k + 1]]]
-        own = [k for k in own if not _catches_up(q, steps, k)]
+        frozen = frozen_of(recorded, joint, "position", q) if own else None
+        stuck = np.zeros(len(q), bool) if frozen is None else frozen.mask(len(q))
+        beside = stuck[steps.rows[:-1]] | stuck[steps.rows[1:]]
+        own = [k for k in own if not beside[k] and not _catches_up(q, steps, k)]
         if own:
             found[joint] = Slips(steps.rows[np.array(own) + 1], steps.excess[own])
     return found
@@ -156,13 +154,13 @@ def _catches_up(q: Array, steps: Steps, k: int) -> bool:
     size = abs(float(q[after] - q[before]))
     back = _run(q[max(before - LONGEST_RUN, 0) : before + 1][::-1])
     ahead = _run(q[after : after + LONGEST_RUN + 1])
-    for n in (back, ahead):
+    for n, first, last in (
+        (back, before - back + 1, after),
+        (ahead, before + 1, after + ahead - 1),
+    ):
         if n < FEWEST_EQUAL:
             continue
-        m = n + 2
-        first = before - back + 1 if n == back else before + 1
-        last = after if n == back else after + ahead - 1
-        around = q[max(first - m, 0) : first], q[last : last + m]
+        around = q[max(first - n - 2, 0) : first], q[last : last + n + 2]
         known = [one[np.isfinite(one)] for one in around]
         speeds = [float(np.ptp(one)) / (len(one) - 1) for one in known if len(one) > 1]
         if size <= CATCHES_UP * (n + 1) * max(speeds, default=0.0):

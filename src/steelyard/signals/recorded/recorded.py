@@ -226,14 +226,10 @@ class Recorded:
     @cached_property
     def in_motion(self) -> Mask:
         """Where (n_samples,) at least one joint moves."""
-        return self._any_faster(MOVING)
+        return self.any_faster(MOVING)
 
-    @cached_property
-    def fast(self) -> Mask:
-        """Where (n_samples,) at least one joint is fast."""
-        return self._any_faster(FAST)
-
-    def _any_faster(self, share: float) -> Mask:
+    def any_faster(self, share: float) -> Mask:
+        """Where (n_samples,) at least one joint is faster than a share of its rms speed."""
         faster = [self.faster(joint, share) for joint in self.speeds]
         return np.asarray(np.any([np.zeros(len(self), bool), *faster], axis=0))
 
