@@ -127,7 +127,7 @@ def slips_of(recorded: Recorded) -> dict[str, Slips]:
         paired = {k for pair in bursts(steps, q, turning=turning) for k in pair}
         own = [k for k in large.tolist() if k not in paired and not common[steps.rows[k + 1]]]
         frozen = frozen_of(recorded, joint, "position", q) if own else None
-        stuck = np.zeros(len(q), bool) if frozen is None else frozen.mask(len(q))
+        stuck = np.zeros(len(q), bool) if frozen is None else frozen.mask
         beside = stuck[steps.rows[:-1]] | stuck[steps.rows[1:]]
         own = [k for k in own if not beside[k] and not _catches_up(q, steps, k)]
         if own:

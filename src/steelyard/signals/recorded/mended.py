@@ -62,15 +62,14 @@ def stuck_samples(recorded: Recorded) -> dict[Key, Mask]:
     therefore left out.
     """
     found: dict[Key, Mask] = {}
-    n = len(recorded)
     for joint, quantity, x in recorded.used:
         frozen = frozen_of(recorded, joint.name, quantity, x)
         if frozen is not None and frozen.throughout:
             # a torque of zero is that of a channel that is dead; other constants may be true
             if quantity == "torque" and dead_throughout(recorded, joint.name, frozen.value):
-                found[joint.name, quantity] = np.ones(n, bool)
+                found[joint.name, quantity] = frozen.mask
             continue
-        mask = np.zeros(n, bool) if frozen is None else frozen.mask(n)
+        mask = np.zeros(len(x), bool) if frozen is None else frozen.mask
         mask[clipped_rows(recorded, joint.name, quantity, x)] = True
         if mask.any() and (quantity == "torque" or np.mean(mask) <= MOST_LEFT_OUT):
             found[joint.name, quantity] = mask

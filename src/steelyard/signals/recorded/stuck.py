@@ -41,21 +41,14 @@ as large."""
 
 @dataclass(frozen=True, eq=False)
 class Frozen:
-    """A signal that stands still. runs : rows of each run; value : that of the longest one.
+    """A signal that stands still: where (n_samples,), and the value of its longest run.
 
     throughout : whether it is the same in all samples.
     """
 
-    runs: tuple[slice, ...]
+    mask: Mask
     value: float
     throughout: bool = False
-
-    def mask(self, n_samples: int) -> Mask:
-        """Samples (n_samples,) in which the signal stands still."""
-        out = np.zeros(n_samples, bool)
-        for rows in self.runs:
-            out[rows] = True
-        return out
 
 
 def resolution(x: Array) -> tuple[float, bool]:
@@ -75,12 +68,6 @@ def coarse_steps(x: Array) -> bool:
     return on_grid and step > FEW_STEPS * float(np.nanmax(x) - np.nanmin(x))
 
 
-def runs_of_equals(x: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First index and length of each run of exactly equal values (n,); NaN equals nothing."""
-    first = np.concatenate([[0], np.flatnonzero(x[1:] != x[:-1]) + 1])
-    return first, np.diff(np.concatenate([first, [len(x)]]))
-
-
 def frozen_of(recorded: Recorded, joint: str, quantity: str, x: Array) -> Frozen | None:
     """Where a position or torque (n_samples,) stands still; None where nothing is wrong."""
     known = x[np.isfinite(x)]
@@ -88,17 +75,19 @@ def frozen_of(recorded: Recorded, joint: str, quantity: str, x: Array) -> Frozen
         return None
     low, high = float(known.min()), float(known.max())
     if low == high:
-        return Frozen((slice(0, len(x)),), low, throughout=True)
+        return Frozen(np.ones(len(x), bool), low, throughout=True)
     least = max(SHORTEST, SHORTEST_S / recorded.period_s)
     n = int(np.ceil(least)) - 1
     # a run that long has equal values at its ends
     if n >= len(x) or not np.any(x[n:] == x[: len(x) - n]):
         return None
-    first, length = runs_of_equals(x)
+    # NaN equals nothing
+    first = np.concatenate([[0], np.flatnonzero(x[1:] != x[:-1]) + 1])
+    length = np.diff(np.concatenate([first, [len(x)]]))
     candidates = np.flatnonzero(length >= least)
     candidates = candidates[np.argsort(-length[candidates], kind="stable")][:MOST]
     squares, total = float(np.sum(length.astype(float) ** 2)), float(np.sum(length))
-    frozen = []
+    mask, values = np.zeros(len(x), bool), []
     for k in candidates.tolist():
         rows = slice(int(first[k]), int(first[k] + length[k]))
         squares, total = squares - float(length[k]) ** 2, total - float(length[k])
@@ -112,10 +101,11 @@ def frozen_of(recorded: Recorded, joint: str, quantity: str, x: Array) -> Frozen
             continue
         if quantity == "position" and not _abrupt(recorded, joint, x, rows):
             continue
-        frozen.append(rows)
-    if not frozen or (quantity == "torque" and coarse_steps(x)):
+        mask[rows] = True
+        values.append(value)
+    if not values or (quantity == "torque" and coarse_steps(x)):
         return None
-    return Frozen(tuple(frozen), float(x[frozen[0].start]))
+    return Frozen(mask, values[0])
 
 
 def _abrupt(recorded: Recorded, joint: str, x: Array, rows: slice) -> bool:
@@ -174,7 +164,7 @@ def standing(recorded: Recorded) -> Iterator[Finding]:
 
 
 def _for_a_part(recorded: Recorded, joint: str, quantity: str, frozen: Frozen) -> Finding:
-    rows = np.flatnonzero(frozen.mask(len(recorded)))
+    rows = np.flatnonzero(frozen.mask)
     start, end = recorded.time[rows[0]], recorded.time[rows[-1]]
     seconds = len(rows) * recorded.period_s
     what = (
