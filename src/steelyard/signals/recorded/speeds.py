@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,24 +35,12 @@ TOP = 99.0
 """Percentile of the speed that is compared."""
 
 
-@dataclass(frozen=True)
-class Compared:
-    """A velocity beside the derivative of its position.
-
-    factor : by which it is larger. lag_s : by which it is later (s).
-    """
-
-    factor: float
-    lag_s: float
-
-
 def velocity_findings(recorded: Recorded) -> Iterator[Finding]:
     """What velocities that are not the derivatives of positions mean: time stamps that are wrong by
     the factor that is the same for all joints, which is severe, or a filter behind which velocities
     come late.
     """
-    compared = _compared(recorded)
-    factors = np.array([one.factor for one in compared])
+    factors, lags = _compared(recorded)
     factor = float(np.median(factors)) if len(factors) > 1 else 1.0
     agree = bool(np.all(np.abs(factors - factor) <= COMMON * factor))
     if FACTORS[0] < factor < FACTORS[1] and abs(factor - 1.0) >= SAME and agree:
@@ -68,7 +55,7 @@ def velocity_findings(recorded: Recorded) -> Iterator[Finding]:
             could_be=("velocities in another unit",),
         )
         return
-    lags = np.array([one.lag_s for one in compared if ABOUT_ONE[0] < one.factor < ABOUT_ONE[1]])
+    lags = lags[(factors > ABOUT_ONE[0]) & (factors < ABOUT_ONE[1])]
     lag = float(np.median(lags)) if len(lags) else 0.0
     least = max(LEAST_S, LEAST_PERIODS * recorded.period_s)
     if lag >= least and np.median(np.abs(lags - lag)) <= AGREEMENT * lag:
@@ -113,8 +100,8 @@ def speeds_beyond_limits(recorded: Recorded) -> Iterator[Finding]:
         return
     words = ", ".join(f"'{joint}' {factor:.3g} times" for joint, factor in fast.items())
     words = f"joints are faster than the limits of the robot file: {words}"
-    compared = _compared(recorded)
-    if compared and all(abs(one.factor - 1.0) < SAME for one in compared):
+    factors, _ = _compared(recorded)
+    if len(factors) and np.all(np.abs(factors - 1.0) < SAME):
         words = (
             f"{words}; recorded velocities agree with the positions, so time is right unless they "
             "were computed from them: check the limits of the file"
@@ -143,17 +130,19 @@ def _some_are_fast(recorded: Recorded) -> bool:
     )
 
 
-def _compared(recorded: Recorded) -> list[Compared]:
-    """Each velocity that can be, beside the derivative of its position."""
-    found = (
+def _compared(recorded: Recorded) -> tuple[Array, Array]:
+    """`compare` of each joint (n,) whose velocity is clear: factors, and lags (s)."""
+    found = [
         compare(recorded.time, recorded.signals[joint.name, "position"], v)
         for joint, v in recorded.of_quantity("velocity")
-    )
-    return [one for one in found if one is not None]
+    ]
+    factors, lags = np.array([one for one in found if one]).reshape(-1, 2).T
+    return factors, lags
 
 
-def compare(time: Array, q: Array, v: Array) -> Compared | None:
-    """A velocity (n_samples,) beside the derivative of its position; None if it is unclear.
+def compare(time: Array, q: Array, v: Array) -> tuple[float, float] | None:
+    """By what factor a velocity (n_samples,) is larger than the derivative of its position, and by
+    how much it is later (s); None if it is unclear.
 
     The velocity is integrated, x = integral of v dt, and compared with q:
     x(t) = c q(t - lag), so x - c q = - c lag dq/dt, a parabola in time apart. Nothing is integrated
@@ -185,7 +174,7 @@ def compare(time: Array, q: Array, v: Array) -> Compared | None:
     factor, late = (float(one) for one in fit / scale)
     if not np.isfinite(left) or factor == 0.0 or left > 0.3 * abs(factor) * float(np.std(q)):
         return None
-    return Compared(factor, -late / factor)
+    return factor, -late / factor
 
 
 def _between_holes(t: Array, q: Array, v: Array) -> Array:
