@@ -21,8 +21,13 @@ from steelyard.signals._timebase import (
     numbers_in_phase,
     usual_period,
 )
-from steelyard.signals.cubic_spline import cubic_spline
-from steelyard.signals.recorded.recorded import DIGIT, MOVING, Recorded, last_digit
+from steelyard.signals.recorded.recorded import (
+    DIGIT,
+    MOVING,
+    Recorded,
+    interpolated,
+    last_digit,
+)
 from steelyard.signals.run_record import TimeRepair
 from steelyard.signals.steps import steps_of
 
@@ -82,7 +87,13 @@ class Clock:
         if self.dropped:
             signals = {key: values[~self.stale] for key, values in signals.items()}
         elif self.stale.any():
-            signals = {key: self._filled(values) for key, values in signals.items()}
+            # a cubic spline in the place of rows that repeat others
+            signals = {
+                key: interpolated(
+                    self.time, x, np.isfinite(x) & ~self.stale, np.isfinite(x) & self.stale
+                )
+                for key, x in signals.items()
+            }
         return replace(log, time=self.time, signals=signals)
 
     def given_rows(self, mask: Mask) -> Mask:
@@ -91,16 +102,6 @@ class Clock:
             return mask
         out = np.zeros(len(self.stale), bool)
         out[~self.stale] = mask
-        return out
-
-    def _filled(self, values: Array) -> Array:
-        """A signal (n_rows,) with a cubic spline in the place of rows that repeat others."""
-        new = np.isfinite(values) & ~self.stale
-        gone = np.isfinite(values) & self.stale
-        if np.count_nonzero(new) < 4 or not gone.any():
-            return values
-        out = values.copy()
-        out[gone] = cubic_spline(self.time[new], values[new])(self.time[gone])
         return out
 
 

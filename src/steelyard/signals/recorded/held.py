@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from steelyard.errors import quoted_list
 from steelyard.findings import Finding
-from steelyard.signals.cubic_spline import cubic_spline
-from steelyard.signals.recorded.recorded import FAST, USED, Recorded, in_long_runs
+from steelyard.signals.recorded.recorded import FAST, USED, Recorded, in_long_runs, interpolated
 from steelyard.signals.recorded.stuck import resolution
 
 Array = NDArray[np.float64]
@@ -77,14 +76,10 @@ def between_updates(time: Array, x: Array) -> Array:
     """
     same = np.concatenate([[False], x[1:] == x[:-1]])
     new = np.isfinite(x) & ~same
-    if np.count_nonzero(new) < 4:
-        return x
     # after the last new value there is nothing to go by
-    repeated = same & (time <= time[np.flatnonzero(new)[-1]])
+    repeated = same & (np.cumsum(new[::-1])[::-1] > 0)
     repeated &= ~in_long_runs(same, FROZEN_S / float(np.median(np.diff(time))))
-    out = x.copy()
-    out[repeated] = cubic_spline(time[new], x[new])(time[repeated])
-    return out
+    return interpolated(time, x, new, repeated)
 
 
 def held_samples(recorded: Recorded) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from steelyard.logs.log import Log
 from steelyard.robot.parts import Joint
 from steelyard.robot.robot import Robot
 from steelyard.signals._timebase import holes_before
+from steelyard.signals.cubic_spline import cubic_spline
 from steelyard.signals.outliers import in_periods, left_out
 from steelyard.signals.steps import Steps, least_change, steps_of
 
@@ -276,6 +277,17 @@ def in_long_runs(mask: Mask, longest: float) -> Mask:
     runs = runs_of(mask)
     for first, end in runs[runs[:, 1] - runs[:, 0] > longest].tolist():
         out[first:end] = True
+    return out
+
+
+def interpolated(time: Array, x: Array, known: Mask, wanted: Mask) -> Array:
+    """A signal (n,) with a cubic spline through its known samples in the place of the wanted ones;
+    as it is, if less than four are known. time : (n,) s.
+    """
+    if np.count_nonzero(known) < 4 or not wanted.any():
+        return x
+    out = x.copy()
+    out[wanted] = cubic_spline(time[known], x[known])(time[wanted])
     return out
 
 
