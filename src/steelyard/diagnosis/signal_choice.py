@@ -352,8 +352,8 @@ def signal_findings(choice: SignalChoice) -> tuple[Finding, ...]:
             f"on left-out parts of the log is {chosen.score / min(differentiated):.2f} times as "
             "large as with differentiated positions"
         )
-        option = f"--{taken[0]} differentiate"
-        findings.append(Finding("info", "measured-signals-used", words, option=option))
+        kept = f"--{taken[0]} differentiate"
+        findings.append(Finding("info", "measured-signals-used", words, option=kept))
     return tuple(findings)
 
 

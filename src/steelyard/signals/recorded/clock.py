@@ -136,9 +136,9 @@ def clock_findings(log: Log, clock: Clock | None) -> Iterator[Finding]:
         return
 
     def finding(level: Level, code: str, words: str, size: float, unit: str) -> Finding:
-        whole = float(log.time[0]), float(log.time[-1])
-        words, option = f"log '{log.name}': {words}", "--time-base as-stamped"
-        return Finding(level, code, words, (), whole, size, unit, (), option, corrected=True)
+        words, whole = f"log '{log.name}': {words}", (float(log.time[0]), float(log.time[-1]))
+        option = "--time-base as-stamped"
+        return Finding(level, code, words, (), whole, size, unit, option=option, corrected=True)
 
     repair = clock.repair
     closer = f"positions that are left out are then predicted {repair.closer:.3g} times closer"

@@ -109,6 +109,7 @@ def position_units(recorded: Recorded) -> Iterator[Finding]:
     columns = {
         joint: recorded.columns.get((joint, "position"), f"{joint}.position") for joint in wide
     }
+    in_degrees = unit_option("position", "deg", columns, every=every)
     yield recorded.finding(
         "severe",
         "position-unit",
@@ -118,7 +119,7 @@ def position_units(recorded: Recorded) -> Iterator[Finding]:
         tuple(wide),
         size=(max(wide.values()), "rad"),
         could_be=("positions of motors before their gears", "encoder counts"),
-        option=unit_option("position", "deg", columns, every=every),
+        option=in_degrees,
     )
 
 
