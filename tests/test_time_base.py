@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from steelyard.diagnosis.inspection.inspection import inspect_log
+from steelyard.diagnosis.inspection import inspect_log
 from steelyard.signals.recorded.clock import clock_of
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"

@@ -16,8 +16,8 @@ import steelyard
 from steelyard.cli import main
 from steelyard.cli.parser import CommandLineError, build_parser
 from steelyard.diagnosis.checked_log import check_log
-from steelyard.diagnosis.hypotheses.remedies import MOVED, with_options
 from steelyard.diagnosis.hypotheses.hypothesis import Suspect
+from steelyard.diagnosis.hypotheses.remedies import MOVED, with_options
 from steelyard.diagnosis.hypotheses.search import KINDS
 from steelyard.excitation.motions.fourier import multisine
 from steelyard.logs.log import Log
@@ -38,7 +38,8 @@ def parsed(option: str):
 
 def stated_options() -> Iterator[tuple[str, str]]:
     """Where a finding gets an option from literal text, and the start of that text."""
-    for path in sorted((SOURCE / "diagnosis").rglob("*.py")):
+    folders = SOURCE / "diagnosis", SOURCE / "signals" / "recorded"
+    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             keyword = isinstance(node, ast.keyword) and node.arg == "option"
             named = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "option"

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from detector_findings import detector_findings
 from project import DOCS
 from sampled_arm import NAMES, RATE_HZ, STEP, TAU, TIME, Q, V, arm, changed, signals, solid
 
-from steelyard.diagnosis import inspection
 from steelyard.diagnosis.checked_log import check_log
-from steelyard.diagnosis.inspection.inspection import inspect_log
+from steelyard.diagnosis.inspection import inspect_log
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.kernels import torque
@@ -270,15 +268,7 @@ def test_speeds_and_angles_that_no_arm_has() -> None:
 def test_every_code_is_described() -> None:
     """The page on checking logs has a row for each code that a detector gives."""
     text = (DOCS / "checking-logs.md").read_text(encoding="utf-8")
-    folder = Path(inspection.__file__).parent
-    sources = [path.read_text(encoding="utf-8") for path in folder.glob("*.py")]
-    calls = [
-        node
-        for source in sources
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding"
-    ]
-    codes = {one.args[1].value for one in calls if isinstance(one.args[1], ast.Constant)}
+    codes = {code for _, code in detector_findings()}
     assert len(codes) >= 14
     assert [code for code in sorted(codes) if f"| `{code}` |" not in text] == []
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sampled_arm import NAMES, TAU, TIME, Q, V, arm, changed, solid
 
-from steelyard.diagnosis.inspection.inspection import inspect_log
+from steelyard.diagnosis.inspection import inspect_log
 from steelyard.errors import SteelyardError
 from steelyard.logs.log import Log
 from steelyard.robot.parts import Joint, Link

@@ -19,7 +19,7 @@ from recorded import (
     ur10_robot,
 )
 
-from steelyard.diagnosis.inspection.inspection import inspect_log
+from steelyard.diagnosis.inspection import inspect_log
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.robot.robot import Robot

@@ -99,9 +99,9 @@ def test_the_cutoff_does_not_jump_with_the_proposal(distorted):
         return np.full((3, 1), error(way.cutoff_hz)), np.ones((3, 1))
 
     ways = SimpleNamespace(squares=squares, speeds={}, equation=TORQUE)
-    search = _Search(ways, Processing(), Processing(), None)
+    search = _Search(ways, Processing(), Processing(), None, (0.1, 400.0))
     found = [
-        search._best_cutoff(Way(proposed, "same", 0.0), 0.1, 400.0).cutoff_hz
+        search._best_cutoff(Way(proposed, "same", 0.0)).cutoff_hz
         for proposed in np.geomspace(4.0, 8.0, 41)
     ]
     assert max(found) < 1.3 * min(found)

@@ -16,7 +16,7 @@ from robot_files import example_urdfs, readable_urdfs
 from small_arm import URDF, write_arm
 
 from steelyard.errors import ModelError, RobotError
-from steelyard.export._digits import file_decimal, physical_texts
+from steelyard.export._digits import file_decimal, kept_or_decimal, physical_texts
 from steelyard.export._xml_source import SetAttribute, apply_edits, read_document
 from steelyard.export.physical import NearestUrdf, nearest_urdf, unphysical_links
 from steelyard.export.urdf import WrittenBody, rewrite_inertials, write_inertials
@@ -466,6 +466,21 @@ def test_digits():
         physical_texts("1", np.diag([1.0, 1.0, 2.0 + 1e-6]), None, 0.0, "plate")
     with pytest.raises(ModelError, match=r"link 'plate'.*not physical"):
         physical_texts("-1", np.zeros((3, 3)), None, 0.0, "plate")
+
+
+def test_rounding_noise_is_written_as_zero_except_on_the_diagonal():
+    """A product of inertia of rounding errors is 0, in new texts and beside stated ones; the moment
+    of a thin rod about its axis, which is as small, is a sum of squares and stays.
+    """
+    small = 3e-18
+    rod = np.array([[1.0, small, 0.0], [small, 1.0, -small], [0.0, -small, 2.0 * small]])
+    written = physical_texts("1", rod, None, 1e-16, "rod")
+    assert written.texts == ("1", "0", "0", "1", "0", "6e-18")
+    stated = ("1", "0.5", "0", "1", "0", "6e-18")
+    written = physical_texts("1", rod, stated, 1e-16, "rod")
+    assert written.texts == ("1", "0", "0", "1", "0", "6e-18")
+    assert kept_or_decimal("0.5", small, 1e-16) == "0"
+    assert kept_or_decimal("0.5", small) == "3e-18"
 
 
 def test_turned_angles_are_written_and_listed():

@@ -91,6 +91,22 @@ def test_different_payloads_at_rest_are_doubted():
     assert "poor-fit" not in codes(used[1])
 
 
+@pytest.mark.parametrize(("times", "doubted"), [(3.0, False), (6.0, True)])
+def test_small_residuals_are_doubted_far_above_the_noise(times, doubted):
+    """A slow force that leaves 7 % of the force unexplained, at 3 and 6 times its noise."""
+    for seed in range(3):
+        rng = np.random.default_rng([3, seed])
+        motion = free_motion(seed, duration_s=8.0)
+        body = random_body(rng, 1.5)
+        exact = measured(motion, body, rng, force_noise=0.0, torque_noise=0.0)
+        left = 0.07 * np.sqrt(np.mean(exact.force**2))
+        slow = np.sqrt(2.0) * np.sin(2.0 * np.pi * motion.time[:, None] * [1.1, 1.3, 1.5])
+        white, small = rng.normal(size=(2, *slow.shape))
+        force = exact.force + left * (np.sqrt(1.0 - times**-2) * slow + white / times)
+        wrench = Wrench("sensor", force, exact.torque + 1e-3 * small)
+        assert ("poor-fit" in codes((motion, wrench))) == doubted
+
+
 @pytest.mark.parametrize(
     ("factor", "code"), [(-1.0, "torque-sign"), (1000.0, "torque-unit"), (-1000.0, "torque-unit")]
 )

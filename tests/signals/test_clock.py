@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sampled_arm import NAMES, RATE_HZ, STEP, TIME, arm, signals
 
-from steelyard.diagnosis.inspection.inspection import inspect_log
+from steelyard.diagnosis.inspection import inspect_log
 from steelyard.logs.log import Log
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing

@@ -1,22 +1,18 @@
-"""Everything that can be said of a log before it is used: `steelyard logs check`."""
+"""Everything that can be said of a log before it is used: `steelyard logs check`; logs that are
+refused for it, and errors that carry what was found before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from steelyard.diagnosis.hypotheses.search import physics_of, why_not_judged
-from steelyard.diagnosis.inspection.inspection import (
-    DETECTORS,
-    OF_LOG,
-    OF_ROWS,
-    inspect_log,
-)
-from steelyard.diagnosis.refusals import refuse_severe, telling
-from steelyard.errors import SteelyardError
-from steelyard.findings import Finding, not_yet_told, said_once
+from steelyard.diagnosis.hypotheses.search import KINDS, physics_of, why_not_judged
+from steelyard.diagnosis.inspection import DETECTORS, OF_LOG, OF_ROWS, inspect_log
+from steelyard.errors import EstimationError, InputRefusedError, SteelyardError, shown
+from steelyard.findings import LEVELS, Finding, not_yet_told, said_once
 from steelyard.logs.log import Log
 from steelyard.logs.stored_log import AnyLog, StoredLog, selected
 from steelyard.model.model import Model
@@ -28,11 +24,22 @@ from steelyard.signals.processing import Processing
 
 UNTRUSTED = ("position-unit", "time-unit", "time-order")
 """Findings of the signals after which physics can tell nothing more: motion itself is wrong."""
+OF_SIGNALS = (
+    "constant-torque",
+    "dead-channel",
+    "no-torque",
+    "position-unit",
+    "time-rate",
+    "time-unit",
+)
+"""Codes of the findings of the inspection that may be severe."""
+ACCEPTABLE = tuple(sorted({*OF_SIGNALS, *(one.code for one in KINDS.values() if one.may_stop)}))
+"""Codes of all findings that may stop an estimate."""
 
 
 @dataclass(frozen=True)
 class CheckedLog:
-    """What was found in a log. n_samples, duration_s : of the log."""
+    """What was found in a log, of so many samples and seconds."""
 
     log: str
     n_samples: int
@@ -41,12 +48,8 @@ class CheckedLog:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
-        return {
-            "log": self.log,
-            "n_samples": self.n_samples,
-            "duration_s": self.duration_s,
-            "findings": [finding.as_json() for finding in self.findings],
-        }
+        findings = [finding.as_json() for finding in self.findings]
+        return {**vars(self), "findings": findings}
 
 
 def check_log(
@@ -62,34 +65,28 @@ def check_log(
     that is not held in memory, windows are judged by physics, and all rows looked at.
     progress : called with the number of each part of such a log, and how many there are.
     """
-    n_samples, duration_s = len(log), log.duration_s
-    long = log if isinstance(log, StoredLog) else None
+    held = selected(log)
     findings = [*negative_masses(robot), *_inspected(log, robot, processing)]
-    log = selected(log)
     try:
-        if long is None:
-            findings += not_yet_told(prepare(log, robot, processing).findings, findings)
-        else:
-            run = LongRun(long, Model(robot), processing or Processing())
-            of_rows = inspected_rows(run, progress)
-            findings += not_yet_told(of_rows, findings)
+        model = Model(robot)
+        if isinstance(log, StoredLog):
+            run = LongRun(log, model, processing or Processing())
+            told = [(part.span_s, rows_inspected(run, part)) for part in parts_told(run, progress)]
+            findings += not_yet_told(said_once(told), findings)
             findings += not_yet_told(run.findings, findings)
-        untrusted = any(one.alarming and one.code in UNTRUSTED for one in findings)
-        if not untrusted and all(finding.level != "severe" for finding in findings):
-            findings += physics_of(Model(robot), log, processing).findings
-            findings += _not_compared(log, Model(robot), processing)
+        else:
+            findings += not_yet_told(prepare(held, robot, processing).findings, findings)
+        if not _untrusted(findings) and all(one.level != "severe" for one in findings):
+            findings += physics_of(model, held, processing).findings
+            why = why_not_judged(model, processing)
+            words = (
+                f"log '{held.name}': only its signals were checked; whether signs, order, units "
+                f"and delays agree with the robot file was not, because {why}"
+            )
+            findings += [Finding("info", "physics-not-checked", words)] if why else []
     except SteelyardError as error:
         findings.append(Finding("severe", "not-usable", str(error)))
-    return CheckedLog(log.name, n_samples, duration_s, once(findings))
-
-
-def inspected_rows(
-    run: LongRun, progress: Callable[[int, int], None] | None = None
-) -> tuple[Finding, ...]:
-    """What is wrong in single rows of a log that is not held in memory."""
-    return said_once(
-        [(part.span_s, rows_inspected(run, part)) for part in parts_told(run, progress)]
-    )
+    return CheckedLog(held.name, len(log), log.duration_s, once(findings))
 
 
 def rows_inspected(run: LongRun, part: Part) -> tuple[Finding, ...]:
@@ -107,16 +104,47 @@ def _inspected(log: AnyLog, robot: Robot, processing: Processing | None) -> tupl
     return inspect_log(selected(log), robot, detectors, as_stamped=as_stamped).findings
 
 
-def _not_compared(log: Log, model: Model, processing: Processing | None) -> list[Finding]:
-    """A note if only the signals were looked at: that nothing was found says less then."""
-    why = why_not_judged(model, processing)
-    if not why:
-        return []
-    words = (
-        f"log '{log.name}': only its signals were checked; whether signs, order, units and delays "
-        f"agree with the robot file was not, because {why}"
+def _untrusted(findings: Iterable[Finding]) -> bool:
+    """Whether positions or stamps are wrong, so that nothing else can be judged."""
+    return any(one.alarming and one.code in UNTRUSTED for one in findings)
+
+
+def check_accepted(accept: Collection[str]) -> None:
+    """Refuse codes that no severe finding has: a typing error would accept nothing."""
+    if isinstance(accept, str):
+        raise EstimationError(f"accept is the text {shown(accept)}; give a list, [{accept!r}]")
+    unknown = [code for code in accept if code not in ACCEPTABLE]
+    if unknown:
+        raise EstimationError(
+            f"--accept (accept in Python) names {', '.join(shown(str(one)) for one in unknown)}, "
+            f"which no severe finding has; the codes are {', '.join(ACCEPTABLE)}"
+        )
+
+
+def refuse_severe(findings: Iterable[Finding], accept: Collection[str] = ()) -> None:
+    """Raise an error if there are severe findings, apart from those whose codes are accepted."""
+    severe = [one for one in findings if one.level == "severe" and one.code not in accept]
+    if not severe:
+        return
+    codes = ",".join(dict.fromkeys([*accept, *(one.code for one in severe)]))
+    error = InputRefusedError(
+        f"{'; '.join(one.sentence for one in severe)}; the result would be useless: correct "
+        f"the input, or go on anyway with --accept {codes} (accept={codes.split(',')} in "
+        "Python)"
     )
-    return [Finding("info", "physics-not-checked", words)]
+    error.findings = tuple(severe)
+    raise error
+
+
+@contextmanager
+def telling(findings: Iterable[Finding]) -> Iterator[None]:
+    """Add the findings that are more than notes to every Steelyard error that is raised inside."""
+    try:
+        yield
+    except SteelyardError as error:
+        alarms = [one for one in findings if one.alarming]
+        error.findings = tuple(dict.fromkeys((*error.findings, *alarms)))
+        raise
 
 
 @dataclass(frozen=True)
@@ -138,12 +166,11 @@ def accepted_log(
     """
     given = processing or Processing()
     findings = _inspected(log, model.robot, given)
-    log = selected(log)
     refuse_severe(findings, accept)
-    if any(one.alarming and one.code in UNTRUSTED for one in findings):
+    if _untrusted(findings):
         return AcceptedLog(findings, given)
     with telling(findings):
-        physics = physics_of(model, log, given)
+        physics = physics_of(model, selected(log), given)
         refuse_severe(physics.findings, accept)
     return AcceptedLog((*findings, *physics.findings), physics.processing)
 
@@ -163,24 +190,21 @@ def validation_findings(
     """
     given = processing or Processing()
     signals = _inspected(log, model.robot, given)
-    log = selected(log)
-    if given.torque_delay == "auto":
-        # a delay is corrected if the training log has it; of this log alone, it is only named
-        given = replace(given, torque_delay=None)
-    if given.without_torque == "auto":
-        given = replace(given, without_torque=())
-    if cutoff_is_automatic:
-        given = replace(given, cutoff_hz="auto")
+    # a delay is corrected if the training log has it; of this log alone, it is only named
+    given = replace(
+        given,
+        torque_delay=None if given.torque_delay == "auto" else given.torque_delay,
+        without_torque=() if given.without_torque == "auto" else given.without_torque,
+        cutoff_hz="auto" if cutoff_is_automatic else given.cutoff_hz,
+    )
     physics: tuple[Finding, ...] = ()
     # what cannot be prepared is refused, with the reason, where it is prepared
-    if not any(one.alarming and one.code in UNTRUSTED for one in signals):
+    if not _untrusted(signals):
         with suppress(SteelyardError):
-            physics = physics_of(model, log, given).findings
+            physics = physics_of(model, selected(log), given).findings
     return tuple(replace(one, words=f"validation {one.words}") for one in (*signals, *physics))
 
 
-def once(findings: list[Finding]) -> tuple[Finding, ...]:
+def once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings, severe ones first, each once."""
-    unique = dict.fromkeys(findings)
-    order = ("severe", "warning", "info")
-    return tuple(sorted(unique, key=lambda finding: order.index(finding.level)))
+    return tuple(sorted(dict.fromkeys(findings), key=lambda one: -LEVELS.index(one.level)))

@@ -14,9 +14,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.left_out import Parts, best_of, joined, left_out_squares, scores
+from steelyard.diagnosis.left_out import Parts, best_of, left_out_squares, scores
 from steelyard.diagnosis.signal_ways import Way, Ways, predicted_way
-from steelyard.model.model import Model
 
 Array = NDArray[np.float64]
 
@@ -42,13 +41,9 @@ def shares_by_term(ways: Ways, way: Way) -> dict[str, float]:
     squares = [ways.squares(one)[0] for one in all_ways]
     predicted = [ways.parts(predicted_way(one)) for one in all_ways]
     counts, shared = predicted[0].counts, SHARES.index(way.share)
-    place = {row: k for k, row in enumerate(ways.compared.rows)}
-    best = np.full(len(place), shared)
+    best = np.full(counts.shape[1], shared)
     own = dict.fromkeys(ways.speeds, way.share)
-    for owners, rows in terms_that_share_channels(ways.model):
-        channels = [place[row] for row in rows if row in place]
-        if len(channels) < len(rows):
-            continue
+    for owners, channels in _terms_of_channels(ways):
         choice = best_of([scores(one, counts, channels) for one in squares], shared)
         best[channels] = choice
         own.update(dict.fromkeys(owners, SHARES[choice]))
@@ -76,34 +71,32 @@ def law_shares(ways: Ways, way: Way, shares: Mapping[str, float]) -> dict[str, f
     all_ways = [replace(fitted, share=share) for share in SHARES]
     ways.find_shares(fitted, SHARES, sure=True)
     squares, counts = zip(*(ways.squares(one, sure=True) for one in all_ways), strict=True)
-    place = {row: k for k, row in enumerate(ways.compared.rows)}
     usual = best_of([scores(one, counts[0]) for one in squares], 0, CLEARLY)
     found = {owner: min(SHARES[usual], share) for owner, share in shares.items()}
-    for owners, rows in terms_that_share_channels(ways.model):
-        channels = [place[row] for row in rows if row in place]
-        if len(channels) == len(rows):
-            own = [scores(one, counts[0], channels) for one in squares]
-            best = SHARES[best_of(own, usual, CLEARLY)]
-            found.update({owner: min(best, shares[owner]) for owner in owners})
+    for owners, channels in _terms_of_channels(ways):
+        own = [scores(one, counts[0], channels) for one in squares]
+        best = SHARES[best_of(own, usual, CLEARLY)]
+        found.update({owner: min(best, shares[owner]) for owner in owners})
     return found
 
 
-def terms_that_share_channels(model: Model) -> list[tuple[list[str], list[int]]]:
-    """Owners of terms that jump at zero speed, with their channels; together if they share one."""
-    rows = {name: row for row, name in enumerate(model.channels)}
+def _terms_of_channels(ways: Ways) -> list[tuple[list[str], list[int]]]:
+    """Owners of terms that jump at zero speed, with the compared channels that they act on;
+    together if they share one, and not those that act on others, too.
+    """
+    rows = {name: row for row, name in enumerate(ways.model.channels)}
     sets: list[tuple[list[str], set[int]]] = []
-    for term in model.jumping_terms:
+    for term in ways.model.jumping_terms:
         own = {rows[joint] for joint, _ in term.direction}
         touching = [one for one in sets if one[1] & own]
         sets = [one for one in sets if not one[1] & own]
         owners = [*(owner for one in touching for owner in one[0]), term.owner]
         sets.append((owners, own.union(*(one[1] for one in touching))))
-    return [(owners, sorted(channels)) for owners, channels in sets]
+    place = {row: k for k, row in enumerate(ways.compared.rows)}
+    return [(owners, [place[k] for k in sorted(own)]) for owners, own in sets if own <= set(place)]
 
 
 def _mixed(ways: Sequence[Parts], chosen: NDArray[np.int64]) -> Parts:
     """Parts whose channels are prepared in different ways."""
-    first = ways[0]
     channels = tuple(ways[int(k)].channels[c] for c, k in enumerate(chosen))
-    whole = joined(channels, first.columns, first.whole.shape[2] - 1)
-    return Parts(whole, channels, first.columns, first.counts)
+    return replace(ways[0], channels=channels)

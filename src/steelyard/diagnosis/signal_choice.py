@@ -25,7 +25,7 @@ distorted in the same way, hardly show.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -51,7 +51,7 @@ from steelyard.regression.equation import TORQUE, Equation
 from steelyard.signals.cutoff import HIGHEST
 from steelyard.signals.filters import settling_time_s
 from steelyard.signals.numbered_joints import name_numbered_joints
-from steelyard.signals.opened_log import OpenedLog, open_log
+from steelyard.signals.opened_log import open_log
 from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
 from steelyard.signals.run_record import RunRecord
@@ -63,6 +63,8 @@ BANDWIDTHS = 4.0
 """Cutoffs below this many bandwidths of the motion are not tried."""
 MOST_STEPS = 5
 """How often the proposed cutoff may be doubled or halved."""
+NOTICEABLE = 1.005
+"""Ratio of errors below which they are the same."""
 CLEARLY_BETTER = 0.98
 """Squared error below which measured velocities or accelerations are taken, over that of
 differentiation."""
@@ -88,9 +90,14 @@ def choose_signals(
     """
     log, _ = name_numbered_joints(log, model.robot)
     opened = open_log(log, model.robot, processing)
-    record, v, measured = _proposed(model, log, processing, opened)
+    # as the spectrum alone would have it
+    prepared = prepare(log, model, replace(processing, torque_filter="none"), opened=opened)
+    record, given = prepared.record, prepared.measurements
+    measured = [c for c, tau in zip(given.channels, given.tau.T) if np.isfinite(tau).any()]
     owners = [term.owner for term in model.jumping_terms]
-    speeds = dict(zip(owners, rms_speeds(term_speeds(model, v)).tolist(), strict=True))
+    speeds = dict(
+        zip(owners, rms_speeds(term_speeds(model, prepared.motion.v)).tolist(), strict=True)
+    )
     with_band = any(record.dead_band.speeds.values())
     open_widths = widths == "auto" and bool(speeds) and not with_band
     open_band = processing.dead_band == "auto" and bool(speeds)
@@ -110,53 +117,39 @@ def choose_signals(
             "differentiate" if processing.acceleration == "auto" else processing.acceleration
         ),
     )
-    lowest, highest = _limits(record, log)
-    settled = lowest == highest and len(filters) == 1
+    rate = 1.0 if record.time is None else record.time.rate_hz
+    reach = _reach(record, log, rate)
+    settled = (reach is None or reach[0] == reach[1]) and len(filters) == 1
     if settled and not (open_widths or open_band or other_sources(model, log, processing)):
         return SignalChoice(processing, usual, fixed)
-    given = None if open_widths else fixed
-    reach = None if lowest is None else (lowest, HIGHEST * _rate(record))
-    ways = Ways(model, log, processing, reach, speeds, given, threads, equation, measured, opened)
+    widest = None if reach is None else (reach[0], HIGHEST * rate)
+    given_widths = None if open_widths else fixed
+    ways = Ways(
+        model, log, processing, widest, speeds, given_widths, threads, equation, measured, opened
+    )
     try:
-        search = _Search(ways, processing, usual, progress)
-        return search.run(lowest, highest, filters)
+        return _Search(ways, processing, usual, progress, reach).run(filters)
     except EstimationError as failure:
         return SignalChoice(processing, usual, fixed, reason=str(failure))
 
 
-def _proposed(
-    model: Model, log: Log, processing: Processing, opened: OpenedLog
-) -> tuple[RunRecord, Array, tuple[str, ...]]:
-    """How the log is prepared by its spectrum alone, its joint speeds, and the channels with
-    torques.
-    """
-    prepared = prepare(log, model, replace(processing, torque_filter="none"), opened=opened)
-    given = prepared.measurements
-    names = tuple(
-        name
-        for name, tau in zip(given.channels, given.tau.T, strict=True)
-        if np.isfinite(tau).any()
-    )
-    return prepared.record, prepared.motion.v, names
-
-
-def _limits(record: RunRecord, log: Log) -> tuple[float | None, float | None]:
-    """The lowest and the highest cutoff to try."""
+def _reach(record: RunRecord, log: Log, rate_hz: float) -> tuple[float, float] | None:
+    """The lowest and the highest cutoff to try; None without a filter."""
     proposed, choice = record.cutoff_hz, record.cutoff_choice
-    if proposed is None or choice is None:
+    if proposed is None:
+        return None
+    if choice is None:
         return proposed, proposed
-    rate = _rate(record)
     settling = settling_time_s(1.0, record.processing.filter_order)
     lowest = max(BANDWIDTHS * choice.bandwidth_hz, 4.0 * settling / log.duration_s)
-    return min(lowest, proposed), max(HIGHEST * rate, proposed)
-
-
-def _rate(record: RunRecord) -> float:
-    return 1.0 if record.time is None else record.time.rate_hz
+    return min(lowest, proposed), max(HIGHEST * rate_hz, proposed)
 
 
 class _Search:
-    """The search over ways, which counts and keeps what was tried."""
+    """The search over ways, which counts and keeps what was tried.
+
+    reach : the lowest and the highest cutoff (Hz) to try; None without a filter.
+    """
 
     def __init__(
         self,
@@ -164,8 +157,10 @@ class _Search:
         asked: Processing,
         usual: Processing,
         progress: Callable[[int, int], None] | None,
+        reach: tuple[float, float] | None,
     ) -> None:
-        self.ways, self.asked, self.usual, self.progress = ways, asked, usual, progress
+        self.ways, self.asked, self.usual = ways, asked, usual
+        self.progress, self.reach = progress, reach
         self.tried: dict[Way, Array] = {}
         self.errors: dict[Way, Array] = {}
 
@@ -179,57 +174,44 @@ class _Search:
                 self.progress(min(len(self.tried), total), total)
         return self.tried[way]
 
-    def run(
-        self,
-        lowest: float | None,
-        highest: float | None,
-        filters: tuple[TorqueFilter, ...],
-    ) -> SignalChoice:
-        proposed = self.usual.cutoff_hz
-        assert proposed != "auto"
-        sources = self.usual.velocity, self.usual.acceleration
-        first = self._best_share(Way(proposed, filters[0], 0.0, *sources))
-        open_band = self.asked.dead_band == "auto" and bool(self.ways.speeds)
+    def run(self, filters: Sequence[TorqueFilter]) -> SignalChoice:
+        """The choice between these filters of the torque, and all else that was left open."""
+        ways, usual = self.ways, self.usual
+        assert usual.cutoff_hz != "auto"
+        start = Way(usual.cutoff_hz, filters[0], 0.0, usual.velocity, usual.acceleration)
+        first = self._best_share(start)
+        open_band = self.asked.dead_band == "auto" and bool(ways.speeds)
         options = []
         for one in filters:
-            way = replace(first, torque_filter=one, dead_band=open_band)
-            if proposed is not None and lowest is not None and highest is not None:
-                way = self._best_cutoff(way, lowest, highest)
-            options.append(way)
-            if open_band:
-                options.append(replace(way, dead_band=False))
+            way = self._best_cutoff(replace(first, torque_filter=one, dead_band=open_band))
+            options += [way, replace(way, dead_band=False)] if open_band else [way]
         way = self._best_fit(options)
-        if self.ways.fixed is None:
-            way = replace(self._best_share(replace(way, dead_band=False)), dead_band=way.dead_band)
-        way = self._best_sources(way, lowest, highest)
-        ways = self.ways
-        shares = None if ways.fixed is not None else shares_by_term(ways, way)
-        law = None if shares is None else law_shares(ways, way, shares)
-        smear = None
-        if shares is not None and law != shares:
-            smear = {name: share * ways.speeds[name] for name, share in shares.items()}
-        dead_band = self.usual.dead_band
-        if open_band:
-            dead_band = "tenth" if way.dead_band else "rest"
-        self.score(way)
-        trials = tuple(SignalTrial(one, float(score.mean())) for one, score in self.tried.items())
+        way = replace(self._best_share(replace(way, dead_band=False)), dead_band=way.dead_band)
+        way = self._best_sources(way)
+        score = float(self.score(way).mean())
+        processing = replace(
+            usual,
+            cutoff_hz=way.cutoff_hz,
+            torque_filter=way.torque_filter,
+            dead_band=("tenth" if way.dead_band else "rest") if open_band else usual.dead_band,
+            velocity=way.velocity,
+            acceleration=way.acceleration,
+        )
+        shares, widths = None, dict(ways.fixed or {})
+        if ways.fixed is None:
+            shares = shares_by_term(ways, way)
+            law = law_shares(ways, way, shares)
+            widths = {name: share * ways.speeds[name] for name, share in law.items()}
+            if law != shares:
+                smear = {name: share * ways.speeds[name] for name, share in shares.items()}
+                processing = replace(processing, friction_smear=smear)
         return SignalChoice(
             self.asked,
-            replace(
-                self.usual,
-                cutoff_hz=way.cutoff_hz,
-                torque_filter=way.torque_filter,
-                dead_band=dead_band,
-                velocity=way.velocity,
-                acceleration=way.acceleration,
-                friction_smear=smear,
-            ),
-            dict(ways.fixed or {})
-            if law is None
-            else {name: share * ways.speeds[name] for name, share in law.items()},
+            processing,
+            widths,
             shares,
-            SignalTrial(way, float(self.tried[way].mean())),
-            trials,
+            SignalTrial(way, score),
+            tuple(SignalTrial(one, float(each.mean())) for one, each in self.tried.items()),
             channels=() if ways.compared.mixing is None else ways.compared.mixing.names,
         )
 
@@ -250,28 +232,29 @@ class _Search:
         if way not in self.errors:
             # a dead band would leave out every interval in which one of the joints is slow
             outside = bool(self.ways.speeds) and self.ways.equation.of_joints
-            squares, counts = self.ways.squares(way, outside_band=outside)
-            self.errors[way] = scores(squares, counts)
+            self.errors[way] = scores(*self.ways.squares(way, outside_band=outside))
         return self.errors[way]
 
     def error(self, way: Way) -> Array:
         """Geometric mean (n_parts,) of the errors on all samples and outside the dead band."""
         return np.sqrt(self.score(way) * self._outside(way))
 
-    def _best_cutoff(self, proposed: Way, lowest: float, highest: float) -> Way:
+    def _best_cutoff(self, proposed: Way) -> Way:
         """Double or halve the cutoff while that predicts torques outside the dead band better.
 
         Of cutoffs that predict as well as the best, the highest: a low one biases parameters in a
         way that left-out parts of the same log, distorted alike, hardly show. Halving has to pay
         on all samples as well.
         """
+        if self.reach is None:
+            return proposed
+        lowest, highest = self.reach
         tried: list[Way] = [proposed]
         refused: list[Way] = []
         for factor, accepted in ((2.0, 1.0 + SAME), (0.5, 1.0)):
             way = proposed
             for _ in range(MOST_STEPS):
-                assert way.cutoff_hz is not None
-                cutoff = factor * way.cutoff_hz
+                cutoff = factor * _cutoff(way)
                 if not lowest <= cutoff <= highest:
                     break
                 way = replace(way, cutoff_hz=cutoff)
@@ -293,21 +276,16 @@ class _Search:
         limit, which is interpolated between the last that is good and the next; over all places of
         the grid, half a step. So the choice does not jump with the data. At least the best cutoff.
         """
-
-        def cutoff(way: Way) -> float:
-            assert way.cutoff_hz is not None
-            return way.cutoff_hz
-
         best = min(tried, key=self.outside)
         limit = (1.0 + SAME) * self.outside(best)
-        good = max((one for one in tried if self.outside(one) <= limit), key=cutoff)
-        above = [one for one in (*tried, *refused) if cutoff(one) > cutoff(good)]
+        good = max((one for one in tried if self.outside(one) <= limit), key=_cutoff)
+        above = [one for one in (*tried, *refused) if _cutoff(one) > _cutoff(good)]
         if not above:
             return good
-        worse = min(above, key=cutoff)
+        worse = min(above, key=_cutoff)
         share = (limit - self.outside(good)) / (self.outside(worse) - self.outside(good))
-        mean = cutoff(good) * (cutoff(worse) / cutoff(good)) ** (share - 0.5)
-        return replace(good, cutoff_hz=max(mean, cutoff(best)))
+        mean = _cutoff(good) * (_cutoff(worse) / _cutoff(good)) ** (share - 0.5)
+        return replace(good, cutoff_hz=max(mean, _cutoff(best)))
 
     def _best_fit(self, options: list[Way]) -> Way:
         """The way with the smallest error; the first of the options on a tie."""
@@ -315,62 +293,53 @@ class _Search:
         best = int(np.nanargmin(errors))
         return options[0 if errors[0] <= (1.0 + SAME) * errors[best] else best]
 
-    def _best_sources(self, way: Way, lowest: float | None, highest: float | None) -> Way:
+    def _best_sources(self, way: Way) -> Way:
         """The way with measured velocities or accelerations, if that predicts clearly better, each
         with a cutoff of its own: what is not differentiated needs less of a filter.
         """
-        ways = self.ways
-        others = [
-            replace(way, velocity=v, acceleration=a)
-            for v, a in other_sources(ways.model, ways.log, self.asked)
-        ]
-        if not others:
+        options = [way]
+        for v, a in other_sources(self.ways.model, self.ways.log, self.asked):
+            options.append(self._best_cutoff(replace(way, velocity=v, acceleration=a)))
+        if len(options) == 1:
             return way
-        if way.cutoff_hz is not None and lowest is not None and highest is not None:
-            others = [self._best_cutoff(one, lowest, highest) for one in others]
-        options = [way, *others]
-        for one in options:
-            self.score(one)
         errors = [self.error(one) for one in options]
         best = best_of(errors, 0)
         better = errors[best].mean() < CLEARLY_BETTER * errors[0].mean()
         return options[best] if better else way
 
 
-NOTICEABLE = 1.005
-"""Ratio of errors below which they are the same."""
+def _cutoff(way: Way) -> float:
+    assert way.cutoff_hz is not None
+    return way.cutoff_hz
 
 
 def signal_findings(choice: SignalChoice) -> tuple[Finding, ...]:
     """What was chosen, and that measured velocities or accelerations are used, if they are."""
     chosen = choice.chosen
     if chosen is None:
-        if not choice.reason:
-            return ()
-        return (
-            Finding(
-                "info",
-                "signals-not-compared",
-                "filters and friction widths were not compared on left-out parts of the log: "
-                f"{choice.reason}",
-            ),
+        words = (
+            "filters and friction widths were not compared on left-out parts of the log: "
+            f"{choice.reason}"
         )
+        return (Finding("info", "signals-not-compared", words),) if choice.reason else ()
     worst = max(trial.score for trial in choice.trials)
     times = float(np.sqrt(worst / chosen.score)) if chosen.score > 0.0 else np.inf
-    findings = [
-        Finding(
-            "info",
-            "signals-chosen",
-            f"{_in_words(choice, chosen.way)}: of {len(choice.trials)} ways to prepare the first "
-            "log this predicts parts of it that were left out best, or as well as the best (with "
-            f"the worst way the error there is {_times_words(times)})" + _compared_words(choice),
+    words = (
+        f"{_in_words(choice, chosen.way)}: of {len(choice.trials)} ways to prepare the first log "
+        "this predicts parts of it that were left out best, or as well as the best (with the "
+        "worst way the error there is "
+        f"{f'{times:.3g} times as large' if times >= NOTICEABLE else 'as small'})"
+    )
+    if choice.channels:
+        words += (
+            f"; compared on the torques of {len(choice.channels)} joints that carry the fewest "
+            f"links ({listed(choice.channels)}), since the robot has many parameters"
         )
-    ]
-    sources = [(t.way.velocity, t.way.acceleration) for t in choice.trials]
+    findings = [Finding("info", "signals-chosen", words)]
     differentiated = [
-        t.score
-        for t, own in zip(choice.trials, sources, strict=True)
-        if own == ("differentiate", "differentiate")
+        trial.score
+        for trial in choice.trials
+        if (trial.way.velocity, trial.way.acceleration) == ("differentiate", "differentiate")
     ]
     taken = [
         name
@@ -378,31 +347,14 @@ def signal_findings(choice: SignalChoice) -> tuple[Finding, ...]:
         if getattr(chosen.way, name) == "if-measured" and getattr(choice.asked, name) == "auto"
     ]
     if taken and differentiated:
-        words, kept = " and ".join(taken), f"--{taken[0]} differentiate"
-        findings.append(
-            Finding(
-                "info",
-                "measured-signals-used",
-                f"The measured {words} of the joints is used: with it the squared error on "
-                f"left-out parts of the log is {chosen.score / min(differentiated):.2f} times as "
-                "large as with differentiated positions",
-                option=kept,
-            )
+        words = (
+            f"The measured {' and '.join(taken)} of the joints is used: with it the squared error "
+            f"on left-out parts of the log is {chosen.score / min(differentiated):.2f} times as "
+            "large as with differentiated positions"
         )
+        kept = f"--{taken[0]} differentiate"
+        findings.append(Finding("info", "measured-signals-used", words, option=kept))
     return tuple(findings)
-
-
-def _times_words(times: float) -> str:
-    return f"{times:.3g} times as large" if times >= NOTICEABLE else "as small"
-
-
-def _compared_words(choice: SignalChoice) -> str:
-    if not choice.channels:
-        return ""
-    return (
-        f"; compared on the torques of {len(choice.channels)} joints that carry the fewest links "
-        f"({listed(choice.channels)}), since the robot has many parameters"
-    )
 
 
 def _span(shares: Mapping[str, float]) -> str:

@@ -7,20 +7,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.compared_rows import ComparedRows, compared_rows
 from steelyard.diagnosis.left_out import (
+    ComparedRows,
     Parts,
+    compared_rows,
     left_out_squares,
     part_edges,
+    part_members,
     parts_from,
     pull_rows,
 )
-from steelyard.diagnosis.width_parts import friction_signals, width_columns
+from steelyard.diagnosis.width_parts import friction_signals, parts_of_widths, placed_terms
 from steelyard.estimators.least_squares import joint_noise
 from steelyard.logs.log import Log
 from steelyard.model.base_map import base_map
@@ -31,7 +34,7 @@ from steelyard.regression.extra_columns import ExtraColumns
 from steelyard.regression.regression import Regression
 from steelyard.signals.dead_band import without_slow_torques, without_unsure_torques
 from steelyard.signals.filters import settling_time_s
-from steelyard.signals.motion import Measurements
+from steelyard.signals.motion import Motion
 from steelyard.signals.opened_log import OpenedLog, open_log
 from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.processing import Processing, Source
@@ -164,32 +167,29 @@ class Ways:
     ) -> None:
         self.model, self.log, self.speeds, self.fixed = model, log, speeds, fixed
         self.threads, self.equation = threads, equation
+        self.range_hz = range_hz
         # all ways on the same samples: the ends are cut as the lowest cutoff needs it
-        settling = 0.0
+        settling = correlation_s = 0.0
         if range_hz is not None:
             settling = settling_time_s(range_hz[0], processing.filter_order)
+            correlation_s = 1.5 / range_hz[0]
         trim = (settling, settling) if processing.trim_s == "auto" else processing.trim_s
         self.processing = replace(processing, trim_s=trim)
-        self.range_hz = range_hz
-        correlation_s = 0.0 if range_hz is None else 1.5 / range_hz[0]
         self.thinning = max(1, len(log) // MOST_SAMPLES)
-        base = base_map(model)
-        self.compared = ComparedRows(tuple(range(len(model.channels))), base)
+        self.compared = ComparedRows(tuple(range(len(model.channels))), base_map(model))
         if equation.of_joints:
             names = model.channels if measured is None else measured
-            self.compared = compared_rows(model, base, names)
+            self.compared = compared_rows(model, self.compared.base, names)
         self.pull = pull_rows(model, self.compared.base.K)
         most = MAX_BLOCKS if self.compared.mixing is None else FEWER_BLOCKS
-        correlation_s = max(correlation_s, equation.correlation_s)
-        self.block_s = block_length(log.duration_s, correlation_s, most)
+        longest = max(correlation_s, equation.correlation_s)
+        self.block_s = block_length(log.duration_s, longest, most)
         self.sigma: Array | None = None
         self.edges: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.found: dict[Way, Parts] = {}
         self.prepared = lru_cache(maxsize=KEPT)(self._prepared)
-        self.opened: dict[tuple[bool, bool], OpenedLog] = {}
-        if opened is not None:
-            self.opened[_measured(processing)] = opened
         self.with_share = cache(self._with_share)
+        self.opened = {} if opened is None else {_measured(processing): opened}
 
     def _with_share(self, share: float) -> Model:
         """The model with widths of this share of the speeds, or the given widths."""
@@ -209,7 +209,12 @@ class Ways:
     def parts(self, way: Way) -> Parts:
         """The factors of this way's parts."""
         if way not in self.found:
-            self.found[way] = self._parts(way)
+            prepared = self._prepared_for(way, (way.share,))
+            regression = self._regression(self.with_share(way.share), prepared)
+            if self.sigma is None:  # of the first way that is tried
+                self.sigma, self.edges = joint_noise(regression), part_edges(regression)
+            members = part_members(regression, self.edges)
+            self.found[way] = parts_from(regression, self.sigma, members)
         return self.found[way]
 
     def find_shares(self, way: Way, shares: Sequence[float], *, sure: bool = False) -> None:
@@ -247,45 +252,42 @@ class Ways:
             self.log, first, processing, other_widths=others, opened=self.opened[sources]
         )
 
-    def _parts(self, way: Way) -> Parts:
-        regression = self._compressed(way)
-        if self.sigma is None:  # of the first way that is tried
-            self.sigma, self.edges = joint_noise(regression), part_edges(regression)
-        return parts_from(regression, self.sigma, self.edges)
-
     def _parts_of_shares(self, ways: Sequence[Way]) -> list[Parts]:
         """The parts of ways that differ only in their shares."""
         models = [self.with_share(way.share) for way in ways]
-        columns = width_columns(models[0], self.compared.base, self.compared.rows, len(ways) - 1)
-        if columns is None or self.sigma is None:
-            return [self._parts(way) for way in ways]
+        placed = placed_terms(models[0], self.compared)
+        if not placed or self.sigma is None:
+            return [self.parts(way) for way in ways]
         prepared = self._prepared_for(ways[0], [way.share for way in ways])
         others = prepared.other_friction or [
             friction_signals(model, prepared.motion) for model in models[1:]
         ]
-        both = replace(prepared, motion=columns.carried(prepared.motion, others))
-        regression = self._regression(models[0], both, columns.extra)
-        return columns.parts(regression, self.sigma, self.edges, self.compared.rows)
 
-    def _compressed(self, way: Way) -> Regression:
-        return self._regression(self.with_share(way.share), self._prepared_for(way, (way.share,)))
+        def compressed(motion: Motion, extra: ExtraColumns) -> Regression:
+            return self._regression(models[0], replace(prepared, motion=motion), extra)
+
+        return parts_of_widths(
+            placed, prepared.motion, others, compressed, self.compared, self.sigma, self.edges
+        )
 
     def _prepared_for(self, way: Way, shares: Sequence[float]) -> Prepared:
         """The log, prepared in this way, with the friction of each of these shares."""
         # the widths of friction affect signals only where friction is filtered
-        filtered = way.torque_filter != "none"
-        prepared = self.prepared(
-            replace(way, share=0.0, dead_band=False, sure=False),
-            tuple(shares) if filtered else (0.0,),
-        )
+        filtered = tuple(shares) if way.torque_filter != "none" else (0.0,)
+        plain = replace(way, share=0.0, dead_band=False, sure=False)
+        prepared = self.prepared(plain, filtered)
+        motion, given = prepared.motion, prepared.all_measurements
         if way.sure:
-            return replace(prepared, measurements=self._sure(way, prepared))
-        if not way.dead_band:
+            other = self.other_cutoff(way)
+            assert other is not None
+            assert way.cutoff_hz is not None
+            there = self.prepared(replace(plain, cutoff_hz=other), (0.0,)).motion
+            kept = without_unsure_torques(self.model, motion, there, given, way.cutoff_hz)
+        elif way.dead_band:
+            kept, _ = without_slow_torques(self.model, motion, given, "tenth")
+        else:
             return prepared
-        outside, _ = without_slow_torques(
-            self.model, prepared.motion, prepared.all_measurements, "tenth"
-        )
-        return replace(prepared, measurements=outside)
+        return replace(prepared, measurements=kept)
 
     def other_cutoff(self, way: Way) -> float | None:
         """Another cutoff, to see how far speeds depend on it; None where there is none."""
@@ -295,17 +297,6 @@ class Ways:
         higher = min(2.0 * way.cutoff_hz, highest)
         other = higher if higher >= OTHER * way.cutoff_hz else max(0.5 * way.cutoff_hz, lowest)
         return None if 1.0 / OTHER < other / way.cutoff_hz < OTHER else other
-
-    def _sure(self, way: Way, prepared: Prepared) -> Measurements:
-        """The torques without those where the sign of a speed is uncertain."""
-        other = self.other_cutoff(way)
-        assert other is not None
-        assert way.cutoff_hz is not None
-        plain = replace(way, share=0.0, dead_band=False, sure=False, cutoff_hz=other)
-        motion = self.prepared(plain, (0.0,)).motion
-        return without_unsure_torques(
-            self.model, prepared.motion, motion, prepared.all_measurements, way.cutoff_hz
-        )
 
     def _regression(
         self, model: Model, prepared: Prepared, extra: ExtraColumns | None = None
@@ -329,21 +320,15 @@ def other_sources(
     """Where velocities and accelerations may come from besides differentiated positions, where that
     is left open and the log has them of every joint.
     """
-    joints = model.robot.joint_names
 
-    def recorded(quantity: str) -> bool:
-        return all((joint, quantity) in log.signals for joint in joints)
+    def sources(asked: Any, quantity: str) -> tuple[Any, ...]:
+        if asked != "auto":
+            return (asked,)
+        recorded = all((joint, quantity) in log.signals for joint in model.robot.joint_names)
+        return ("differentiate", "if-measured") if recorded else ("differentiate",)
 
-    v, a = processing.velocity, processing.acceleration
-    own_v: Source = "differentiate" if v == "auto" else v
-    own_a: Source | Literal["none"] = "differentiate" if a == "auto" else a
-    velocities: tuple[Source, ...] = (own_v,)
-    accelerations: tuple[Source | Literal["none"], ...] = (own_a,)
-    if v == "auto" and recorded("velocity"):
-        velocities = (own_v, "if-measured")
-    if a == "auto" and recorded("acceleration"):
-        accelerations = (own_a, "if-measured")
-    return tuple((one, other) for one in velocities for other in accelerations)[1:]
+    velocities = sources(processing.velocity, "velocity")
+    return tuple(product(velocities, sources(processing.acceleration, "acceleration")))[1:]
 
 
 def _measured(processing: Processing) -> tuple[bool, bool]:

@@ -7,14 +7,13 @@ own columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.left_out import Parts, channel_factors, joined, part_members, triangles
-from steelyard.model.base_map import BaseMap
+from steelyard.diagnosis.left_out import ComparedRows, Parts, part_members, parts_from, triangles
 from steelyard.model.model import Model
 from steelyard.model.term_signals import TermSignals
 from steelyard.regression.extra_columns import ExtraColumns
@@ -37,111 +36,85 @@ class Placed:
     column: int
 
 
-@dataclass(frozen=True)
-class WidthColumns:
-    """Extra columns of a regression: the Coulomb columns of ``n_others`` widths."""
+def parts_of_widths(
+    placed: Sequence[Placed],
+    motion: Motion,
+    others: Sequence[TermSignals],
+    compressed: Callable[[Motion, ExtraColumns], Regression],
+    compared: ComparedRows,
+    sigma: Array,
+    edges: NDArray[np.int64],
+) -> list[Parts]:
+    """The parts of the model's own width, then those of the others; see `parts_from`.
 
-    placed: tuple[Placed, ...]
-    n_others: int
+    placed : the Coulomb terms. others : their factors along the motion, for each of the other
+    widths. compressed : the regression of a motion with extra columns, on the ``compared`` rows.
+    """
+    n_slots = 1 + max(one.slot for one in placed)
+    n_extra = len(others) * n_slots
+    columns = np.zeros((*motion.v.shape, n_extra))
+    for one in placed:
+        for k, each in enumerate(others):
+            signal = each.values[:, each.names.index(one.term)]
+            columns[:, one.row, k * n_slots + one.slot] = one.weight * signal
+    names = tuple(f"width {k}, slot {s}" for k in range(len(others)) for s in range(n_slots))
+    n_own = 0 if motion.friction is None else len(motion.friction.names)
 
-    @property
-    def n_slots(self) -> int:
-        """Coulomb terms on a row, at most."""
-        return 1 + max(one.slot for one in self.placed)
+    def values(part: Motion) -> Array:
+        assert part.friction is not None
+        return part.friction.values[:, n_own:].reshape(-1, *columns.shape[1:])
 
-    @property
-    def extra(self) -> ExtraColumns:
-        """The columns, from the signals that `carried` adds to a motion."""
-        names = tuple(
-            f"width {k}, slot {slot}" for k in range(self.n_others) for slot in range(self.n_slots)
-        )
-        return ExtraColumns(names, self._values)
-
-    def carried(self, motion: Motion, others: Sequence[TermSignals]) -> Motion:
-        """The motion with the signals of the other widths beside its own."""
-        given = [] if motion.friction is None else [motion.friction]
-        renamed = [
-            TermSignals(tuple(_name(term, k) for term in one.names), one.values)
-            for k, one in enumerate(others)
-        ]
-        both = [*given, *renamed]
-        names = tuple(name for one in both for name in one.names)
-        return replace(motion, friction=TermSignals(names, np.hstack([x.values for x in both])))
-
-    def _values(self, motion: Motion) -> Array:
-        assert motion.friction is not None
-        place = {name: k for k, name in enumerate(motion.friction.names)}
-        out = np.zeros((*motion.v.shape, self.n_others * self.n_slots))
-        for one in self.placed:
-            for k in range(self.n_others):
-                signal = motion.friction.values[:, place[_name(one.term, k)]]
-                out[:, one.row, k * self.n_slots + one.slot] = one.weight * signal
-        return out
-
-    def parts(
-        self,
-        regression: Regression,
-        sigma: Array,
-        edges: NDArray[np.int64],
-        rows: Sequence[int],
-    ) -> list[Parts]:
-        """The parts of the model's own width, then those of the others; see `parts_from`.
-
-        regression : with the columns `extra`. rows : the torque row of each of its groups.
-        """
-        members = part_members(regression, edges)
-        counts = np.array([regression.counts[one].sum(axis=0) for one in members], dtype=float)
-        columns = tuple(group.columns for group in regression.groups)
-        together = channel_factors(regression, sigma, members)
-        out = []
-        for k in range(-1, self.n_others):
-            channels = tuple(
-                triangles(factors[:, :, self._own(row, own, k)])
-                for factors, row, own in zip(together, rows, columns, strict=True)
-            )
-            out.append(
-                Parts(joined(channels, columns, regression.base.rank), channels, columns, counts)
-            )
-        return out
-
-    def _own(self, row: int, columns: tuple[int, ...], k: int) -> list[int]:
-        """Columns of a group's factor that belong to width k; -1 for the model's own."""
-        n = len(columns)
-        own = [*range(n), n + self.n_others * self.n_slots]
-        if k >= 0:
-            for one in self.placed:
-                if one.row == row:
-                    own[columns.index(one.column)] = n + k * self.n_slots + one.slot
-        return own
+    regression = compressed(_carrying(motion, columns), ExtraColumns(names, values))
+    members = part_members(regression, edges)
+    together = parts_from(regression, sigma, members)
+    out = []
+    for k in range(-1, len(others)):
+        channels = []
+        for factors, row, own in zip(
+            together.channels, compared.rows, together.columns, strict=True
+        ):
+            chosen = [*range(len(own)), len(own) + n_extra]
+            for one in placed:
+                if k >= 0 and one.row == row:
+                    chosen[own.index(one.column)] = len(own) + k * n_slots + one.slot
+            channels.append(triangles(factors[:, :, chosen]))
+        out.append(replace(together, channels=tuple(channels)))
+    return out
 
 
-def width_columns(
-    model: Model, base: BaseMap, rows: Sequence[int], n_others: int
-) -> WidthColumns | None:
-    """Columns for ``n_others`` more widths of the Coulomb terms on these torque rows; None if one
-    of these terms is no base parameter of its own, or there is none.
+def _carrying(motion: Motion, columns: Array) -> Motion:
+    """The motion with columns (n_samples, nv, n) behind its own friction, so that each part of it
+    has those of its samples.
+    """
+    flat = columns.reshape(len(columns), -1)
+    names = tuple(f"column {k}" for k in range(flat.shape[1]))
+    if motion.friction is not None:
+        names = (*motion.friction.names, *names)
+        flat = np.hstack([motion.friction.values, flat])
+    return replace(motion, friction=TermSignals(names, flat))
+
+
+def placed_terms(model: Model, compared: ComparedRows) -> tuple[Placed, ...]:
+    """Where the Coulomb terms act on the compared rows; nowhere if one of them is no base parameter
+    of its own.
     """
     arrays = model.term_arrays
-    place = {column: k for k, column in enumerate(base.independent)}
+    place = {column: k for k, column in enumerate(compared.base.independent)}
     taken: dict[int, int] = {}
     placed = []
     for term in model.jumping_terms:
         t = arrays.names.index(term.name)
-        entries = [
-            (int(arrays.row[entry]), float(arrays.weight[entry]))
-            for entry in range(arrays.start[t], arrays.start[t + 1])
-            if arrays.row[entry] in rows
-        ]
-        column = place.get(int(arrays.column[t]))
-        if not entries:
-            continue
-        if column is None:
-            return None
-        for row, weight in entries:
+        for entry in range(arrays.start[t], arrays.start[t + 1]):
+            row, column = int(arrays.row[entry]), int(arrays.column[t])
+            if row not in compared.rows:
+                continue
+            if column not in place:
+                return ()
             slot = taken.get(row, 0)
             taken[row] = slot + 1
-            placed.append(Placed(term.name, row, weight, slot, column))
-    return WidthColumns(tuple(placed), n_others) if placed else None
+            weight = float(arrays.weight[entry])
+            placed.append(Placed(term.name, row, weight, slot, place[column]))
+    return tuple(placed)
 
 
 def friction_signals(model: Model, motion: Motion) -> TermSignals:
@@ -151,7 +124,3 @@ def friction_signals(model: Model, motion: Motion) -> TermSignals:
     names = tuple(term.name for term in model.jumping_terms)
     values = model.term_arrays.values(motion.v, motion.a)
     return TermSignals(names, values[[model.term_arrays.names.index(name) for name in names]].T)
-
-
-def _name(term: str, k: int) -> str:
-    return f"{term} of width {k}"

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.diagnosis.inspection.inspection import inspect_log
+from steelyard.diagnosis.inspection import inspect_log
 from steelyard.errors import (
     EstimationError,
     LogError,

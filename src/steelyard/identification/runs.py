@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.checked_log import accepted_log, rows_inspected
+from steelyard.diagnosis.checked_log import accepted_log, refuse_severe, rows_inspected
 from steelyard.diagnosis.hypotheses.search import suspects
-from steelyard.diagnosis.refusals import refuse_severe
 from steelyard.diagnosis.verdict.elsewhere import MotionSizes, motion_sizes, over_runs
 from steelyard.errors import LogError
 from steelyard.estimators.least_squares import joint_noise

@@ -24,7 +24,8 @@ from steelyard.signals.base_doubts import refuse_other_axes
 from steelyard.signals.drives import joint_side
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.processing import Processing
-from steelyard.signals.recorded.clock import Clock, clock_of
+from steelyard.signals.recorded.better_clock import Clock
+from steelyard.signals.recorded.clock import clock_of
 from steelyard.signals.recorded.mended import Mended, mended, without_stuck
 from steelyard.signals.recorded.recorded import Recorded
 from steelyard.signals.sensing import Sensing

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +70,7 @@ class MotionSizes:
 def motion_sizes(motion: Motion) -> MotionSizes:
     """Of one recording; accelerations are those of the velocities."""
     step = np.diff(motion.time)
-    near = (step > 0.0) & (step < 2.0 * np.median(step)) if len(step) else np.zeros(0, dtype=bool)
+    near = (step > 0.0) & (step < 2.0 * np.median(step)) if len(step) else step > 0.0
     change = np.diff(motion.v, axis=0)[near] / step[near, None]
     return MotionSizes(
         motion.q.min(axis=0),
@@ -84,7 +83,16 @@ def motion_sizes(motion: Motion) -> MotionSizes:
 
 def over_runs(sizes: Sequence[MotionSizes]) -> MotionSizes | None:
     """Of several recordings together; None of none."""
-    return reduce(_joined, sizes) if sizes else None
+    if not sizes:
+        return None
+    counts = [one.n for one in sizes]
+    return MotionSizes(
+        np.min([one.lower for one in sizes], axis=0),
+        np.max([one.upper for one in sizes], axis=0),
+        np.sqrt(np.average([one.speed**2 for one in sizes], axis=0, weights=counts)),
+        np.sqrt(np.average([one.acceleration**2 for one in sizes], axis=0, weights=counts)),
+        sum(counts),
+    )
 
 
 def expected_elsewhere(
@@ -112,14 +120,16 @@ def expected_elsewhere(
     FB, FC = R @ bodies / root, R @ terms / root
     L = np.linalg.cholesky(np.eye(len(left)) + FC @ FC.T)
     U, s, _ = np.linalg.svd(np.linalg.solve(L, FB), full_matrices=False)
-    error = _file_error(s, U.T @ np.linalg.solve(L, left)) if _states_masses(model) else 1.0
+    error = _file_error(s, U.T @ np.linalg.solve(L, left)) if model.prior_theta().any() else 1.0
     B = np.hstack([error * bodies, terms])
     F = R @ B / root
     # (1 + FᵀF)⁻¹ is the covariance of x given the logs, and the mean is that times Fᵀ left
     G = np.linalg.cholesky(np.eye(B.shape[1]) + F.T @ F)
     half = np.linalg.solve(G, B.T).T
     mean = K @ known + half @ np.linalg.solve(G, F.T @ left)
-    measured = _measured(model, regression)
+    measured = np.ones(model.nv, dtype=bool)  # or rows are no torques of joints
+    if regression.equation.of_joints:
+        measured = regression.counts.sum(axis=0) > 0
     W = rows[:, measured][:, :, list(regression.base.independent)].reshape(-1, len(beta))
     torque = float(np.sum((W @ mean) ** 2))
     missed = float(np.sum((W @ half) ** 2) + np.sum((W @ (beta - mean)) ** 2))
@@ -174,9 +184,9 @@ def _deformations(model: Model, theta: Array) -> Array:
         changes = [J]
         for i, j in np.ndindex(3, 4):
             T = np.zeros((4, 4))
-            T[i, j] = 1.0 if j < 3 else radius
+            T[i, j] = radius
             if j < 3:
-                T[i, 3] = -com[j]
+                T[i, j], T[i, 3] = 1.0, -com[j]
             changes.append(T @ J + J @ T.T)
         for change in changes:
             column = np.zeros(len(theta))
@@ -190,24 +200,19 @@ def _terms(model: Model, regression: Regression, rows: Array, known: Array) -> A
 
     rows : (n_states, nv, n_columns) of other motions.
     """
-    size = np.sqrt(np.mean((rows @ known) ** 2, axis=0))
+    size = _rms(rows @ known)
     if regression.equation.of_joints:
-        for k, (factor, n) in enumerate(
-            zip(regression.group_factors, regression.counts.sum(axis=0), strict=True)
-        ):
+        counts = regression.counts.sum(axis=0)
+        for k, (factor, n) in enumerate(zip(regression.group_factors, counts, strict=True)):
             size[k] = np.linalg.norm(factor[:, -1]) / np.sqrt(n) if n else size[k]
-    columns = []
-    for k, column in enumerate(model.columns):
-        if column.term_kind is None:
-            continue
-        own = np.sqrt(np.mean(rows[:, :, k] ** 2, axis=0))
-        shown = float(np.linalg.norm(own))
-        change = np.zeros(len(known))
-        if shown > 0.0:
-            share = SHARE_OF_TERMS * column.term_kind.relative_size
-            change[k] = share * float(np.linalg.norm(size[own > 0.0])) / shown
-        columns.append(change)
-    return np.array(columns).T if columns else np.zeros((len(known), 0))
+    change = np.zeros((len(known), len(known)))
+    terms = [k for k, column in enumerate(model.columns) if column.term_kind is not None]
+    for k in terms:
+        kind, own = model.columns[k].term_kind, _rms(rows[:, :, k])
+        if kind is not None and own.any():
+            unit = np.linalg.norm(size[own > 0.0]) / np.linalg.norm(own)
+            change[k, k] = SHARE_OF_TERMS * kind.relative_size * unit
+    return change[:, terms]
 
 
 def _file_error(s: Array, left: Array) -> float:
@@ -219,33 +224,6 @@ def _file_error(s: Array, left: Array) -> float:
     unlikely = np.sum(np.log(variance) + left**2 / variance, axis=1)
     unlikely += (np.log(errors / USUAL_ERROR) / SPREAD) ** 2
     return float(errors[np.argmin(unlikely)])
-
-
-def _states_masses(model: Model) -> bool:
-    return bool(model.prior_theta().any())
-
-
-def _measured(model: Model, regression: Regression) -> NDArray[np.bool_]:
-    """Which joints (nv,) have measured torques; all, where rows are no torques of joints."""
-    if not regression.equation.of_joints:
-        return np.ones(model.nv, dtype=bool)
-    return np.asarray(regression.counts.sum(axis=0) > 0)
-
-
-def _joined(one: MotionSizes, two: MotionSizes) -> MotionSizes:
-    n = one.n + two.n
-    share = one.n / n if n else 0.0
-
-    def mean(first: Array, second: Array) -> Array:
-        return np.sqrt(share * first**2 + (1.0 - share) * second**2)
-
-    return MotionSizes(
-        np.minimum(one.lower, two.lower),
-        np.maximum(one.upper, two.upper),
-        mean(one.speed, two.speed),
-        mean(one.acceleration, two.acceleration),
-        n,
-    )
 
 
 def _rms(values: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,6 @@ from steelyard.model.model import Model
 from steelyard.model.row_groups import RowError, balanced_error
 from steelyard.regression.regression import Regression
 from steelyard.validation.held_out import HeldOut
-from steelyard.validation.scores import Score
 
 Array = NDArray[np.float64]
 
@@ -63,34 +63,37 @@ def judge(
     """The verdict: on held-out logs where there are some, else on left-out parts of the logs."""
     checked = checked or CheckedInput()
     held_out = validation is not None and not validation.used
-    training = None
     left_out = left_out_fits(model, regression, estimate)
+    alone = balanced_error(fits(regression, friction_alone(model, regression)))
+    training = None
     if validation is None or not held_out:
-        numbers = training_numbers(model, estimate, regression, checked.noise, left_out)
+        numbers = training_numbers(model, estimate, regression, checked.noise, left_out, alone)
     else:
-        training = training_error(estimate, regression, checked.noise)
-        numbers = held_out_numbers(
-            validation, balanced_error(fits(regression, friction_alone(model, regression)))
+        training = _numbers(
+            fits(regression, estimate.beta),
+            checked.noise,
+            data="the logs that it was made from",
+            tested=False,
+            quantity=regression.equation.kind.quantity,
         )
+        numbers = held_out_numbers(validation, alone)
     if checked.sizes is not None:
         growth = left_out_growth(regression, estimate.beta, left_out)
         open_share = expected_elsewhere(model, regression, estimate.beta, checked.sizes, growth)
         numbers = replace(numbers, elsewhere=float(np.hypot(open_share, numbers.error)))
     standard = estimate.standard
-    return verdict_of(
+    found = reasons_of(
         numbers,
-        reasons_of(
-            numbers,
-            input_findings=checked.findings,
-            validation_findings=() if validation is None else validation.checked,
-            findings=estimate.findings,
-            physical=standard is None or standard.feasible,
-            held_out=held_out,
-            training=training,
-            left_out_score=best_left_out(estimate),
-        ),
-        assumed_zeros(model, regression, estimate.beta, numbers.joints),
+        input_findings=checked.findings,
+        validation_findings=() if validation is None else validation.checked,
+        findings=estimate.findings,
+        physical=standard is None or standard.feasible,
+        held_out=held_out,
+        training=training,
+        left_out_score=best_left_out(estimate),
     )
+    zeros = assumed_zeros(model, regression, estimate.beta, numbers.joints)
+    return verdict_of(numbers, found, zeros)
 
 
 def judge_held_out(validation: HeldOut, findings: Iterable[Finding] = ()) -> Verdict:
@@ -111,36 +114,23 @@ def training_numbers(
     regression: Regression,
     noise: Array | None,
     left_out: Sequence[ChannelFit] | None,
+    alone: float,
 ) -> Numbers:
-    """Errors on left-out parts of the training logs, where these can be left out."""
-    own = fits(regression, estimate.beta) if left_out is None else left_out
-    many = len(estimate.runs) > 1
-    where = f"left-out parts of the {'logs' if many else 'log'}"
+    """Errors on left-out parts of the training logs, where these can be left out.
+
+    noise : see `CheckedInput`. alone : the error of friction alone.
+    """
+    where = f"left-out parts of the {'logs' if len(estimate.runs) > 1 else 'log'}"
     stated = file_beta(model, regression)
     with_terms = left_out_file_with_terms(model, regression, estimate)
-    known = noise if noise is not None and len(noise) == len(own) else np.full(len(own), np.nan)
-    return Numbers(
+    return _numbers(
+        fits(regression, estimate.beta) if left_out is None else left_out,
+        noise,
         data="the data that was used" if left_out is None else where,
         tested=left_out is not None,
-        error=balanced_error(own),
-        noise=_noise_share(own, known),
         file=np.nan if stated is None else balanced_error(fits(regression, stated)),
         file_with_terms=np.nan if with_terms is None else balanced_error(with_terms),
-        friction_alone=balanced_error(fits(regression, friction_alone(model, regression))),
-        joints=_joints(own, known),
-        quantity=regression.equation.kind.quantity,
-    )
-
-
-def training_error(estimate: Estimate, regression: Regression, noise: Array | None) -> Numbers:
-    """The error of the fit itself, beside the noise of its logs."""
-    own = fits(regression, estimate.beta)
-    known = noise if noise is not None and len(noise) == len(own) else np.full(len(own), np.nan)
-    return Numbers(
-        data="the logs that it was made from",
-        tested=False,
-        error=balanced_error(own),
-        noise=_noise_share(own, known),
+        friction_alone=alone,
         quantity=regression.equation.kind.quantity,
     )
 
@@ -172,35 +162,33 @@ def best_left_out(estimate: Estimate) -> float:
 
 
 def held_out_numbers(validation: HeldOut, alone: float = float("nan")) -> Numbers:
-    """Errors on held-out logs."""
-    overall = validation.overall
-    own = overall.prediction.channels
-    noise = validation.noise if validation.noise is not None else np.full(len(own), np.nan)
-    fitted: Score | None = overall.file_with_terms
-    return Numbers(
+    """Errors on held-out logs. alone : the error of friction alone on the training logs."""
+    overall, fitted = validation.overall, validation.overall.file_with_terms
+    return _numbers(
+        overall.prediction.channels,
+        validation.noise,
         data=validation.data,
         tested=True,
-        error=balanced_error(own),
-        noise=_noise_share(own, noise),
         file=balanced_error(overall.prior.channels) if validation.file_has_masses else np.nan,
         file_with_terms=np.nan if fitted is None else balanced_error(fitted.channels),
         friction_alone=alone,
-        joints=_joints(own, noise),
     )
 
 
-def _noise_share(rows: Sequence[RowError], noise: Array) -> float:
-    named = [
-        _Noise(row.name, row.n_rows, float(one), row.torque_rms)
-        for row, one in zip(rows, noise, strict=True)
-        if row.n_rows
-    ]
-    return float(balanced_error(named))
+def _numbers(rows: Sequence[RowError], noise: Array | None, **others: Any) -> Numbers:
+    """Numbers of these rows, whose noise (n_rows,) is in N m or N; None where it is not known.
 
-
-def _joints(rows: Sequence[RowError], noise: Array) -> tuple[JointNumbers, ...]:
-    return tuple(
-        JointNumbers(row.name, row.rms / row.torque_rms, float(one) / row.torque_rms)
-        for row, one in zip(rows, noise, strict=True)
-        if row.n_rows and row.torque_rms > 0.0
+    others : fields of `Numbers`.
+    """
+    known = noise if noise is not None and len(noise) == len(rows) else np.full(len(rows), np.nan)
+    pairs = [(row, float(one)) for row, one in zip(rows, known, strict=True) if row.n_rows]
+    return Numbers(
+        error=balanced_error(rows),
+        noise=balanced_error([_Noise(r.name, r.n_rows, one, r.torque_rms) for r, one in pairs]),
+        joints=tuple(
+            JointNumbers(row.name, row.rms / row.torque_rms, one / row.torque_rms)
+            for row, one in pairs
+            if row.torque_rms > 0.0
+        ),
+        **others,
     )

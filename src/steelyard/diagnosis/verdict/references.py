@@ -10,7 +10,7 @@ if it predicts torques better than
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from steelyard.diagnosis.left_out import (
     Parts,
     channel_factors,
-    joined,
     left_out_squares,
+    parts_from,
     pull_rows,
 )
 from steelyard.errors import EstimationError
@@ -31,7 +31,6 @@ from steelyard.estimators.least_squares import channel_fits, joint_noise
 from steelyard.estimators.prior_weight import groups_of, parts_of, search_for
 from steelyard.estimators.size_rules import FEWER_PARTS, has_many
 from steelyard.model.model import Model
-from steelyard.model.term_kinds import TermKind
 from steelyard.regression.regression import Regression, triangle
 
 Array = NDArray[np.float64]
@@ -53,13 +52,13 @@ def file_beta(model: Model, regression: Regression) -> Array | None:
 def file_with_terms(model: Model, regression: Regression) -> Array | None:
     """Base parameters (n_base,) with the file's links, and terms fitted to the logs."""
     beta = file_beta(model, regression)
-    return None if beta is None else _with_terms(model, regression, beta, lambda kind: True)
+    return None if beta is None else _with_terms(regression, beta, _terms(model, regression))
 
 
 def friction_alone(model: Model, regression: Regression) -> Array:
     """Base parameters (n_base,) of friction and offsets that are fitted to the logs."""
-    nothing = np.zeros(regression.base.rank)
-    return _with_terms(model, regression, nothing, lambda kind: not kind.is_inertia)
+    K = _terms(model, regression, with_inertia=False)
+    return _with_terms(regression, np.zeros(regression.base.rank), K)
 
 
 def left_out_file_with_terms(
@@ -74,33 +73,31 @@ def left_out_file_with_terms(
     held = file_beta(model, regression)
     if held is None:
         return None
-    parts = _parts(regression)
-    whole = fits(regression, _with_terms(model, regression, held, lambda kind: True))
+    parts, K = _parts(regression), _terms(model, regression)
+    whole = fits(regression, _with_terms(regression, held, K))
     if parts is None or regression.pooled is not None:
         return whole
     if estimate is not None and estimate.prior is not None and estimate.prior.score is not None:
-        growth = _file_growth(model, regression, held)
+        growth = _file_growth(model, regression, held, K)
         return tuple(_raised(one, growth) for one in whole)
-    K = regression.base.K[:, _columns(model, lambda kind: True)]
-    factors = channel_factors(regression, _sigma(regression), parts)
-    rows = [
-        [
-            _rows_of(one[k], list(g.columns), held, K)
-            for one, g in zip(factors, regression.groups, strict=True)
-        ]
-        for k in range(len(parts))
+    sigma = _sigma(regression)
+    channels = [
+        np.array([_rows_of(one, group.columns, held, K) for one in factors])
+        for group, factors in zip(
+            regression.groups, channel_factors(regression, sigma, parts), strict=True
+        )
     ]
-    squares = np.zeros(len(factors))
-    for k in range(len(parts)):
-        values = _solved(np.vstack([row for j, part in enumerate(rows) if j != k for row in part]))
-        squares += [float(np.sum((row @ np.append(values, -1.0)) ** 2)) for row in rows[k]]
+    rows = np.concatenate(channels, axis=1)
+    missed = np.array(_missed([*rows], [[k] for k in range(len(rows))]))
+    ends = np.cumsum([one.shape[1] for one in channels])
+    squares = [float(np.sum(one**2)) for one in np.split(missed, ends[:-1], axis=1)]
     return tuple(
-        replace(fit, rms=max(fit.rms, float(sigma * np.sqrt(square / max(fit.n_rows, 1)))))
-        for fit, sigma, square in zip(whole, _sigma(regression), squares, strict=True)
+        replace(fit, rms=max(fit.rms, float(s * np.sqrt(square / max(fit.n_rows, 1)))))
+        for fit, s, square in zip(whole, sigma, squares, strict=True)
     )
 
 
-def _file_growth(model: Model, regression: Regression, held: Array) -> float:
+def _file_growth(model: Model, regression: Regression, held: Array, K: Array) -> float:
     """By how much errors of left-out parts exceed those of the fit, of links as in ``held``
     (n_base,) and fitted terms; parts as for the weight of the prior.
     """
@@ -112,43 +109,33 @@ def _file_growth(model: Model, regression: Regression, held: Array) -> float:
         groups = parts_of(counts, most=FEWER_PARTS)
     else:
         groups = groups_of(factors, counts, search_for(n_columns).n_groups)
-    K = regression.base.K[:, _columns(model, lambda kind: True)]
-    own = list(range(regression.base.rank))
-    rows = [_rows_of(one, own, held, K) for one in factors.small]
-    of_all = _rows_of(system.factor, own, held, K)
-    used = float(np.sum((of_all @ np.append(_solved(of_all), -1.0)) ** 2)) / counts.sum()
-    left = 0.0
-    for group in groups:
-        rest = np.vstack([row for k, row in enumerate(rows) if k not in set(group.tolist())])
-        away = np.vstack([rows[k] for k in group]) @ np.append(_solved(rest), -1.0)
-        left += float(away @ away) / float(counts[group].sum()) / len(groups)
-    return max(1.0, float(np.sqrt(left / used))) if used > 0.0 else 1.0
+    every = range(regression.base.rank)
+    rows = [_rows_of(one, every, held, K) for one in factors.small]
+    of_all = _rows_of(system.factor, every, held, K)
+    used = of_all @ np.append(_solved(of_all), -1.0)
+    missed = _missed(rows, groups)
+    left = [float(x @ x / counts[group].sum()) for x, group in zip(missed, groups, strict=True)]
+    return _growth(np.sqrt(np.mean(left)), np.sqrt(used @ used / counts.sum()))
 
 
-def _with_terms(
-    model: Model, regression: Regression, held: Array, takes: Callable[[TermKind], bool]
-) -> Array:
-    """Base parameters ``held`` (n_base,) plus those of the terms that explain the rest best."""
-    columns = _columns(model, takes)
-    if not columns:
-        return held
-    K = regression.base.K[:, columns]
+def _with_terms(regression: Regression, held: Array, K: Array) -> Array:
+    """Base parameters ``held`` (n_base,) plus those of the terms that explain the rest best.
+
+    K : (n_base, n_terms) base parameters of each term.
+    """
+    factors, sigma = regression.group_factors, _sigma(regression)
     rows = [
-        _rows_of(factor / sigma, list(group.columns), held, K)
-        for group, factor, sigma in zip(
-            regression.groups, regression.group_factors, _sigma(regression), strict=True
-        )
+        _rows_of(factor / s, group.columns, held, K)
+        for group, factor, s in zip(regression.groups, factors, sigma, strict=True)
     ]
     return np.asarray(held + K @ _solved(np.vstack(rows)))
 
 
-def _columns(model: Model, takes: Callable[[TermKind], bool]) -> list[int]:
-    """Columns of the model that are terms of these kinds."""
-    return [
-        k
-        for k, column in enumerate(model.columns)
-        if column.term_kind is not None and takes(column.term_kind)
-    ]
+def _terms(model: Model, regression: Regression, *, with_inertia: bool = True) -> Array:
+    """Base parameters (n_base, n_terms) of the model's terms, with or without drive inertia."""
+    kinds = [column.term_kind for column in model.columns]
+    wanted = [one is not None and (with_inertia or not one.is_inertia) for one in kinds]
+    return regression.base.K[:, wanted]
 
 
 def _sigma(regression: Regression) -> Array:
@@ -166,9 +153,9 @@ def _parts(regression: Regression) -> list[NDArray[np.int64]] | None:
     return parts if len(parts) > 1 else None
 
 
-def _rows_of(factor: Array, own: list[int], held: Array, K: Array) -> Array:
-    """Rows [A b] of A x = b for terms x, from a factor of [W tau] in the base columns ``own``."""
-    W = factor[:, :-1]
+def _rows_of(factor: Array, columns: Sequence[int], held: Array, K: Array) -> Array:
+    """Rows [A b] of A x = b for terms x, from a factor of [W tau] in these base columns."""
+    W, own = factor[:, :-1], list(columns)
     return np.column_stack([W @ K[own], factor[:, -1] - W @ held[own]])
 
 
@@ -179,6 +166,16 @@ def _solved(rows: Array) -> Array:
     scale = np.linalg.norm(A, axis=0)
     scale[scale == 0.0] = 1.0
     return np.asarray(np.linalg.lstsq(A / scale, b, rcond=LEAST_SQUARE)[0] / scale)
+
+
+def _missed(blocks: Sequence[Array], groups: Iterable[Iterable[int]]) -> list[Array]:
+    """What the least squares of all other blocks misses of the rows [A b] of each group of them."""
+    out = []
+    for group in map(list, groups):
+        rest = [rows for k, rows in enumerate(blocks) if k not in group]
+        values = np.append(_solved(np.vstack(rest)), -1.0)
+        out.append(np.vstack([blocks[k] for k in group]) @ values)
+    return out
 
 
 def left_out_fits(
@@ -200,15 +197,11 @@ def left_out_fits(
     pull = pull_rows(model, regression.base.K)
     if regression.pooled is not None:
         return tuple(_raised(one, _pooled_growth(regression, parts, pull)) for one in used)
-    channels = channel_factors(regression, sigma, parts)
-    columns = tuple(group.columns for group in regression.groups)
-    counts = np.array([regression.counts[one].sum(axis=0) for one in parts], dtype=float)
-    whole = Parts(joined(channels, columns, regression.base.rank), channels, columns, counts)
+    whole = parts_from(regression, sigma, parts)
     squares = left_out_squares(whole, whole, pull).sum(axis=0) * sigma**2
-    rms = np.sqrt(squares / np.maximum(counts.sum(axis=0), 1.0))
+    rms = np.sqrt(squares / np.maximum(whole.counts.sum(axis=0), 1.0))
     return tuple(
-        _raised(fit, max(1.0, error / fit.rms) if fit.rms > 0.0 else 1.0)
-        for fit, error in zip(used, rms.tolist(), strict=True)
+        _raised(fit, _growth(error, fit.rms)) for fit, error in zip(used, rms.tolist(), strict=True)
     )
 
 
@@ -222,26 +215,26 @@ def _chosen_growth(model: Model, regression: Regression, estimate: Estimate) -> 
     system = weighted_system(model, regression)
     left = system.factor @ np.append(estimate.beta, -1.0)
     used = float(left @ left) / (system.sigma**2 * regression.n_rows)
-    return max(1.0, float(np.sqrt(prior.score / used))) if used > 0.0 else 1.0
+    return _growth(np.sqrt(prior.score), np.sqrt(used))
 
 
 def _raised(fit: ChannelFit, factor: float) -> ChannelFit:
     return replace(fit, rms=factor * fit.rms)
 
 
-def _pooled_growth(regression: Regression, parts: list[NDArray[np.int64]], pull: Array) -> float:
-    """By how much errors of left-out parts exceed those of the fit, where blocks are pooled."""
-    from scipy.linalg import solve_triangular
+def _growth(left: float, used: float) -> float:
+    """By how much an error of left-out parts exceeds that of the fit; at least 1."""
+    return max(1.0, float(left / used)) if used > 0.0 else 1.0
 
+
+def _pooled_growth(regression: Regression, members: list[NDArray[np.int64]], pull: Array) -> float:
+    """By how much errors of left-out parts exceed those of the fit, where blocks are pooled."""
     assert regression.pooled is not None
     factors = regression.pooled.factors
-    whole = [triangle(np.vstack(list(factors[one]))) for one in parts]
-
-    def error(fitted: list[Array], predicted: list[Array]) -> float:
-        R = triangle(np.vstack([*fitted, pull]))
-        beta = solve_triangular(R[:-1, :-1], R[:-1, -1], check_finite=False)
-        return float(sum(np.sum((one @ np.append(beta, -1.0)) ** 2) for one in predicted))
-
-    left = sum(error(whole[:k] + whole[k + 1 :], [one]) for k, one in enumerate(whole))
-    used = error(whole, whole)
-    return max(1.0, float(np.sqrt(left / used))) if used > 0.0 else 1.0
+    n = factors.shape[2]
+    channel = np.array([triangle(factors[one].reshape(-1, n)) for one in members])
+    parts = Parts((channel,), (tuple(range(n - 1)),), np.ones((len(members), 1)), n - 1)
+    rows = np.vstack([channel.reshape(-1, n), pull])
+    beta = np.linalg.lstsq(rows[:, :-1], rows[:, -1], rcond=None)[0]
+    used = np.linalg.norm(channel @ np.append(beta, -1.0))
+    return _growth(np.sqrt(left_out_squares(parts, parts, pull).sum()), float(used))

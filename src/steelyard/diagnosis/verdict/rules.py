@@ -6,7 +6,7 @@ ones; see the page "The verdict" of the documentation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
 from steelyard.diagnosis.verdict.verdict import (
@@ -107,15 +107,16 @@ def reasons_of(
         of the fit.
     """
     if not numbers.error < NOTHING:
-        return [*of_size(numbers), *of_input(numbers, input_findings, validation_findings)]
+        return [*_of_size(numbers), *_of_input(numbers, input_findings, validation_findings)]
     return [
-        *of_size(numbers),
-        *of_joints(numbers),
-        *of_elsewhere(numbers, left_out_score, held_out=held_out),
-        *of_training(numbers, training),
-        *of_other_models(numbers, held_out=held_out),
-        *of_input(numbers, input_findings, validation_findings, held_out=held_out),
-        *of_estimate(numbers, findings, physical=physical),
+        *_of_size(numbers),
+        *_of_poor_joints(numbers),
+        *_of_odd_joints(numbers),
+        *_of_elsewhere(numbers, left_out_score, held_out=held_out),
+        *_of_training(numbers, training),
+        *_of_other_models(numbers, held_out=held_out),
+        *_of_input(numbers, input_findings, validation_findings, held_out=held_out),
+        *_of_estimate(numbers, findings, physical=physical),
     ]
 
 
@@ -128,39 +129,47 @@ def found_by_judging(reasons: Iterable[Reason]) -> tuple[Finding, ...]:
     )
 
 
-def of_size(numbers: Numbers) -> list[Reason]:
+def _of_size(numbers: Numbers) -> Iterator[Reason]:
     """Whether the error is small, alone and beside the noise of the torques."""
     error, noise = numbers.error, numbers.noise
     words = f"{share(error)} of the {numbers.quantity} is unexplained on {numbers.data}"
-    by_noise = error <= EXPLAINED_BY_NOISE * noise
+    times = error / noise if noise >= SEEN else 0.0
     if not error < NOTHING:
         than = "worse" if error > 1.0 else "hardly better"
         more = f"{than} than predicting no {numbers.quantity}"
-        return [Reason(DO_NOT_USE, "explains-nothing", f"{words}, {more}", error, NOTHING)]
-    if by_noise:
-        if error <= LARGE:
-            return []
-        words += f", most of which is noise ({share(noise)})"
-        return [Reason(WITH_CARE, "noisy-torque", words, error, LARGE)]
-    if error > POOR:
-        return [Reason(DO_NOT_USE, "large-error", words, error, POOR)]
-    if noise >= SEEN and error > SYSTEMATIC and error > FAR_ABOVE_NOISE * noise:
-        more = f"{error / noise:.3g} times its noise: the log or the model is wrong"
-        return [Reason(DO_NOT_USE, "large-error", f"{words}, {more}", error, SYSTEMATIC)]
-    if error > LARGE:
-        return [Reason(WITH_CARE, "large-error", words, error, LARGE)]
-    if noise >= SEEN and error > NOT_SMALL and error > ABOVE_NOISE * noise:
-        more = f"{error / noise:.3g} times its noise: friction or the log holds more than the model"
-        return [Reason(WITH_CARE, "above-noise", f"{words}, {more}", error, ABOVE_NOISE * noise)]
-    return []
+        yield Reason(DO_NOT_USE, "explains-nothing", f"{words}, {more}", error, NOTHING)
+    elif error <= EXPLAINED_BY_NOISE * noise:
+        if error > LARGE:
+            words += f", most of which is noise ({share(noise)})"
+            yield Reason(WITH_CARE, "noisy-torque", words, error, LARGE)
+    elif error > POOR:
+        yield Reason(DO_NOT_USE, "large-error", words, error, POOR)
+    elif error > SYSTEMATIC and times > FAR_ABOVE_NOISE:
+        words += f", {times:.3g} times its noise: the log or the model is wrong"
+        yield Reason(DO_NOT_USE, "large-error", words, error, SYSTEMATIC)
+    elif error > LARGE:
+        yield Reason(WITH_CARE, "large-error", words, error, LARGE)
+    elif error > NOT_SMALL and times > ABOVE_NOISE:
+        words += f", {times:.3g} times its noise: friction or the log holds more than the model"
+        yield Reason(WITH_CARE, "above-noise", words, error, ABOVE_NOISE * noise)
 
 
-def of_joints(numbers: Numbers) -> list[Reason]:
-    """Joints of which little is explained, or far less than of the others."""
-    return [*of_poor_joints(numbers), *of_odd_joints(numbers)]
+def _of_poor_joints(numbers: Numbers) -> Iterator[Reason]:
+    """Joints of which little is explained."""
+    bad = [
+        one
+        for one in numbers.joints
+        if one.error > POOR and not one.error <= EXPLAINED_BY_NOISE * one.noise
+    ]
+    if bad and len(numbers.joints) > 1:
+        worst = max(bad, key=lambda one: one.error)
+        name = row_words(worst.name) if worst.name in BASE_WRENCH else f"torque of '{worst.name}'"
+        others = f", as of {len(bad) - 1} more" if len(bad) > 1 else ""
+        words = f"{share(worst.error)} of the {name} is unexplained{others}"
+        yield Reason(WITH_CARE, "joint-not-explained", words, worst.error, POOR)
 
 
-def of_odd_joints(numbers: Numbers) -> list[Reason]:
+def _of_odd_joints(numbers: Numbers) -> Iterator[Reason]:
     """The joint whose error stands out from the others', far above its noise."""
     odd = []
     for one in numbers.joints:
@@ -171,57 +180,37 @@ def of_odd_joints(numbers: Numbers) -> list[Reason]:
         limit = max(NOT_SMALL, ABOVE_NOISE * one.noise, STANDS_OUT * usual)
         if POOR >= one.error > limit:
             odd.append((one.error / limit, one, usual, limit))
-    if not odd:
-        return []
-    _, one, usual, limit = max(odd, key=lambda found: found[0])
-    words = (
-        f"{share(one.error)} of the torque of '{one.name}' is unexplained, "
-        f"{one.error / one.noise:.3g} times its noise, and of others {share(usual)}: look at its "
-        "signals and its friction"
-    )
-    return [Reason(WITH_CARE, "joint-stands-out", words, one.error, limit)]
+    if odd:
+        _, one, usual, limit = max(odd, key=lambda found: found[0])
+        words = (
+            f"{share(one.error)} of the torque of '{one.name}' is unexplained, "
+            f"{one.error / one.noise:.3g} times its noise, and of others {share(usual)}: look at "
+            "its signals and its friction"
+        )
+        yield Reason(WITH_CARE, "joint-stands-out", words, one.error, limit)
 
 
-def of_poor_joints(numbers: Numbers) -> list[Reason]:
-    """Joints of which little is explained."""
-    bad = [
-        one
-        for one in numbers.joints
-        if one.error > POOR and not one.error <= EXPLAINED_BY_NOISE * one.noise
-    ]
-    if not bad or len(numbers.joints) < 2:
-        return []
-    worst = max(bad, key=lambda one: one.error)
-    name = row_words(worst.name) if worst.name in BASE_WRENCH else f"torque of '{worst.name}'"
-    others = f", as of {len(bad) - 1} more" if len(bad) > 1 else ""
-    words = f"{share(worst.error)} of the {name} is unexplained{others}"
-    return [Reason(WITH_CARE, "joint-not-explained", words, worst.error, POOR)]
-
-
-def of_elsewhere(
-    numbers: Numbers, left_out_score: float = float("nan"), *, held_out: bool = False
-) -> list[Reason]:
+def _of_elsewhere(numbers: Numbers, left_out_score: float, *, held_out: bool) -> Iterator[Reason]:
     """Whether the logs determine what other motions need; and if so, whether the model fits all of
     them.
 
     A log that was not used confirms the estimate on its own motion, which is one of many.
     """
-    reasons = []
     expected = numbers.elsewhere
     limit = max(ELSEWHERE_HIDDEN * numbers.error, ELSEWHERE_SMALL)
-    if not held_out:
-        limit = max(min(ELSEWHERE_LARGE, limit), ELSEWHERE_MORE * numbers.error)
-    else:
+    if held_out:
         limit = max(ELSEWHERE_LARGE, limit)
+    else:
+        limit = max(min(ELSEWHERE_LARGE, limit), ELSEWHERE_MORE * numbers.error)
     if expected > limit:
-        level = DO_NOT_USE if expected > ELSEWHERE_POOR and not held_out else WITH_CARE
-        limit = max(ELSEWHERE_POOR, limit) if level == DO_NOT_USE else limit
+        poor = expected > ELSEWHERE_POOR and not held_out
         words = (
             "the logs say too little about motions through other positions: an error of about "
             f"{share(expected)} of the torque is to be expected there ({share(numbers.error)} on "
             f"{numbers.data})"
         )
-        reasons.append(Reason(level, LITTLE_DETERMINED, words, expected, limit))
+        level, limit = (DO_NOT_USE, max(ELSEWHERE_POOR, limit)) if poor else (WITH_CARE, limit)
+        yield Reason(level, LITTLE_DETERMINED, words, expected, limit)
     # where the logs determine too little, left-out parts are predicted badly by a right model, too
     if left_out_score >= MISSES and not expected > ELSEWHERE_POOR:
         words = (
@@ -229,29 +218,27 @@ def of_elsewhere(
             f"parts of the logs are predicted with {left_out_score:.2g} times the error of a fit "
             "to all of them"
         )
-        reasons.append(Reason(WITH_CARE, MODEL_MISSES, words, left_out_score, MISSES))
-    return reasons
+        yield Reason(WITH_CARE, MODEL_MISSES, words, left_out_score, MISSES)
 
 
-def of_training(numbers: Numbers, training: Numbers | None) -> list[Reason]:
+def _of_training(numbers: Numbers, training: Numbers | None) -> Iterator[Reason]:
     """Whether the logs of the estimate are explained far worse than others: something in them is
     wrong that the others do not have.
     """
     if training is None or training.error <= EXPLAINED_BY_NOISE * training.noise:
-        return []
+        return
     limit = max(TRAINING_WORSE * numbers.error, TRAINING_LARGE)
-    if not training.error > limit:
-        return []
-    words = (
-        f"{share(training.error)} of the {training.quantity} is unexplained in {training.data}, "
-        f"and only {share(numbers.error)} on {numbers.data}: look at the former"
-    )
-    return [Reason(WITH_CARE, "training-unexplained", words, training.error, limit)]
+    if training.error > limit:
+        words = (
+            f"{share(training.error)} of the {training.quantity} is unexplained in "
+            f"{training.data}, and only {share(numbers.error)} on {numbers.data}: look at the "
+            "former"
+        )
+        yield Reason(WITH_CARE, "training-unexplained", words, training.error, limit)
 
 
-def of_other_models(numbers: Numbers, *, held_out: bool) -> list[Reason]:
+def _of_other_models(numbers: Numbers, *, held_out: bool) -> Iterator[Reason]:
     """Whether simpler models predict better."""
-    reasons = []
     for code, name, other in (
         ("worse-than-file", "the file's inertials without friction leave", numbers.file),
         (
@@ -268,9 +255,7 @@ def of_other_models(numbers: Numbers, *, held_out: bool) -> list[Reason]:
             f"{name} less of the {numbers.quantity} unexplained ({share(other)}) than the estimate "
             f"({share(numbers.error)}) on {numbers.data}"
         )
-        reasons.append(
-            Reason(DO_NOT_USE if grave else WITH_CARE, code, words, numbers.error, other)
-        )
+        yield Reason(DO_NOT_USE if grave else WITH_CARE, code, words, numbers.error, other)
     # fitted to a short log, friction alone can be far off on another one
     stated = min(numbers.file, numbers.file_with_terms)
     if stated > FILE_DOUBTED:
@@ -279,69 +264,60 @@ def of_other_models(numbers: Numbers, *, held_out: bool) -> list[Reason]:
             f"{share(stated)} of the {numbers.quantity} unexplained, so that one of them is wrong"
         )
         level = DO_NOT_USE if stated > FILE_CONTRADICTED else WITH_CARE
-        reasons.append(Reason(level, "file-contradicted", words, stated, FILE_DOUBTED))
+        yield Reason(level, "file-contradicted", words, stated, FILE_DOUBTED)
     alone = numbers.friction_alone
     if alone <= max(NO_BETTER * numbers.error, numbers.error + BY_AT_LEAST):
         words = (
             f"friction alone explains the {numbers.quantity} as well ({share(alone)} unexplained), "
             "so that the logs say little about the links"
         )
-        reasons.append(Reason(WITH_CARE, "links-not-seen", words, alone, numbers.error))
-    return reasons
+        yield Reason(WITH_CARE, "links-not-seen", words, alone, numbers.error)
 
 
-def of_input(
+def _of_input(
     numbers: Numbers,
     input_findings: Sequence[Finding],
     validation_findings: Sequence[Finding],
     *,
     held_out: bool = False,
-) -> list[Reason]:
+) -> Iterator[Reason]:
     """What was found in the logs.
 
     A severe finding that was accepted leaves a result usable only if logs in which there is none
     confirm it.
     """
-    reasons = []
     severe = [one for one in input_findings if one.level == "severe"]
     wrong = [one for one in validation_findings if one.level == "severe"]
     if severe:
         confirmed = held_out and not wrong and numbers.error <= LARGE
         words = f"the log is wrong in a way that was accepted ({about(severe)})"
-        level = WITH_CARE if confirmed else DO_NOT_USE
-        reasons.append(Reason(level, "accepted", words))
+        yield Reason(WITH_CARE if confirmed else DO_NOT_USE, "accepted", words)
     if wrong:
         words = f"the log to validate on is wrong ({about(wrong)})"
-        reasons.append(Reason(WITH_CARE, "validation-log-wrong", words))
+        yield Reason(WITH_CARE, "validation-log-wrong", words)
     mended = [one for one in input_findings if one.corrected and one.alarming]
-    for what, corrected in (
-        ("a delay of the torques", [one for one in mended if one.code == "delay"]),
-        ("the time base of the log", [one for one in mended if one.code != "delay"]),
-    ):
+    for what, delayed in (("a delay of the torques", True), ("the time base of the log", False)):
+        corrected = [one for one in mended if (one.code == "delay") == delayed]
         if corrected:
-            words = f"{what} was corrected ({about(corrected)})"
-            reasons.append(Reason(WITH_CARE, "corrected", words))
+            yield Reason(WITH_CARE, "corrected", f"{what} was corrected ({about(corrected)})")
     for where, code, found in (
         ("the log", "input", input_findings),
         ("the log to validate on", "validation-input", validation_findings),
     ):
         warned = [one for one in found if one.level == "warning" and not one.corrected]
         if warned:
-            words = f"{where} may be wrong ({about(warned)})"
-            reasons.append(Reason(WITH_CARE, code, words))
-    return reasons
+            yield Reason(WITH_CARE, code, f"{where} may be wrong ({about(warned)})")
 
 
-def of_estimate(numbers: Numbers, findings: Iterable[Finding], *, physical: bool) -> list[Reason]:
+def _of_estimate(
+    numbers: Numbers, findings: Iterable[Finding], *, physical: bool
+) -> Iterator[Reason]:
     """What is doubtful about the estimate itself."""
-    reasons = []
     if not physical:
-        words = "the parameters are those of no physical robot"
-        reasons.append(Reason(WITH_CARE, "not-physical", words))
+        yield Reason(WITH_CARE, "not-physical", "the parameters are those of no physical robot")
     if not numbers.tested:
         words = "it could not be tested: the log is too short to leave parts of it out"
-        reasons.append(Reason(WITH_CARE, "not-tested", words))
+        yield Reason(WITH_CARE, "not-tested", words)
     doubts = [one for one in findings if one.alarming and one.code in DOUBTS]
     if doubts:
-        reasons.append(Reason(WITH_CARE, "doubts", f"warnings say why ({about(doubts)})"))
-    return reasons
+        yield Reason(WITH_CARE, "doubts", f"warnings say why ({about(doubts)})")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
+from steelyard._files.json_data import finite
 from steelyard.findings import Finding
 
 VerdictLevel = Literal["usable", "usable with care", "do not use"]
@@ -60,20 +61,9 @@ class Numbers:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values that JSON can hold; None where a number is not known."""
-        return {
-            "data": self.data,
-            "tested": self.tested,
-            "error": _plain(self.error),
-            "noise": _plain(self.noise),
-            "file": _plain(self.file),
-            "file_with_terms": _plain(self.file_with_terms),
-            "friction_alone": _plain(self.friction_alone),
-            "elsewhere": _plain(self.elsewhere),
-            "joints": [
-                {"name": one.name, "error": _plain(one.error), "noise": _plain(one.noise)}
-                for one in self.joints
-            ],
-        }
+        known: dict[str, Any] = finite(asdict(self))
+        del known["quantity"]
+        return known
 
 
 @dataclass(frozen=True)
@@ -92,9 +82,8 @@ class Reason:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values that JSON can hold."""
-        numbers = {"value": self.value, "limit": self.limit}
-        known = {name: _plain(one) for name, one in numbers.items() if one is not None}
-        return {"level": self.level, "code": self.code, "words": self.words, **known}
+        stated = {name: one for name, one in asdict(self).items() if one is not None}
+        return dict(finite(stated))
 
 
 @dataclass(frozen=True)
@@ -109,15 +98,6 @@ class AssumedZero:
     degrees: float
     error: float
     error_if_wrong: float
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values that JSON can hold."""
-        return {
-            "joint": self.joint,
-            "degrees": self.degrees,
-            "error": _plain(self.error),
-            "error_if_wrong": _plain(self.error_if_wrong),
-        }
 
 
 @dataclass(frozen=True)
@@ -169,7 +149,7 @@ class Verdict:
             "reasons": [one.as_json() for one in self.reasons],
             "numbers": None if self.numbers is None else self.numbers.as_json(),
             "assumed": self.assumed,
-            "assumed_zeros": [one.as_json() for one in self.zeros],
+            "assumed_zeros": finite([asdict(one) for one in self.zeros]),
         }
 
 
@@ -198,15 +178,14 @@ def zeros_words(zeros: tuple[AssumedZero, ...]) -> str:
     """Which zeros are taken for granted, and what they would cost, the dearest first."""
     if not zeros:
         return "the zero of the last joint is right"
-    told = sorted(zeros, key=lambda one: -one.error_if_wrong)[:MOST_ZEROS]
     words = [
         f"the zero of '{one.joint}' is right (were it {one.degrees:g} degrees off, the error of "
         f"its torque at the right zero would be {share(one.error_if_wrong)} instead of "
         f"{share(one.error)})"
-        for one in told
+        for one in sorted(zeros, key=lambda one: -one.error_if_wrong)[:MOST_ZEROS]
     ]
-    if len(zeros) > len(told):
-        words.append(f"those of {len(zeros) - len(told)} more last joints are right")
+    if len(zeros) > MOST_ZEROS:
+        words.append(f"those of {len(zeros) - MOST_ZEROS} more last joints are right")
     return ", and that ".join(words)
 
 
@@ -218,7 +197,3 @@ def share(value: float) -> str:
 def about(findings: Iterable[Finding]) -> str:
     """Codes of findings, each once, for a sentence."""
     return ", ".join(dict.fromkeys(one.code for one in findings))
-
-
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -64,9 +64,8 @@ class LowerBound:
         return _cholesky(self.quadratic)
 
     def of(self, fit: LinkwiseFit) -> float:
-        """A lower bound of the objective of all feasible parameters; -inf if none is found.
-
-        From duals that were made to agree, or, if these prove little, from the duals as they are.
+        """A lower bound of the objective of all feasible parameters, from duals that were made to
+        agree; -inf if none is found.
         """
         u, value = np.concatenate(list(fit.u)), self.whole.value(fit.u)
         curvature, duals = self._with_floors(fit)
@@ -78,9 +77,8 @@ class LowerBound:
             for step, agreed in self._agreed(fit, duals, factor, rounds):
                 proven = max(proven, self._proven(u + step, agreed))
                 if value - proven <= CLOSE * max(proven, 1.0):
-                    return proven
-        as_given = [[nearest_psd(Z) for Z in own] for own in duals]
-        return max(proven, self._proven(u, as_given))
+                    break
+        return proven
 
     def _proven(self, w: Array, duals: Duals) -> float:
         """What positive semidefinite duals prove at a point w; -inf if nothing."""

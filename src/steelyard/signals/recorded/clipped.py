@@ -1,12 +1,15 @@
-"""Samples in which a signal is cut off at the end of a range: its extreme value repeats."""
+"""Signals that are cut off at the end of a range: their extreme value repeats."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.signals.recorded.frozen import coarse_steps, resolution
-from steelyard.signals.recorded.recorded import Recorded
+from steelyard.findings import Finding
+from steelyard.signals.recorded.recorded import Recorded, runs_of
+from steelyard.signals.recorded.stuck import coarse_steps, resolution
 from steelyard.signals.saturation import plateau
 
 Array = NDArray[np.float64]
@@ -17,6 +20,23 @@ ABRUPT = 0.2
 """A position enters its plateau with at least this share of its rms speed."""
 COARSE = 10.0
 """In a coarsely quantised signal the extreme is this many times as frequent as its neighbours."""
+UNITS = {"position": "rad or m", "torque": "N m or N"}
+
+
+def clipping(recorded: Recorded) -> Iterator[Finding]:
+    """A warning for each position and torque that is cut off at the end of a range."""
+    for joint, quantity, x in recorded.used:
+        ends = clipped_rows(recorded, joint.name, quantity, x)
+        if len(ends):
+            values = ", ".join(f"{value:.6g}" for value in np.unique(x[ends]))
+            words = (
+                f"the {quantity} of '{joint.name}' is cut off at {values} {UNITS[quantity]} in "
+                f"{len(ends)} samples, which are left out; widen the range of the channel, or "
+                "record a slower motion"
+            )
+            yield recorded.finding(
+                "warning", "clipping", words, (joint.name,), ends, size=(len(ends), "samples")
+            )
 
 
 def clipped_rows(recorded: Recorded, joint: str, quantity: str, x: Array) -> NDArray[np.int64]:
@@ -54,9 +74,9 @@ def _enters_abruptly(recorded: Recorded, joint: str, x: Array, rows: NDArray[np.
 
     A plateau of which one side alone is abrupt is that of a frozen signal.
     """
-    inside = np.zeros(len(x) + 2, bool)
-    inside[rows + 1] = True
-    edges = np.flatnonzero(inside[1:-1] != inside[:-2])
+    inside = np.zeros(len(x), bool)
+    inside[rows] = True
+    edges = runs_of(inside).ravel()
     edges = edges[(edges > 0) & (edges < len(x))]
     steps = np.abs(x[edges] - x[edges - 1])
     usual = recorded.usual_speeds[joint]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from steelyard.signals._timebase import unbroken, usual_period
 from steelyard.signals.cubic_spline import CubicSpline, cubic_spline
 from steelyard.signals.outliers import UNREACHED
-from steelyard.signals.recorded.recorded import RESTS, Recorded
+from steelyard.signals.recorded.recorded import RESTS, Recorded, without_parabola
 
 Array = NDArray[np.float64]
 
@@ -65,14 +65,9 @@ class RateError:
     drift: float
     agrees: float
 
-    def ratio(self, time: Array) -> Array:
-        """c (n,) at stamped times (n,)."""
-        return self.curve(time)
-
     def true_time(self, time: Array) -> Array:
         """True times (n,) of stamped ones, from the same start."""
-        middle = 0.5 * (time[1:] + time[:-1])
-        steps = np.diff(time) / self.ratio(middle)
+        steps = np.diff(time) / self.curve(0.5 * (time[1:] + time[:-1]))
         return np.asarray(time[0] + np.concatenate([[0.0], np.cumsum(steps)]))
 
 
@@ -97,14 +92,12 @@ class Estimates:
 def rate_error(recorded: Recorded) -> RateError | None:
     """The error of the clock's rate that all joints with velocities agree on; None without one."""
     found = _estimates(recorded, 0.0)
-    if found is None or len(np.unique(found.joint)) < 2:
-        return None
-    lag, earlier = float(np.median(found.lag)), 0.0
-    if abs(lag) > 0.5 * usual_period(recorded.time):
-        earlier = lag
+    lag = 0.0 if found is None else float(np.median(found.lag))
+    earlier = lag if abs(lag) > 0.5 * usual_period(recorded.time) else 0.0
+    if earlier:
         found = _estimates(recorded, earlier)
-        if found is None or len(np.unique(found.joint)) < 2:
-            return None
+    if found is None:
+        return None
     # a filter that delays velocities makes them smaller, too
     damped = DAMPED * float(np.median((found.speed * lag) ** 2))
     root = np.sqrt(found.weight / np.mean(found.weight))
@@ -115,13 +108,11 @@ def rate_error(recorded: Recorded) -> RateError | None:
     size = float(np.sqrt(np.average((fitted - 1.0) ** 2, weights=found.weight)))
     if size < max(LEAST, SURE * error, damped):
         return None
-    own, weights = [], []
-    for joint in np.unique(found.joint):
-        rows = found.joint == joint
-        own.append(np.average(found.c[rows] - fitted[rows], weights=found.weight[rows]))
-        weights.append(np.sum(found.weight[rows]))
-    scatter = float(np.sqrt(np.average(np.square(own), weights=weights)))
-    if scatter > COMMON * size:
+    # how far each joint is from what all of them say
+    n = found.joint.astype(int)
+    weights = np.bincount(n, found.weight)
+    own = np.bincount(n, found.weight * (found.c - fitted)) / np.maximum(weights, 1e-300)
+    if np.sqrt(np.average(own**2, weights=weights)) > COMMON * size:
         return None
     closer = float(np.sqrt(np.sum(found.as_stamped) / max(np.sum(found.left), 1e-300)))
     if closer < CLOSER:
@@ -209,7 +200,9 @@ def _steps(t: Array, q: Array, v: Array, lag_s: float) -> Array | None:
 
 
 def _estimates(recorded: Recorded, lag_s: float) -> Estimates | None:
-    """c in each window of each joint that has a velocity, positions taken ``lag_s`` earlier."""
+    """c in each window of each joint that has a velocity, positions taken ``lag_s`` earlier; None
+    for less than three of them, or two joints.
+    """
     time = recorded.time
     rows: list[tuple[float, ...]] = []
     windows = _windows(time)
@@ -222,7 +215,7 @@ def _estimates(recorded: Recorded, lag_s: float) -> Estimates | None:
         for w, (c, size, left, *rest) in mine:
             weight = size / max(noise, left)
             rows.append((0.5 * (time[w][0] + time[w][-1]), number, c, weight, left, *rest))
-    if len(rows) < 3:
+    if len({row[1] for row in rows}) < 2 or len(rows) < 3:
         return None
     return Estimates(*np.array(rows).T)
 
@@ -260,12 +253,8 @@ def _window(t: Array, q: Array, v: Array, lag_s: float) -> tuple[float, ...] | N
     if known is None:
         return None
     t, q, v, x = known
-    s = np.linspace(-1.0, 1.0, len(t))
     # the velocity as it is stands for the change by a lag
-    table = np.column_stack([x, q, v])
-    parabola = np.column_stack([np.ones_like(s), s, s**2])
-    table = table - parabola @ np.linalg.lstsq(parabola, table, rcond=None)[0]
-    x, q, rate = table.T
+    x, q, rate = without_parabola(np.column_stack([x, q, v])).T
     size, moved = float(rate @ rate), float(q @ q)
     if not size > 0.0 or not moved > 0.0:
         return None

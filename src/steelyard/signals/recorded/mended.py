@@ -9,23 +9,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.signals.recorded.clipped import clipped_rows
-from steelyard.signals.recorded.frozen import frozen_of
 from steelyard.signals.recorded.held import between_updates, held_signals
-from steelyard.signals.recorded.jumps import Slips, common_jumps, may_jump, slips_of
-from steelyard.signals.recorded.recorded import Recorded
+from steelyard.signals.recorded.jumps import FEWEST_SAMPLES, Slips, without_slips
+from steelyard.signals.recorded.recorded import USED, Recorded
+from steelyard.signals.recorded.stuck import dead_throughout, frozen_of
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Key = tuple[str, str]
 
-FEWEST_SAMPLES = 50
-"""Shorter logs are used as they are."""
 MOST_LEFT_OUT = 0.9
 """A position of which more than this share would be left out is used as it is."""
 
@@ -53,23 +51,10 @@ def mended(recorded: Recorded) -> Mended:
     recorded, slips = without_slips(recorded)
     signals = dict(recorded.signals)
     stuck = stuck_samples(recorded)
-    held = tuple((joint, one.quantity) for one in held_signals(recorded) for joint in one.joints)
+    held = tuple((joint, name) for name in USED for joint in held_signals(recorded, name))
     for key in held:
         signals[key] = between_updates(recorded.time, signals[key])
     return Mended(signals, stuck, slips, held)
-
-
-def without_slips(recorded: Recorded) -> tuple[Recorded, dict[str, Slips]]:
-    """The log with jumps of single encoders taken back, and these by joint."""
-    if len(recorded) < FEWEST_SAMPLES or not may_jump(recorded):
-        return recorded, {}
-    slips = slips_of(recorded, common_jumps(recorded).mask)
-    if not slips:
-        return recorded, {}
-    signals = dict(recorded.signals)
-    for joint, one in slips.items():
-        signals[joint, "position"] = one.taken_back(signals[joint, "position"])
-    return replace(recorded, signals=signals), slips
 
 
 def stuck_samples(recorded: Recorded) -> dict[Key, Mask]:
@@ -77,25 +62,18 @@ def stuck_samples(recorded: Recorded) -> dict[Key, Mask]:
     therefore left out.
     """
     found: dict[Key, Mask] = {}
-    n = len(recorded)
-    for quantity in ("position", "torque"):
-        for joint, x in recorded.of_quantity(quantity):
-            frozen = frozen_of(recorded, joint.name, quantity, x)
-            if frozen is not None and frozen.throughout:
-                # a torque of zero is that of a channel that is dead; other constants may be true
-                if quantity == "torque" and dead_throughout(recorded, joint.name, frozen.value):
-                    found[joint.name, quantity] = np.ones(n, bool)
-                continue
-            mask = np.zeros(n, bool) if frozen is None else frozen.mask(n)
-            mask[clipped_rows(recorded, joint.name, quantity, x)] = True
-            if mask.any() and (quantity == "torque" or np.mean(mask) <= MOST_LEFT_OUT):
-                found[joint.name, quantity] = mask
+    for joint, quantity, x in recorded.used:
+        frozen = frozen_of(recorded, joint.name, quantity, x)
+        if frozen is not None and frozen.throughout:
+            # a torque of zero is that of a channel that is dead; other constants may be true
+            if quantity == "torque" and dead_throughout(recorded, joint.name, frozen.value):
+                found[joint.name, quantity] = frozen.mask
+            continue
+        mask = np.zeros(len(x), bool) if frozen is None else frozen.mask
+        mask[clipped_rows(recorded, joint.name, quantity, x)] = True
+        if mask.any() and (quantity == "torque" or np.mean(mask) <= MOST_LEFT_OUT):
+            found[joint.name, quantity] = mask
     return found
-
-
-def dead_throughout(recorded: Recorded, joint: str, value: float) -> bool:
-    """Whether a torque that is ``value`` in all samples is that of a dead channel."""
-    return value == 0.0 and bool(recorded.faster(joint, 0.1).any())
 
 
 def without_stuck(

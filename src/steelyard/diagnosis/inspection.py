@@ -1,27 +1,13 @@
-"""All detectors of the room, on one log."""
+"""What the signals of a log say is wrong with it: all detectors of `steelyard.signals.recorded`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.inspection.clipping import clipping
-from steelyard.diagnosis.inspection.columns import (
-    copied_channels,
-    missing_samples,
-    unsigned_torques,
-)
-from steelyard.diagnosis.inspection.held import held_samples, quantised
-from steelyard.diagnosis.inspection.jumps import missing_rows, slip_findings
-from steelyard.diagnosis.inspection.speeds import speeds_beyond_limits
-from steelyard.diagnosis.inspection.stamps import clock_findings, stamp_jitter, time_units
-from steelyard.diagnosis.inspection.standing import standing, standing_still
-from steelyard.diagnosis.inspection.torque_size import torque_size
-from steelyard.diagnosis.inspection.units import position_units, wraps
-from steelyard.diagnosis.inspection.velocities import velocity_findings
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.logs.skipped_rows import skipped_findings
@@ -29,34 +15,25 @@ from steelyard.robot.robot import Robot
 from steelyard.signals.drives import joint_side
 from steelyard.signals.numbered_joints import name_numbered_joints
 from steelyard.signals.outliers import outlier_findings
-from steelyard.signals.recorded.clock import clock_of
-from steelyard.signals.recorded.mended import stuck_samples, without_slips
-from steelyard.signals.recorded.recorded import Recorded
-
-Detector = Callable[[Recorded], tuple[Finding, ...]]
-
-OF_ROWS: tuple[Detector, ...] = (
-    speeds_beyond_limits,
-    missing_rows,
-    clipping,
-    standing,
-    wraps,
-    missing_samples,
-)
-"""What is wrong in single rows: looked for in all parts of a log that is not held in memory."""
-OF_LOG: tuple[Detector, ...] = (
-    time_units,
-    stamp_jitter,
-    position_units,
-    standing_still,
-    held_samples,
-    quantised,
+from steelyard.signals.recorded.clipped import clipping
+from steelyard.signals.recorded.clock import clock_findings, clock_of, stamp_jitter
+from steelyard.signals.recorded.columns import (
     copied_channels,
+    missing_samples,
+    position_units,
+    time_units,
     unsigned_torques,
-    torque_size,
-    velocity_findings,
+    wraps,
 )
-"""What is wrong throughout: windows that are spread over a log show it."""
+from steelyard.signals.recorded.held import held_samples, quantised
+from steelyard.signals.recorded.jumps import missing_rows, slip_findings, without_slips
+from steelyard.signals.recorded.mended import stuck_samples
+from steelyard.signals.recorded.recorded import Recorded
+from steelyard.signals.recorded.speeds import speeds_beyond_limits, velocity_findings
+from steelyard.signals.recorded.stuck import standing, standing_still, torque_size
+
+Detector = Callable[[Recorded], Iterable[Finding]]
+
 DETECTORS: tuple[Detector, ...] = (
     time_units,
     stamp_jitter,
@@ -76,6 +53,17 @@ DETECTORS: tuple[Detector, ...] = (
     velocity_findings,
 )
 """All, in the order in which they are told."""
+OF_ROWS: tuple[Detector, ...] = (
+    speeds_beyond_limits,
+    missing_rows,
+    clipping,
+    standing,
+    wraps,
+    missing_samples,
+)
+"""What is wrong in single rows: looked for in all parts of a log that is not held in memory."""
+OF_LOG = tuple(one for one in DETECTORS if one not in OF_ROWS)
+"""What is wrong throughout: windows that are spread over a log show it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,20 +93,18 @@ def inspect_log(
     Findings about limits, factors of velocities, and torques that never change come from
     `steelyard.prepare`, which sees the log after this.
     """
-    skipped = skipped_findings(log.skipped, log.name)
+    findings = [*skipped_findings(log.skipped, log.name)]
     log, _ = name_numbered_joints(log, robot)
     log, _ = joint_side(log, robot)
     clock = None if as_stamped else clock_of(log, robot)
-    timing = clock_findings(log, clock)
+    if detectors != OF_ROWS:
+        findings += clock_findings(log, clock)
     if clock is not None:
         log = clock.applied(log)
     recorded = Recorded.of(log, robot)
-    findings = [*skipped]
-    if detectors != OF_ROWS:
-        findings += timing
     if detectors != OF_LOG:
         findings += outlier_findings(log.name, log.time, recorded.outliers)
-    stuck: dict[tuple[str, str], NDArray[np.bool_]] = {}
+    left_out = dict(recorded.outliers)
     if recorded.joints and len(recorded) >= 8:
         recorded, slips = without_slips(recorded)
         if detectors != OF_LOG:
@@ -126,8 +112,7 @@ def inspect_log(
         for detector in detectors:
             findings += detector(recorded)
         for key, mask in stuck_samples(recorded).items():
-            stuck[key] = mask | recorded.outliers.get(key, False)
-    left_out = {**recorded.outliers, **stuck}
+            left_out[key] = mask | left_out.get(key, False)
     if clock is not None:
         left_out = {key: clock.given_rows(mask) for key, mask in left_out.items()}
     return Inspection(tuple(findings), left_out)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
 import pytest
+from detector_findings import detector_findings
 
 from steelyard import identify
-from steelyard.diagnosis.inspection import inspection
-from steelyard.diagnosis.refusals import ACCEPTABLE, OF_SIGNALS, check_accepted
+from steelyard.diagnosis.checked_log import ACCEPTABLE, OF_SIGNALS, check_accepted
 from steelyard.errors import EstimationError, LogError
 from steelyard.simulation.builtin_arm import builtin_arm
 
@@ -38,12 +35,5 @@ def test_none_accepts_nothing() -> None:
 
 def test_every_severe_finding_of_the_signals_can_be_accepted() -> None:
     """The list has the codes of all detectors that give a severe finding, and no others."""
-    folder = Path(inspection.__file__).parent
-    severe = set()
-    for path in folder.glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding":
-                level, code = node.args[:2]
-                if "'severe'" in ast.unparse(level) and isinstance(code, ast.Constant):
-                    severe.add(code.value)
+    severe = {code for level, code in detector_findings() if "'severe'" in level}
     assert severe == set(OF_SIGNALS)

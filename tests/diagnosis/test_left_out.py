@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.diagnosis.compared_rows import MOST_COLUMNS, compared_rows
+from steelyard.diagnosis.left_out import MOST_COLUMNS, compared_rows
 from steelyard.model.base_map import base_map
 from steelyard.model.kernels import torque_regressor
 from steelyard.model.model import Model

@@ -1,1 +1,0 @@
-"""What the signals of a log say is wrong with it, before anything is fitted."""
