@@ -21,14 +21,37 @@ from numpy.typing import NDArray
 from steelyard.diagnosis.hypotheses.finite_torques import (
     LEAST_BETTER,
     Reading,
+    current_readings,
+    disturbances,
+    drift_readings,
+    external_readings,
+    far_delay,
+    filter_readings,
     lowest,
     pair,
+    payload_readings,
+    scale_readings,
+    sign_readings,
+    swap_readings,
     unchanged,
 )
-from steelyard.diagnosis.hypotheses.fit import Fit, fit_of, moments
-from steelyard.diagnosis.hypotheses.hypothesis import Kind
+from steelyard.diagnosis.hypotheses.fit import (
+    INDEPENDENT,
+    LEAST_ERROR,
+    Fit,
+    far_from_file,
+    fit_of,
+    moments,
+)
+from steelyard.diagnosis.hypotheses.hypothesis import Kind, Scene
 from steelyard.diagnosis.hypotheses.of_robots import with_gravity
-from steelyard.diagnosis.hypotheses.samples import Samples, plain_model, regressor, term_columns
+from steelyard.diagnosis.hypotheses.samples import (
+    Samples,
+    every,
+    plain_model,
+    regressor,
+    term_columns,
+)
 from steelyard.model.kernels import rigid_torque
 from steelyard.robot.robot import Robot
 from steelyard.robot.rotations import frozen_array
@@ -36,6 +59,20 @@ from steelyard.robot.rotations import frozen_array
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+MARGIN = 40.0
+"""By how much a finite change has to explain a log better than the log as it is."""
+FAR_MARGIN, FAR_SCALE = 20.0, 4.0
+"""The same for torques without any model of the robot, and for scales beyond this factor: clean
+logs are farther from these."""
+UNITS_AND_GEARS = 4e-4, 5e3
+"""Scales of torques beyond these come from no unit and no gear: something else is in the columns,
+such as velocities."""
+GOOD_ERROR, SHARE = 0.01, 0.3
+"""Share of what a log leaves unexplained beyond a good fit that a finite change has to explain."""
+LEAST_PAYLOAD_KG = 0.15
+UNRELATED_ERROR = 0.15
+"""Unexplained share of torques (rms of all joints) beyond which far delays are tried."""
+COARSE_SAMPLES = 800
 LEAST_TILT_DEG = 4.0
 """A tilt of gravity matters beyond this."""
 REMOVED = 0.5
@@ -257,6 +294,82 @@ def resized(robot: Robot, factor: float) -> Robot:
         placement[:3, 3] *= factor
         joints.append(replace(joint, placement=frozen_array(placement, (4, 4)), origin=None))
     return replace(robot, links=links, joints=tuple(joints), source=None, source_sha256=None)
+
+
+def finite_readings(samples: Samples, scene: Scene) -> list[Reading]:
+    """Finite changes of the log, best first. Their scores are comparable with that of ``scene``."""
+    given = moments(scene.samples, scene.W)
+    out = sign_readings(given) + swap_readings(given) + scale_readings(given)
+    out += current_readings(given) + external_readings(given) + payload_readings(given)
+    out += gravity_readings(scene.samples, scene.W, scene.fit)
+    out += _shifted(_coarse(samples), scene)
+    best = min(out, key=lambda one: one.score)
+    if min(float(np.mean(one.error**2)) for one in (scene.fit, best.fit)) > UNRELATED_ERROR**2:
+        out += _shifted(_in_time(samples, far=True), scene)
+    else:
+        out += _shifted(_in_time(samples, far=False), scene)
+    return sorted(out, key=lambda one: one.score)
+
+
+def _in_time(samples: Samples, *, far: bool) -> tuple[Fit, list[Reading]]:
+    """Readings that interpolate torques, on all samples, and the fit of these."""
+    W = regressor(samples)
+    given = moments(samples, W)
+    out = filter_readings(samples, W, given) + drift_readings(samples, W, given)
+    return fit_of(given), out + far_delay(samples, W) if far else out
+
+
+def _coarse(samples: Samples) -> tuple[Fit, list[Reading]]:
+    """Readings that need a regressor each, on fewer samples, and the fit of these."""
+    coarse = every(samples, max(1, len(samples.time) // COARSE_SAMPLES))
+    rows = regressor(coarse)
+    own = fit_of(moments(coarse, rows))
+    found = motion_readings(coarse) + size_readings(coarse) + disturbances(coarse, rows, own)
+    return own, found + rate_readings(coarse, rows) + position_unit_readings(coarse)
+
+
+def _shifted(found: tuple[Fit, list[Reading]], scene: Scene) -> list[Reading]:
+    """Readings with scores shifted by what the log as it is scores on other samples."""
+    own, readings = found
+    shift = scene.fit.score - own.score
+    return [replace(one, cost=one.cost + shift) for one in readings]
+
+
+def believed(reading: Reading, given: Fit) -> bool:
+    """Whether a finite change explains a log clearly better than the log as it is.
+
+    Either it explains much of the torque that is left, or it needs no impossible robot.
+    """
+    better = given.score - reading.score
+    margin = _margin_of(reading)
+    light = reading.code == "payload" and reading.size < LEAST_PAYLOAD_KG
+    if better < margin or light:
+        return False
+    if reading.code in ("torque-scale", "currents"):
+        # with the right scale the robot is near its file
+        unit_or_gear = UNITS_AND_GEARS[0] < reading.size < UNITS_AND_GEARS[1]
+        if not unit_or_gear or far_from_file(reading.fit):
+            return False
+    good = INDEPENDENT * len(given.error) * float(np.log(GOOD_ERROR**2))
+    left = max(0.0, _error_part(given) - good)
+    fewer = _error_part(given) - _error_part(reading.fit)
+    if fewer >= max(SHARE * left, 0.5 * better):
+        return True
+    return better - fewer >= margin and fewer > -0.1 * margin
+
+
+def _error_part(fit: Fit) -> float:
+    """The part of a score that says how much torque is unexplained."""
+    return INDEPENDENT * float(np.sum(np.log(np.maximum(fit.error, LEAST_ERROR) ** 2)))
+
+
+def _margin_of(reading: Reading) -> float:
+    """By how much a reading has to be better, which depends on what else it may be."""
+    if reading.code == "external-torque":
+        return FAR_MARGIN
+    # a scale by itself is no better fit, only a more likely robot
+    far = max(abs(reading.size), 1.0 / max(abs(reading.size), 1e-12)) > FAR_SCALE
+    return FAR_MARGIN if reading.code == "torque-scale" and far else MARGIN
 
 
 KINDS = (

@@ -281,6 +281,22 @@ def one_row(values: Array, joint: int, n_joints: int) -> Array:
     return out
 
 
+def each_joint(scene: Scene) -> Iterator[tuple[int, str, int]]:
+    """Number and name of every joint, and how many there are."""
+    names = scene.model.channels
+    return ((k, name, len(names)) for k, name in enumerate(names))
+
+
+def rms(table: Array) -> Array:
+    """Root mean square (n_joints,) of a table (n, n_joints), never zero."""
+    return np.asarray(np.sqrt(np.mean(table**2, axis=0)) + 1e-12)
+
+
+def norm(sizes: Array) -> float:
+    """The size that several columns have together."""
+    return float(np.linalg.norm(sizes))
+
+
 def finding_of(suspect: Suspect) -> Finding:
     """The finding that names a suspect."""
     kind = suspect.kind

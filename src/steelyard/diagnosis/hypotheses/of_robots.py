@@ -16,7 +16,10 @@ from steelyard.diagnosis.hypotheses.hypothesis import (
     Kind,
     Scene,
     Suspect,
+    each_joint,
+    norm,
     one_row,
+    rms,
 )
 from steelyard.diagnosis.hypotheses.samples import Samples
 from steelyard.errors import listed
@@ -33,57 +36,11 @@ BRIEF = 0.3
 """Share of the log for which a tool may be there, or not."""
 WINDOWS, WINDOW = 7, 0.25
 """Windows in which a brake may drag, and their share of the log."""
-WARMING = 0.4
-"""Friction falls with a time constant of this share of the log."""
-SLOW, LESS_SLOW = 0.2, 0.5
-"""Speeds, as shares of the rms, over which friction changes (Stribeck, tanh)."""
-NOTE = "note"
-
-
-def _each(scene: Scene) -> Iterator[tuple[int, str, int]]:
-    names = scene.model.channels
-    return ((k, name, len(names)) for k, name in enumerate(names))
-
-
-def _rms(table: Array) -> Array:
-    return np.asarray(np.sqrt(np.mean(table**2, axis=0)) + 1e-12)
-
-
-def _curves(kind: Kind, scene: Scene) -> Iterator[Candidate]:
-    s, rms = scene.samples, _rms(scene.samples.v)
-    for k, name, n in _each(scene):
-        x, jump = s.v[:, k] / rms[k], s.jump[:, k]
-        laws = jump * np.exp(-((x / SLOW) ** 2)), jump * np.exp(-((x / LESS_SLOW) ** 2)), x * abs(x)
-        columns = np.stack([one_row(law, k, n) for law in laws], axis=2)
-        yield Candidate(kind, (name,), columns, np.full(3, 0.3 * scene.fit.size[k]))
-
-
-def _travels(kind: Kind, scene: Scene) -> Iterator[Candidate]:
-    s = scene.samples
-    for k, name, n in _each(scene):
-        if s.slower:
-            laws = [slower[:, k] - s.jump[:, k] for slower in s.slower[1::2]]
-            columns = np.stack([one_row(law, k, n) for law in laws], axis=2)
-            yield Candidate(kind, (name,), columns, np.full(len(laws), 0.3 * scene.fit.size[k]))
-
-
-def _loads(kind: Kind, scene: Scene) -> Iterator[Candidate]:
-    load = np.abs(scene.predicted - scene.friction)
-    for k, name, n in _each(scene):
-        column = one_row(scene.samples.jump[:, k] * load[:, k], k, n)
-        yield Candidate(kind, (name,), column, np.array([0.1]))
-
-
-def _asymmetric(kind: Kind, scene: Scene) -> Iterator[Candidate]:
-    v = scene.samples.v
-    for k, name, n in _each(scene):
-        typical = np.array([0.2 * scene.fit.size[k] / _rms(v)[k]])
-        yield Candidate(kind, (name,), one_row(np.abs(v[:, k]), k, n), typical)
 
 
 def _springs(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     q = scene.samples.q
-    for k, name, n in _each(scene):
+    for k, name, n in each_joint(scene):
         size = 0.3 * scene.fit.size[k]
         x = (q[:, k] - q[:, k].mean()) / float(np.std(q[:, k]) + 1e-12)
         yield Candidate(kind, (name,), one_row(x, k, n), np.array([size]))
@@ -93,7 +50,7 @@ def _springs(kind: Kind, scene: Scene) -> Iterator[Candidate]:
 
 def _cables(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     q = scene.samples.q
-    for k, name, n in _each(scene):
+    for k, name, n in each_joint(scene):
         x = (q[:, k] - q[:, k].mean()) / float(np.std(q[:, k]) + 1e-12)
         columns = np.stack([one_row(x**power, k, n) for power in (1, 2, 3)], axis=2)
         yield Candidate(kind, (name,), columns, np.full(3, 0.1 * scene.fit.size[k]))
@@ -101,8 +58,8 @@ def _cables(kind: Kind, scene: Scene) -> Iterator[Candidate]:
 
 def _couplings(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     s, size = scene.samples, scene.fit.size
-    v, a = _rms(s.v), _rms(s.a)
-    for k, name, n in _each(scene):
+    v, a = rms(s.v), rms(s.a)
+    for k, name, n in each_joint(scene):
         for i, other in enumerate(scene.model.channels):
             if i != k:
                 laws = s.v[:, i] / v[i], s.jump[:, i], s.a[:, i] / a[i]
@@ -113,25 +70,16 @@ def _couplings(kind: Kind, scene: Scene) -> Iterator[Candidate]:
 def _flexible(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     tau, slope = scene.predicted, scene.slopes
     curve = scene.derivative(slope)
-    for k, name, _ in _each(scene):
+    for k, name, _ in each_joint(scene):
         column = -scene.moved(k, tau[:, k], slope[:, k], curve[:, k])
         yield Candidate(kind, (name,), column, np.array([0.01 / scene.fit.size[k]]))
 
 
 def _backlash(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     tau, still = scene.predicted, np.zeros_like(scene.samples.time)
-    for k, name, _ in _each(scene):
+    for k, name, _ in each_joint(scene):
         soft = np.tanh(tau[:, k] / (0.1 * scene.fit.size[k]))
         yield Candidate(kind, (name,), -scene.moved(k, soft, still, still), np.array([0.01]))
-
-
-def _frictions(kind: Kind, scene: Scene) -> Iterator[Candidate]:
-    decay = np.exp(-scene.shares / WARMING)
-    span = float(scene.samples.time[0]), float(scene.samples.time[-1])
-    faded = scene.friction * decay[:, None]
-    yield Candidate(kind, (), faded, np.array([0.5]), span)
-    for k, name, n in _each(scene):
-        yield Candidate(kind, (name,), one_row(faded[:, k], k, n), np.array([0.5]), span)
 
 
 def _brakes(kind: Kind, scene: Scene) -> Iterator[Candidate]:
@@ -139,7 +87,7 @@ def _brakes(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     for w, start in enumerate(np.linspace(0.0, 1.0 - WINDOW, WINDOWS)):
         within = (scene.shares >= start) & (scene.shares < start + WINDOW)
         span = time[0] + (time[-1] - time[0]) * np.array([start, start + WINDOW])
-        for k, name, n in _each(scene):
+        for k, name, n in each_joint(scene):
             column = one_row(scene.samples.jump[:, k] * within, k, n)
             size = np.array([0.5 * scene.fit.size[k]])
             yield Candidate(kind, (name,), column, size, (float(span[0]), float(span[1])), w)
@@ -286,53 +234,13 @@ def twist_mended(samples: Samples, joints: tuple[int, ...], sizes: Array) -> Sam
     return replace(samples, model=replace(samples.model, robot=robot))
 
 
-def _norm(sizes: Array) -> float:
-    return float(np.linalg.norm(sizes))
-
-
 def _payload_words(one: Suspect) -> str:
     when = f"at about {(one.span_s or (0.0,))[0]:.3g} s"
     what = "picked up" if one.size > 0 else "put down"
     return f"a mass of {abs(one.size):.3g} kg at the last link is {what} {when}"
 
 
-FRICTION = (
-    Kind(
-        "stribeck",
-        "robot",
-        lambda one: f"friction {one.whose} is a curve of the speed",
-        severity="note",
-        columns=_curves,
-        told=_norm,
-    ),
-    Kind(
-        "friction-travel",
-        "robot",
-        lambda one: f"friction {one.whose} follows a change of direction over some travel",
-        severity="note",
-        columns=_travels,
-        told=_norm,
-    ),
-    Kind(
-        "load-friction",
-        "robot",
-        lambda one: f"friction {one.whose} grows with its load, by {100 * one.size:.3g} % of it",
-        unit="share",
-        severity="note",
-        columns=_loads,
-        positive=True,
-    ),
-    Kind(
-        "asymmetric-friction",
-        "robot",
-        lambda one: f"friction {one.whose} is another one in each direction",
-        severity="note",
-        columns=_asymmetric,
-    ),
-)
-"""Laws of friction: what explains most residuals of real robots, and is no fault."""
 KINDS = (
-    *FRICTION,
     Kind(
         "spring",
         "robot",
@@ -343,7 +251,7 @@ KINDS = (
         unit="N m",
         to_do="state it as a term, or record its torque",
         columns=_springs,
-        told=_norm,
+        told=norm,
         severity="never",
     ),
     Kind(
@@ -355,7 +263,7 @@ KINDS = (
         ),
         unit="N m",
         columns=_cables,
-        told=_norm,
+        told=norm,
         severity="never",
     ),
     Kind(
@@ -368,7 +276,7 @@ KINDS = (
         unit="N m",
         to_do="state the transmission in an overlay",
         columns=_couplings,
-        told=_norm,
+        told=norm,
         severity="never",
     ),
     Kind(
@@ -413,19 +321,6 @@ KINDS = (
         severity="never",
     ),
     Kind(
-        "friction-change",
-        "robot",
-        lambda one: (
-            f"friction {one.whose} is {100 * one.size:+.3g} % different at the start of "
-            "the log from what it is later"
-        ),
-        unit="share",
-        to_do="let the robot warm up, or leave the start of the log out",
-        could_be=("a torque sensor that warms up",),
-        columns=_frictions,
-        least=0.1,
-    ),
-    Kind(
         "brake",
         "log",
         lambda one: f"something drags on '{listed(one.joints)}' from {one.when}, as a brake does",
@@ -445,7 +340,7 @@ KINDS = (
         to_do="state gravity as it is in the frame of the base",
         could_be=("a wrong base frame in the robot file",),
         columns=_tilts,
-        told=lambda sizes: float(np.degrees(_norm(sizes))),
+        told=lambda sizes: float(np.degrees(norm(sizes))),
         least=4.0,
         mended=gravity_turned,
     ),
@@ -469,7 +364,7 @@ KINDS = (
         unit="m",
         to_do="correct the origin of this joint in the file",
         columns=_lengths,
-        told=_norm,
+        told=norm,
         least=0.004,
         mended=length_mended,
     ),
@@ -483,7 +378,7 @@ KINDS = (
         unit="degrees",
         to_do="correct the orientation of this joint in the file",
         columns=_twists,
-        told=lambda sizes: float(np.degrees(_norm(sizes))),
+        told=lambda sizes: float(np.degrees(norm(sizes))),
         least=0.6,
         mended=twist_mended,
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,32 +17,20 @@ from steelyard.diagnosis.hypotheses.effort import (
     without_efforts,
 )
 from steelyard.diagnosis.hypotheses.finite_motion import (
-    gravity_readings,
+    COARSE_SAMPLES,
+    MARGIN,
+    believed,
+    finite_readings,
     motion_readings,
     position_unit_readings,
-    rate_readings,
-    size_readings,
 )
 from steelyard.diagnosis.hypotheses.finite_torques import (
     Reading,
-    current_readings,
-    disturbances,
-    drift_readings,
-    external_readings,
-    far_delay,
-    filter_readings,
-    payload_readings,
-    scale_readings,
-    sign_readings,
-    swap_readings,
     unchanged,
 )
 from steelyard.diagnosis.hypotheses.fit import (
-    INDEPENDENT,
-    LEAST_ERROR,
     Fit,
     doubted,
-    far_from_file,
     fit_of,
     moments,
 )
@@ -56,9 +43,13 @@ from steelyard.diagnosis.hypotheses.hypothesis import (
     of_motors,
     scene_of,
 )
-from steelyard.diagnosis.hypotheses.of_torques import LONGEST_S
-from steelyard.diagnosis.hypotheses.remedies import with_options
-from steelyard.diagnosis.hypotheses.samples import Samples, every, regressor, thinned
+from steelyard.diagnosis.hypotheses.remedies import (
+    DELAYS,
+    beyond_stated,
+    correction_of,
+    with_options,
+)
+from steelyard.diagnosis.hypotheses.samples import Samples, every, thinned
 from steelyard.diagnosis.hypotheses.smoothness import commanded_quantity
 from steelyard.diagnosis.hypotheses.stepwise import (
     SMALL,
@@ -75,14 +66,12 @@ from steelyard.model.model import Model
 from steelyard.robot.physical_links import without_negative_masses
 from steelyard.signals.drives import joint_side
 from steelyard.signals.numbered_joints import name_numbered_joints
-from steelyard.signals.processing import Processing, TorqueDelay
+from steelyard.signals.processing import Processing
 
 Array = NDArray[np.float64]
 
 MOST = 3
-FEWEST_SAMPLES, COARSE_SAMPLES = 200, 800
-UNRELATED_ERROR = 0.15
-"""Unexplained share of torques (rms of all joints) beyond which far delays are tried."""
+FEWEST_SAMPLES = 200
 FRICTION_LEAST = 0.04
 """Friction as a share of torques, median of all joints, below which it was taken out. A log from
 which four fifths were taken looks as that of a robot with little friction."""
@@ -97,24 +86,8 @@ LIMIT_SLACK = 0.05
 NOTHING_FITS, NO_JOINT_FITS = 0.4, 0.25
 """Unexplained shares of torques, mean and least of all joints, beyond which torques and motion have
 nothing to do with each other."""
-MARGIN = 40.0
-"""By how much a finite change has to explain a log better than the log as it is."""
-FAR_MARGIN, FAR_SCALE = 20.0, 4.0
-"""The same for torques without any model of the robot, and for scales beyond this factor: clean
-logs are farther from these."""
-UNITS_AND_GEARS = 4e-4, 5e3
-"""Scales of torques beyond these come from no unit and no gear: something else is in the columns,
-such as velocities."""
-GOOD_ERROR, SHARE = 0.01, 0.3
-"""Share of what a log leaves unexplained beyond a good fit that a finite change has to explain."""
-LEAST_PAYLOAD_KG = 0.15
 AS_GOOD = 20.0
 """Readings that are worse by less than this are named as other explanations."""
-SURE, SPREAD = 5.0, 0.3
-"""A delay is corrected if it is away from zero by so many half widths of its interval, and by parts
-of the log differs by less than this share."""
-ROUNDED_S = 6
-"""Digits after the point (s) of a correction."""
 
 ALONE = (
     Kind(
@@ -314,82 +287,6 @@ def _found(model: Model, log: Log, samples: Samples) -> Searched:
     return Searched(tuple(found or without_friction(model, small)), missing_of(small))
 
 
-def finite_readings(samples: Samples, scene: Scene) -> list[Reading]:
-    """Finite changes of the log, best first. Their scores are comparable with that of ``scene``."""
-    given = moments(scene.samples, scene.W)
-    out = sign_readings(given) + swap_readings(given) + scale_readings(given)
-    out += current_readings(given) + external_readings(given) + payload_readings(given)
-    out += gravity_readings(scene.samples, scene.W, scene.fit)
-    out += _shifted(_coarse(samples), scene)
-    best = min(out, key=lambda one: one.score)
-    if min(float(np.mean(one.error**2)) for one in (scene.fit, best.fit)) > UNRELATED_ERROR**2:
-        out += _shifted(_in_time(samples, far=True), scene)
-    else:
-        out += _shifted(_in_time(samples, far=False), scene)
-    return sorted(out, key=lambda one: one.score)
-
-
-def _in_time(samples: Samples, *, far: bool) -> tuple[Fit, list[Reading]]:
-    """Readings that interpolate torques, on all samples, and the fit of these."""
-    W = regressor(samples)
-    given = moments(samples, W)
-    out = filter_readings(samples, W, given) + drift_readings(samples, W, given)
-    return fit_of(given), out + far_delay(samples, W) if far else out
-
-
-def _coarse(samples: Samples) -> tuple[Fit, list[Reading]]:
-    """Readings that need a regressor each, on fewer samples, and the fit of these."""
-    coarse = every(samples, max(1, len(samples.time) // COARSE_SAMPLES))
-    rows = regressor(coarse)
-    own = fit_of(moments(coarse, rows))
-    found = motion_readings(coarse) + size_readings(coarse) + disturbances(coarse, rows, own)
-    return own, found + rate_readings(coarse, rows) + position_unit_readings(coarse)
-
-
-def _shifted(found: tuple[Fit, list[Reading]], scene: Scene) -> list[Reading]:
-    """Readings with scores shifted by what the log as it is scores on other samples."""
-    own, readings = found
-    shift = scene.fit.score - own.score
-    return [replace(one, cost=one.cost + shift) for one in readings]
-
-
-def believed(reading: Reading, given: Fit) -> bool:
-    """Whether a finite change explains a log clearly better than the log as it is.
-
-    Either it explains much of the torque that is left, or it needs no impossible robot.
-    """
-    better = given.score - reading.score
-    margin = _margin_of(reading)
-    light = reading.code == "payload" and reading.size < LEAST_PAYLOAD_KG
-    if better < margin or light:
-        return False
-    if reading.code in ("torque-scale", "currents"):
-        # with the right scale the robot is near its file
-        unit_or_gear = UNITS_AND_GEARS[0] < reading.size < UNITS_AND_GEARS[1]
-        if not unit_or_gear or far_from_file(reading.fit):
-            return False
-    good = INDEPENDENT * len(given.error) * float(np.log(GOOD_ERROR**2))
-    left = max(0.0, _error_part(given) - good)
-    fewer = _error_part(given) - _error_part(reading.fit)
-    if fewer >= max(SHARE * left, 0.5 * better):
-        return True
-    return better - fewer >= margin and fewer > -0.1 * margin
-
-
-def _error_part(fit: Fit) -> float:
-    """The part of a score that says how much torque is unexplained."""
-    return INDEPENDENT * float(np.sum(np.log(np.maximum(fit.error, LEAST_ERROR) ** 2)))
-
-
-def _margin_of(reading: Reading) -> float:
-    """By how much a reading has to be better, which depends on what else it may be."""
-    if reading.code == "external-torque":
-        return FAR_MARGIN
-    # a scale by itself is no better fit, only a more likely robot
-    far = max(abs(reading.size), 1.0 / max(abs(reading.size), 1e-12)) > FAR_SCALE
-    return FAR_MARGIN if reading.code == "torque-scale" and far else MARGIN
-
-
 def _suspect_of_reading(best: Reading, readings: list[Reading], given: Fit) -> Suspect:
     """The suspect that a finite change is, with other explanations."""
     others = [
@@ -518,71 +415,3 @@ def without_friction(model: Model, small: Explanation) -> list[Suspect]:
     if not (model.mechanism.parent >= 0).any():
         return []
     return [_alone("friction-removed", fit, unit="share of the torque", size=median)]
-
-
-DELAYS = ("delay", "polled-joints")
-"""Hypotheses that a delay of each torque mends."""
-
-
-def is_sure(suspect: Suspect) -> bool:
-    """Whether a suspect is a delay that can be corrected without doubt.
-
-    Its interval excludes zero by far, the delay is the same in every part of the log, and nothing
-    else explains the log about as well.
-    """
-    if suspect.code not in DELAYS or suspect.interval is None or abs(suspect.size) > LONGEST_S:
-        return False
-    half = 0.5 * (suspect.interval[1] - suspect.interval[0])
-    apart = np.abs(np.array(suspect.by_part) - suspect.size)
-    return bool(
-        abs(suspect.size) > SURE * half
-        and np.all(apart < SPREAD * abs(suspect.size))
-        and set(suspect.rivals) <= set(DELAYS)
-    )
-
-
-def correction_of(found: Sequence[Suspect], joints: Sequence[str]) -> TorqueDelay:
-    """The delay (s) to take out: one for all joints, one for each that is late, or None.
-
-    joints : all that have torques. Delays of all and of single joints add up.
-    """
-    late = [one for one in found if one.code in DELAYS]
-    if not late or not all(is_sure(one) for one in late):
-        return None
-    delays = dict.fromkeys(joints, 0.0)
-    for one in late:
-        for k, joint in enumerate(joints):
-            if not one.joints or joint in one.joints:
-                delays[joint] += one.size * (k if one.code == "polled-joints" else 1)
-    rounded = {joint: round(delay, ROUNDED_S) for joint, delay in delays.items() if delay}
-    same = set(rounded.values())
-    if len(rounded) == len(delays) and len(same) == 1:
-        return same.pop()
-    return rounded
-
-
-def beyond_stated(suspect: Suspect, stated: TorqueDelay, joints: Sequence[str]) -> Suspect:
-    """A delay that is left after one was taken out, with the option that takes out both.
-
-    stated : what is taken out, in seconds or by joint. joints : all that have torques.
-    """
-    if suspect.code not in DELAYS or stated is None or stated == "auto":
-        return suspect
-    by_joint = stated if isinstance(stated, Mapping) else dict.fromkeys(joints, stated)
-    late = suspect.joints or tuple(joints)
-    polled = suspect.code == "polled-joints"
-    delays = {
-        joint: float(by_joint.get(joint, 0.0))
-        + suspect.size * (joint in late) * (k if polled else 1)
-        for k, joint in enumerate(joints)
-    }
-    return replace(suspect, option=delay_option(delays), beyond=True)
-
-
-def delay_option(delays: Mapping[str, float]) -> str:
-    """The option that takes these delays (s) out."""
-    same = set(delays.values())
-    if len(same) == 1:
-        return f"--torque-delay {same.pop():.4g}"
-    rest = {joint: delay for joint, delay in delays.items() if delay}
-    return " ".join(f"--torque-delay {joint}={delay:.4g}" for joint, delay in rest.items())

@@ -1,0 +1,119 @@
+"""Hypotheses about friction: a curve of the speed, a travel, the load, two directions, warming up.
+
+Laws of friction explain most residuals of real robots, and are no faults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from steelyard.diagnosis.hypotheses.hypothesis import (
+    Candidate,
+    Kind,
+    Scene,
+    each_joint,
+    norm,
+    one_row,
+    rms,
+)
+
+WARMING = 0.4
+"""Friction falls with a time constant of this share of the log."""
+SLOW, LESS_SLOW = 0.2, 0.5
+"""Speeds, as shares of the rms, over which friction changes (Stribeck, tanh)."""
+
+
+def _curves(kind: Kind, scene: Scene) -> Iterator[Candidate]:
+    s, speeds = scene.samples, rms(scene.samples.v)
+    for k, name, n in each_joint(scene):
+        x, jump = s.v[:, k] / speeds[k], s.jump[:, k]
+        laws = jump * np.exp(-((x / SLOW) ** 2)), jump * np.exp(-((x / LESS_SLOW) ** 2)), x * abs(x)
+        columns = np.stack([one_row(law, k, n) for law in laws], axis=2)
+        yield Candidate(kind, (name,), columns, np.full(3, 0.3 * scene.fit.size[k]))
+
+
+def _travels(kind: Kind, scene: Scene) -> Iterator[Candidate]:
+    s = scene.samples
+    for k, name, n in each_joint(scene):
+        if s.slower:
+            laws = [slower[:, k] - s.jump[:, k] for slower in s.slower[1::2]]
+            columns = np.stack([one_row(law, k, n) for law in laws], axis=2)
+            yield Candidate(kind, (name,), columns, np.full(len(laws), 0.3 * scene.fit.size[k]))
+
+
+def _loads(kind: Kind, scene: Scene) -> Iterator[Candidate]:
+    load = np.abs(scene.predicted - scene.friction)
+    for k, name, n in each_joint(scene):
+        column = one_row(scene.samples.jump[:, k] * load[:, k], k, n)
+        yield Candidate(kind, (name,), column, np.array([0.1]))
+
+
+def _asymmetric(kind: Kind, scene: Scene) -> Iterator[Candidate]:
+    v = scene.samples.v
+    for k, name, n in each_joint(scene):
+        typical = np.array([0.2 * scene.fit.size[k] / rms(v)[k]])
+        yield Candidate(kind, (name,), one_row(np.abs(v[:, k]), k, n), typical)
+
+
+def _frictions(kind: Kind, scene: Scene) -> Iterator[Candidate]:
+    decay = np.exp(-scene.shares / WARMING)
+    span = float(scene.samples.time[0]), float(scene.samples.time[-1])
+    faded = scene.friction * decay[:, None]
+    yield Candidate(kind, (), faded, np.array([0.5]), span)
+    for k, name, n in each_joint(scene):
+        yield Candidate(kind, (name,), one_row(faded[:, k], k, n), np.array([0.5]), span)
+
+
+LAWS = (
+    Kind(
+        "stribeck",
+        "robot",
+        lambda one: f"friction {one.whose} is a curve of the speed",
+        severity="note",
+        columns=_curves,
+        told=norm,
+    ),
+    Kind(
+        "friction-travel",
+        "robot",
+        lambda one: f"friction {one.whose} follows a change of direction over some travel",
+        severity="note",
+        columns=_travels,
+        told=norm,
+    ),
+    Kind(
+        "load-friction",
+        "robot",
+        lambda one: f"friction {one.whose} grows with its load, by {100 * one.size:.3g} % of it",
+        unit="share",
+        severity="note",
+        columns=_loads,
+        positive=True,
+    ),
+    Kind(
+        "asymmetric-friction",
+        "robot",
+        lambda one: f"friction {one.whose} is another one in each direction",
+        severity="note",
+        columns=_asymmetric,
+    ),
+)
+"""Laws of friction: what explains most residuals of real robots, and is no fault."""
+KINDS = (
+    *LAWS,
+    Kind(
+        "friction-change",
+        "robot",
+        lambda one: (
+            f"friction {one.whose} is {100 * one.size:+.3g} % different at the start of "
+            "the log from what it is later"
+        ),
+        unit="share",
+        to_do="let the robot warm up, or leave the start of the log out",
+        could_be=("a torque sensor that warms up",),
+        columns=_frictions,
+        least=0.1,
+    ),
+)
