@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.diagnosis.hypotheses.search import KINDS, physics_of, why_not_judged
+from steelyard.diagnosis.hypotheses.stepwise import Missing
 from steelyard.diagnosis.inspection import DETECTORS, OF_LOG, OF_ROWS, inspect_log
 from steelyard.errors import EstimationError, InputRefusedError, SteelyardError, shown
 from steelyard.findings import LEVELS, Finding, not_yet_told, said_once
@@ -149,10 +150,14 @@ def telling(findings: Iterable[Finding]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class AcceptedLog:
-    """What was found in a log that an estimate is made from, and how it is to be processed."""
+    """What was found in a log that an estimate is made from, and how it is to be processed.
+
+    missing : what would explain how much of it.
+    """
 
     findings: tuple[Finding, ...]
     processing: Processing
+    missing: tuple[Missing, ...] = ()
 
 
 def accepted_log(
@@ -172,7 +177,7 @@ def accepted_log(
     with telling(findings):
         physics = physics_of(model, selected(log), given)
         refuse_severe(physics.findings, accept)
-    return AcceptedLog((*findings, *physics.findings), physics.processing)
+    return AcceptedLog((*findings, *physics.findings), physics.processing, physics.missing)
 
 
 def validation_findings(

@@ -220,6 +220,7 @@ def result_document(
     validation: Mapping[str, Any] | None = None,
     certificate: Mapping[str, Any] | None = None,
     signals: Mapping[str, Any] | None = None,
+    missing: Sequence[Mapping[str, Any]] = (),
     verdict: Mapping[str, Any] | None = None,
     file_with_terms: Array | None = None,
 ) -> dict[str, Any]:
@@ -228,6 +229,7 @@ def result_document(
     certificate : what its certificate proves, as plain data.
     validation : errors on held-out logs, as plain data.
     signals : how filters and friction widths were chosen, as plain data.
+    missing : what explains the first log besides the model, or would, as plain data.
     verdict : whether it can be used, as plain data.
     file_with_terms : base parameters (n_base,) of the robot file's links with terms that were
         fitted to the same logs, to compare with.
@@ -279,6 +281,7 @@ def result_document(
         "fates": [asdict(fate) for fate in estimate.fates()],
         "findings": [finding.as_json() for finding in estimate.findings],
         "record": record_document(estimate, signals),
+        "missing": [dict(one) for one in missing],
         "validation": validation,
     }
     if file_with_terms is not None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from steelyard.certificates.certificate import Certificate
+from steelyard.diagnosis.hypotheses.stepwise import Missing
 from steelyard.diagnosis.signal_ways import SignalChoice
 from steelyard.diagnosis.verdict.verdict import Verdict
 from steelyard.estimators.estimate import Estimate
@@ -41,6 +42,9 @@ class FoundFields(Protocol):
 
     @property
     def signals(self) -> SignalChoice | None: ...
+
+    @property
+    def missing(self) -> tuple[Missing, ...]: ...
 
     @property
     def first_run(self) -> Prepared | None: ...

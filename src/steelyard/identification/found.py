@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.certificates.certificate import Certificate
 from steelyard.conic.blas_threads import one_blas_thread
+from steelyard.diagnosis.hypotheses.stepwise import Missing
 from steelyard.diagnosis.signal_ways import SignalChoice
 from steelyard.diagnosis.verdict.judge import CheckedInput, judge
 from steelyard.diagnosis.verdict.verdict import Verdict
@@ -54,6 +55,8 @@ class Identification:
     signals : the filters and friction widths that were chosen, and how.
     first_run : the first run that was used, for the report; None if it was not kept.
     level : of the intervals in the files that :func:`steelyard.write_outputs` writes.
+    missing : what explains the first log besides the model, or would: hypotheses, each with its
+        share of what is left unexplained.
     checked : what is known of the logs that were used, for the verdict.
     """
 
@@ -67,6 +70,7 @@ class Identification:
     first_run: Prepared | None = None
     level: float = 0.95
     checked: CheckedInput | None = None
+    missing: tuple[Missing, ...] = ()
 
     def __repr__(self) -> str:
         return overview(self)

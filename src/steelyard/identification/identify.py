@@ -304,6 +304,7 @@ def identify(
             regression,
             fit,
             signals=signals,
+            missing=checked.missing,
             first_run=data.first,
             level=level,
             checked=CheckedInput(

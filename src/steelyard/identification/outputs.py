@@ -109,6 +109,7 @@ def document_of(found: FoundFields) -> dict[str, Any]:
         validation=None if found.validation is None else found.validation.to_dict(),
         certificate=None if found.certificate is None else found.certificate.summary(),
         signals=None if found.signals is None else found.signals.as_json(),
+        missing=[one.as_json() for one in found.missing],
         verdict=found.verdict.as_json(),
         file_with_terms=file_with_terms(found.model, found.regression),
     )
@@ -129,6 +130,7 @@ def report_of(found: FoundFields, *, reference: Reference | None = None) -> Repo
             reference=reference,
             certificate=found.certificate,
             signals=found.signals,
+            missing=found.missing,
             verdict=found.verdict,
         )
     overall = found.validation.overall
@@ -145,6 +147,7 @@ def report_of(found: FoundFields, *, reference: Reference | None = None) -> Repo
         reference=reference,
         certificate=found.certificate,
         signals=found.signals,
+        missing=found.missing,
         verdict=found.verdict,
     )
 

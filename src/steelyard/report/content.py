@@ -14,6 +14,7 @@ from steelyard.report.numbers import percent, significant, with_half_width
 
 if TYPE_CHECKING:
     from steelyard.certificates.certificate import Certificate
+    from steelyard.diagnosis.hypotheses.stepwise import Missing
     from steelyard.diagnosis.signal_ways import SignalChoice
     from steelyard.diagnosis.verdict.verdict import Verdict
     from steelyard.validation.scores import Score
@@ -68,6 +69,7 @@ class Report:
         of ``errors``: of the estimate, and of the file's inertials.
     errors_cover : how the torques of these data were filtered and selected, in words.
     signals : how filters and friction widths were chosen, if they were.
+    missing : what explains the first log besides the model, or would.
     certificate : of a constrained estimate.
     verdict : whether the result can be used, if it was judged.
     """
@@ -82,6 +84,7 @@ class Report:
     baseline: Score | None = None
     errors_cover: str = ""
     signals: SignalChoice | None = None
+    missing: tuple[Missing, ...] = ()
     reference: Reference | None = None
     certificate: Certificate | None = None
     verdict: Verdict | None = None

@@ -45,6 +45,7 @@ SECTIONS = (
     "findings",
     "torques",
     "errors",
+    "missing",
     "standard",
     "parameters",
     "prior",
@@ -57,6 +58,11 @@ MOST_WARNINGS = 4
 ALL_FIGURES_UP_TO = 32
 MOST_FIGURES = 16
 """Torques of so many joints are shown of a robot with more than `ALL_FIGURES_UP_TO` joints."""
+MISSING_STATES = {
+    "friction": "law of friction, no fault",
+    "believed": "named above",
+    "open": "not certain: parts of the log disagree, or it explains too little",
+}
 INTERVALS_FROM = {
     "resampling": "constrained fits to resampled time blocks",
     "cluster": "time blocks (cluster-robust)",
@@ -109,6 +115,7 @@ def _context(report: Report) -> dict[str, Any]:
         ],
         "torque_figures": torque_figures(report),
         "error_figure": error_figure(report),
+        "missing_states": MISSING_STATES,
         "shown_s": shown_seconds(report),
         "equation": estimate.equation,
         "error_column": report.error_column,

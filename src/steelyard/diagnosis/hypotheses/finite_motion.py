@@ -345,8 +345,7 @@ def believed(reading: Reading, given: Fit) -> bool:
     light = reading.code == "payload" and reading.size < LEAST_PAYLOAD_KG
     if better < margin or light:
         return False
-    if reading.code in ("torque-scale", "currents"):
-        # with the right scale the robot is near its file
+    if reading.code == "torque-scale":
         unit_or_gear = UNITS_AND_GEARS[0] < reading.size < UNITS_AND_GEARS[1]
         if not unit_or_gear or far_from_file(reading.fit):
             return False

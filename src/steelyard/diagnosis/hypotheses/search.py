@@ -255,8 +255,11 @@ def _searched(model: Model, log: Log, processing: Processing | None) -> Searched
     samples = without_efforts(samples, efforts)
     found = _found(model, log, samples)
     named = (*efforts, *found.suspects)
-    # one in another unit has a gain, which other hypotheses name, unless it is as good as nothing
-    return replace(found, suspects=named or weightless_efforts(samples, following=True))
+    # one in another unit has a gain, which other hypotheses name, unless it is as good as nothing;
+    # that every joint has a factor of its own is less likely
+    if all(one.code == "currents" for one in named):
+        named = weightless_efforts(samples, following=True) or named
+    return replace(found, suspects=named)
 
 
 def _found(model: Model, log: Log, samples: Samples) -> Searched:

@@ -9,8 +9,8 @@ more are removed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +109,10 @@ class Missing:
     state: Literal["friction", "believed", "open"]
     rivals: tuple[str, ...] = ()
     words: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        return {**asdict(self), "joints": list(self.joints), "rivals": list(self.rivals)}
 
 
 @dataclass(frozen=True, eq=False)
