@@ -23,7 +23,7 @@ import faults2_makers as made
 import numpy as np
 from fault_codes import CODES
 from fault_recordings import Array, Recording
-from faults2_properties import Property
+from faults2_properties import ROBOTS, Property
 
 NEW_CODES = {
     "polled-joints": "joints were read one after the other under one time stamp",
@@ -167,7 +167,7 @@ def sizes() -> dict[tuple[str, str], tuple[float, float]]:
 def size_of(kind: Kind, robot: str, seed: int) -> float:
     """The size that a run of this seed has: log-uniform between smallest and largest."""
     low, high = sizes()[kind.name, robot]
-    u = np.random.default_rng([seed, 5, *kind.name.encode()]).uniform()
+    u = np.random.default_rng([seed, 5, ROBOTS.index(robot), *kind.name.encode()]).uniform()
     return float(low * (high / low) ** u)
 
 

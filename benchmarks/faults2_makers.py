@@ -22,6 +22,7 @@ from faults2_properties import (
     size_of_torque,
 )
 from scipy.interpolate import CubicSpline
+from scipy.spatial.transform import Rotation
 
 from steelyard.signals.wrench_torques import wrench_torques
 
@@ -176,7 +177,7 @@ def warming_zero(clean: Recording, rng: np.random.Generator, size: float) -> dic
 def link_length(urdf: str, rng: np.random.Generator, size: float) -> str:
     """One of the inner links of more than 5 cm is ``size`` m longer or shorter in the file."""
     root = ET.fromstring(urdf)
-    inner = moving_origins(root)[INNER]
+    inner = [origin_of(joint) for joint in moving_joints(root)[INNER]]
     origins = [one for one in inner if np.linalg.norm(numbers(one, "xyz")) > SHORTEST_M]
     chosen = origins[int(rng.integers(len(origins)))]
     xyz = numbers(chosen, "xyz")
@@ -187,28 +188,34 @@ def link_length(urdf: str, rng: np.random.Generator, size: float) -> str:
 
 
 def link_twist(urdf: str, rng: np.random.Generator, size: float) -> str:
-    """The axis of the second, third or fourth joint is twisted by ``size`` degrees in the file."""
+    """The axis of the second, third or fourth joint is tilted by ``size`` degrees in the file."""
     root = ET.fromstring(urdf)
-    origins = moving_origins(root)[INNER]
-    chosen = origins[int(rng.integers(len(origins)))]
-    rpy = numbers(chosen, "rpy")
-    rpy[0] += np.radians(sign(rng) * size)  # about the x axis of the link before
-    chosen.set("rpy", " ".join(f"{x:.12g}" for x in rpy))
+    joints = moving_joints(root)[INNER]
+    joint = joints[int(rng.integers(len(joints)))]
+    element = joint.find("axis")
+    axis = np.array([1.0, 0.0, 0.0]) if element is None else numbers(element, "xyz")
+    across = np.cross(axis / np.linalg.norm(axis), rng.normal(size=3))
+    origin = origin_of(joint)
+    turn = Rotation.from_rotvec(across / np.linalg.norm(across) * np.radians(size))
+    turned = Rotation.from_euler("xyz", numbers(origin, "rpy")) * turn
+    origin.set("rpy", " ".join(f"{x:.15g}" for x in turned.as_euler("xyz")))
     return ET.tostring(root, encoding="unicode")
 
 
-def moving_origins(root: ET.Element) -> list[ET.Element]:
-    """The placements of joints that turn, from the base on."""
-    moving = [one for one in root.findall("joint") if one.get("type") in ("revolute", "continuous")]
-    return [
-        one.find("origin") if one.find("origin") is not None else ET.SubElement(one, "origin")
-        for one in moving
-    ]
+def moving_joints(root: ET.Element) -> list[ET.Element]:
+    """The joints that turn, from the base on."""
+    return [one for one in root.findall("joint") if one.get("type") in ("revolute", "continuous")]
 
 
-def numbers(origin: ET.Element, name: str) -> Array:
-    """Three numbers of an origin."""
-    return np.array([float(x) for x in origin.get(name, "0 0 0").split()])
+def origin_of(joint: ET.Element) -> ET.Element:
+    """The placement of a joint."""
+    found = joint.find("origin")
+    return ET.SubElement(joint, "origin") if found is None else found
+
+
+def numbers(element: ET.Element, name: str) -> Array:
+    """Three numbers of an attribute, zeros where it is absent."""
+    return np.array([float(x) for x in element.get(name, "0 0 0").split()])
 
 
 # --- the robot ----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import shlex
 import tempfile
 import traceback
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -45,6 +45,8 @@ HARMFUL, MOST_IN_GROUP = 1.5, 3
 NO_CHANGE = 0.0002
 """Errors, as shares of the rms torque, that differ by less are equal."""
 MOST_OPTIONS = 3
+Errors = dict[bool, tuple[float, float]]
+"""By ``low_passed``: `unseen_error` of the plain command and of the plain fit."""
 OWN_LAWS = {"stribeck": "stribeck", "dahl": "presliding"}
 """Codes that are right on clean logs of robots with these laws of friction."""
 
@@ -196,43 +198,66 @@ def true_case(kind: Kind, robot: str, seed: int, size: float) -> Case:
     return case_with(robot, seed, kind.law(clean.training, rng, size), unseen=kind.lasting)
 
 
+def attempted(given: Given) -> tuple[Identification, SteelyardError | None]:
+    """The result of the plain command; of a refusal, the one that accepts it, and the refusal."""
+    try:
+        return identified(given), None
+    except InputRefusedError as refusal:
+        codes = tuple(one.code for one in refusal.findings if one.level == "severe")
+        try:
+            return identified(given, accept=codes), refusal
+        except SteelyardError:
+            raise refusal from None
+
+
 @lru_cache(maxsize=4)
-def clean_result(robot: str, seed: int) -> tuple[Identification, dict[bool, tuple[float, float]]]:
-    """The result of the clean log, and by ``low_passed`` its error and that of the plain fit."""
+def clean_result(robot: str, seed: int) -> tuple[Identification, SteelyardError | None, Errors]:
+    """What `attempted` gives of the clean log, and its errors."""
     case = clean_case(robot, seed)
     log = case.training.log()
-    found, plain = identified(Given(robot_of(case.urdf), log)), plain_fit(case.urdf, log)
-    errors = {
-        low: (
-            unseen_error(found, case.unseen, low_passed=low),
-            unseen_error(plain, case.unseen, low_passed=low),
-        )
-        for low in (False, True)
-    }
-    return found, errors
+    found, refusal = attempted(Given(robot_of(case.urdf), log))
+    plain = plain_fit(case.urdf, log)
+    return (
+        found,
+        refusal,
+        {
+            low: (
+                unseen_error(found, case.unseen, low_passed=low),
+                unseen_error(plain, case.unseen, low_passed=low),
+            )
+            for low in (False, True)
+        },
+    )
 
 
 def clean_run(robot: str, seed: int) -> Run:
     """The clean log of a robot of the matrix, or of `never_loses_logs`."""
     run = Run(robot, seed, CLEAN)
+    refusal = None
     try:
         if robot == MUJOCO:
-            case = never_loses_logs.case_of(seed)
-            log, test = never_loses_logs.recorded(case)
-            run = replace(run, allowed=OWN_LAWS.get(case.law, ""))
-            found = never_loses_runs.identified(case, log)
-            error = never_loses_runs.error_of(found, found.estimate.beta, test)
-            run = replace(run, error=error, clean_error=error)
+            drawn = never_loses_logs.case_of(seed)
+            log, test = never_loses_logs.recorded(drawn)
+            urdf = never_loses_logs.arms.urdf_text(drawn.arm)
+            run = replace(run, allowed=OWN_LAWS.get(drawn.law, ""))
+            found = never_loses_runs.identified(drawn, log)
+
+            def error_of(one: Identification) -> float:
+                return never_loses_runs.error_of(one, one.estimate.beta, test)
         else:
-            found, errors = clean_result(robot, seed)
-            error, plain = errors[False]
-            run = replace(run, error=error, clean_error=error, plain=plain, plain_clean=plain)
+            case = clean_case(robot, seed)
+            urdf, log = case.urdf, case.training.log()
+            found, refusal, errors = clean_result(robot, seed)
+            run = replace(run, plain=errors[False][1], plain_clean=errors[False][1])
+
+            def error_of(one: Identification) -> float:
+                return unseen_error(one, case.unseen)
+
+        error = error_of(found)
     except Exception as failure:
         return with_failure(run, failure)
-    run = replace(run, said=said_by(found.findings), verdict=verdict_of(found))
-    if robot == MUJOCO:
-        return run
-    return with_advice(run, clean_case(robot, seed), low_passed=False)
+    run = replace(with_result(run, found, refusal), error=error, clean_error=error)
+    return with_advice(run, urdf, log, error_of)
 
 
 def faulty_run(robot: str, seed: int, kind: Kind) -> Run:
@@ -241,27 +266,26 @@ def faulty_run(robot: str, seed: int, kind: Kind) -> Run:
     run = Run(robot, seed, kind.name, size)
     try:
         case = true_case(kind, robot, seed, size)
-        clean_error, plain_clean = clean_result(robot, seed)[1][kind.low_passed]
+        clean_error, plain_clean = clean_result(robot, seed)[2][kind.low_passed]
         log = case.training.log()
         plain = unseen_error(plain_fit(case.urdf, log), case.unseen, low_passed=kind.low_passed)
         run = replace(run, clean_error=clean_error, plain=plain, plain_clean=plain_clean)
-    except Exception as failure:
-        return replace(with_failure(run, failure), kind=kind.name)
-    given = Given(robot_of(case.urdf), log)
-    try:
-        found = identified(given)
-        error = unseen_error(found, case.unseen, low_passed=kind.low_passed)
-        run = replace(run, said=said_by(found.findings), error=error, verdict=verdict_of(found))
-    except InputRefusedError as failure:
-        run = with_failure(run, failure)
-        with contextlib.suppress(Exception):
-            codes = tuple(one.code for one in run.said if one.level == "severe")
-            accepted = identified(given, accept=codes)
-            error = unseen_error(accepted, case.unseen, low_passed=kind.low_passed)
-            run = replace(run, error=error)
+
+        def error_of(one: Identification) -> float:
+            return unseen_error(one, case.unseen, low_passed=kind.low_passed)
+
+        found, refusal = attempted(Given(robot_of(case.urdf), log))
+        run = replace(with_result(run, found, refusal), error=error_of(found))
     except Exception as failure:
         return with_failure(run, failure)
-    return with_advice(run, case, low_passed=kind.low_passed)
+    return with_advice(run, case.urdf, log, error_of)
+
+
+def with_result(run: Run, found: Identification, refusal: SteelyardError | None) -> Run:
+    """The run with what the plain command says: its result, or its refusal."""
+    if refusal is not None:
+        return with_failure(run, refusal)
+    return replace(run, said=said_by(found.findings), verdict=verdict_of(found))
 
 
 def with_failure(run: Run, failure: Exception) -> Run:
@@ -292,15 +316,13 @@ def said_by(findings: Iterable[Finding]) -> tuple[Said, ...]:
     )
 
 
-def with_advice(run: Run, case: Case, *, low_passed: bool) -> Run:
+def with_advice(run: Run, urdf: str, log: Log, error_of: Callable[[Identification], float]) -> Run:
     """The run with the error after each option that its findings print."""
     severe = tuple(one.code for one in run.said if one.level == "severe" and run.refusal)
     advice: dict[str, float | None] = {}
     for option in options_of(run.said)[:MOST_OPTIONS]:
-        found = by_command(case.urdf, case.training.log(), option, severe)
-        advice[option] = (
-            None if found is None else unseen_error(found, case.unseen, low_passed=low_passed)
-        )
+        found = by_command(urdf, log, option, severe)
+        advice[option] = None if found is None else error_of(found)
     return replace(run, advice=advice)
 
 

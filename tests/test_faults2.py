@@ -129,6 +129,8 @@ def test_lengths_and_twists_in_the_file(matrix) -> None:
         b, a = poses[0]
         turned = np.degrees(np.arccos((np.trace(b[:3, :3].T @ a[:3, :3]) - 1.0) / 2.0))
         expected = (size, 0.0) if make is made.link_length else (0.0, size)
+        tilted = np.degrees(np.arccos((b[:3, :3].T @ a[:3, :3])[2, 2]))  # every axis is z
+        assert tilted == pytest.approx(expected[1], abs=1e-4)
         assert (np.linalg.norm(a[:3, 3] - b[:3, 3]), turned) == pytest.approx(expected, abs=1e-6)
 
 
