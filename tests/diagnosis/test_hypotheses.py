@@ -72,9 +72,8 @@ def test_every_candidate_is_finite_and_has_a_likely_size(scene: Scene) -> None:
     found = candidates_of(scene)
     assert len({one.name for one in found}) == len(found)
     for one in found:
-        columns = one.columns if one.columns.ndim == 3 else one.columns[:, :, None]
-        assert columns.shape == (*scene.samples.tau.shape, len(one.typical)), one.name
-        assert np.isfinite(columns).all(), one.name
+        assert one.table.shape == (*scene.samples.tau.shape, len(one.typical)), one.name
+        assert np.isfinite(one.table).all(), one.name
         assert (one.typical > 0.0).all(), one.name
         assert {*one.joints} <= {*scene.model.channels}, one.name
 
@@ -93,11 +92,10 @@ def test_columns_are_what_mending_changes(kind: Kind, scene: Scene) -> None:
     exact = replace(scene.full, tau=scene.predicted, moving=np.ones_like(scene.full.moving))
     for one in candidates_of(scene, [kind])[:3]:
         joints = tuple(scene.model.channels.index(name) for name in one.joints)
-        columns = one.columns if one.columns.ndim == 3 else one.columns[:, :, None]
         sizes = 1e-4 * one.typical
         changed = kind.mended(exact, joints, sizes)
         residual = changed.tau - regressor(changed) @ theta
-        wanted = -(columns @ sizes)
+        wanted = -(one.table @ sizes)
         inner = slice(8, -8)  # splines end there
         off = np.linalg.norm((residual - wanted)[inner])
         assert off < 0.02 * np.linalg.norm(wanted[inner]) + 1e-12, one.name

@@ -190,7 +190,8 @@ class Scene:
 class Candidate:
     """A hypothesis of one kind about some joints.
 
-    columns : (n, n_joints, k) of a size of one. typical : (k,) sizes that are likely.
+    columns : (n, n_joints, k) of a size of one, or (n, n_joints) if k is one. typical : (k,) sizes
+    that are likely.
     span_s : when, for what is about a part of the log. variant : of a hypothesis in several forms.
     """
 
@@ -200,6 +201,11 @@ class Candidate:
     typical: Array
     span_s: tuple[float, float] | None = None
     variant: float = 0.0
+
+    @property
+    def table(self) -> Array:
+        """The columns (n, n_joints, k)."""
+        return self.columns if self.columns.ndim == 3 else self.columns[:, :, None]
 
     @property
     def name(self) -> tuple[str, tuple[str, ...], float]:

@@ -68,7 +68,8 @@ def _couplings(kind: Kind, scene: Scene) -> Iterator[Candidate]:
 
 
 def _flexible(kind: Kind, scene: Scene) -> Iterator[Candidate]:
-    tau, slope = scene.predicted, scene.slopes
+    tau = scene.rigid
+    slope = scene.derivative(tau)
     curve = scene.derivative(slope)
     for k, name, _ in each_joint(scene):
         column = -scene.moved(k, tau[:, k], slope[:, k], curve[:, k])

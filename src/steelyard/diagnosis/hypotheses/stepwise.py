@@ -62,6 +62,10 @@ FAST, HOLDS, SEEN = 0.5, 0.6, 2.0
 how many half widths of its interval."""
 
 
+SHARE_OF_ITSELF = Kind("share", "log", lambda one: "")
+"""The size of a hypothesis as a share of what it was."""
+
+
 @dataclass(frozen=True, eq=False)
 class Believed:
     """A hypothesis that explains a log.
@@ -183,8 +187,7 @@ def with_admitted(scene: Scene, admitted: Iterable[Candidate]) -> Scene:
     W = scene.W[:, :, :p]
     if not admitted:
         return replace(scene, W=W, fit=fit_of(moments(s, W)), admitted=())
-    tables = [one.columns if one.columns.ndim == 3 else one.columns[:, :, None] for one in admitted]
-    extra = np.concatenate(tables, axis=2)
+    extra = np.concatenate([one.table for one in admitted], axis=2)
     spread = np.concatenate([one.typical for one in admitted])
     fit = fit_of(moments(s, W, extra, spread))
     W = np.concatenate([W, extra * s.moving[:, :, None]], axis=2)
@@ -219,7 +222,7 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
         ]
         if not sure:
             break
-        if sure[0].kind.of != "robot" and not _holds_when_fast(scene, sure[0]):
+        if not _holds_when_fast(scene, sure[0]):
             # a part of its joints would be the same
             doubtful |= {one.candidate.name for one in found if one.kind is sure[0].kind}
             continue
@@ -249,13 +252,11 @@ def _holds_when_fast(scene: Scene, one: Weighed) -> bool:
     s = scene.full
     fast = np.abs(s.v) > FAST * np.sqrt(np.mean(s.v**2, axis=0))
     other = _again(scene, replace(s, moving=s.moving & fast))
-    own = [c for c in candidates_of(other, [one.kind]) if c.name == one.candidate.name]
-    (again,) = weighed(other, own)
-    told = one.kind.told
-    none = told(np.zeros(len(one.sizes)))
-    sizes, there = (one.alone, again.alone) if one.is_steady(STEADY) else (one.sizes, again.sizes)
-    away, left = told(sizes) - none, told(there) - none
-    return left / away > HOLDS and abs(left) > SEEN * again.half
+    (own,) = [c for c in candidates_of(other, [one.kind]) if c.name == one.candidate.name]
+    sizes = one.alone if one.is_steady(STEADY) else one.sizes
+    together = replace(own, columns=own.table @ sizes, typical=np.ones(1))
+    (again,) = weighed(other, [replace(together, kind=SHARE_OF_ITSELF)])
+    return again.size > max(HOLDS, SEEN * again.half)
 
 
 def _tried(scene: Scene, one: Weighed) -> _Tried:

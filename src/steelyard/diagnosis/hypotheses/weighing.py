@@ -40,7 +40,8 @@ class Weighed:
 
     gain : by how much it makes the score smaller, with left-out parts. share : of the squared
     residual that it explains, of all joints. certainty : mean of the
-    gains of the parts over its standard error. sizes : (k,) of its columns. half : half of the 95 %
+    gains of the parts over its standard error. steadiness : the size over its standard error, from
+    how parts of the log differ (of all columns together). sizes : (k,) of its columns. half : half of the 95 %
     interval of the size that is told. parts : (FEW_PARTS, k) sizes in each of some parts.
     kept : share of its columns that the model does not absorb.
     alone, half_alone : sizes and interval from the torques alone, whatever the file says.
@@ -50,6 +51,7 @@ class Weighed:
     gain: float
     share: float
     certainty: float
+    steadiness: float
     sizes: Array
     half: float
     parts: Array
@@ -103,10 +105,9 @@ def weighed(scene: Scene, candidates: Sequence[Candidate]) -> list[Weighed]:
     s, fit = scene.samples, scene.fit
     n_joints, p = scene.W.shape[1:]
     w = fit.weights
-    tables = [one.columns if one.columns.ndim == 3 else one.columns[:, :, None] for one in given]
     typical = np.concatenate([one.typical for one in given])
     counts = [len(one.typical) for one in given]
-    C = np.concatenate(tables, axis=2) * (s.moving * w)[:, :, None] * typical
+    C = np.concatenate([one.table for one in given], axis=2) * (s.moving * w)[:, :, None] * typical
     A = (scene.W * w[:, None] * fit.spread).reshape(-1, p)
     r = (s.tau * s.moving - scene.W @ fit.theta) * w
     x = fit.theta.copy()
@@ -177,6 +178,12 @@ def _weighed_one(
     gain = INDEPENDENT * float(np.sum(np.log(np.maximum(before, floor) / after)))
     gain += float(2.0 * sizes @ of_file - sizes @ by_file @ sizes - sizes @ sizes)
     part = gains.sum(axis=1)
+    slope = CR @ sizes
+    square = np.einsum("k,bkl,l->b", sizes, CC, sizes)
+    whole_square = max(float(square.sum()), 1e-300)
+    off = slope - float(slope.sum()) / whole_square * square
+    spread_of_all = float(np.sqrt(PARTS / (PARTS - 1) * np.sum(off**2)))
+    steadiness = float(slope.sum()) / max(spread_of_all, 1e-300)
     energy = np.einsum("bkk->b", CC)
     used = energy > NEEDED * energy.max()
     n_used = int(used.sum())
@@ -202,6 +209,7 @@ def _weighed_one(
         gain,
         float(np.sum(gains) / max(np.sum(before), 1e-300)),
         certainty,
+        steadiness,
         typical * sizes,
         half_of(sizes, others),
         typical * few,
