@@ -437,6 +437,17 @@ KINDS = (
         severity="always",
     ),
     Kind(
+        "gravity-removed",
+        "log",
+        lambda one: (
+            f"{100 * one.size:.3g} % of gravity is missing in the torques {one.whose}: a "
+            "controller took it out"
+        ),
+        to_do="record the torques of the drives, with gravity",
+        could_be=("a robot whose links are balanced by springs or weights",),
+        severity="always",
+    ),
+    Kind(
         "other-robot",
         "file",
         lambda one: f"the robot file is of another robot: one {one.size:.3g} times as large fits",

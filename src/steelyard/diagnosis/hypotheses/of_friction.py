@@ -13,6 +13,7 @@ from steelyard.diagnosis.hypotheses.hypothesis import (
     Candidate,
     Kind,
     Scene,
+    Suspect,
     each_joint,
     norm,
     one_row,
@@ -66,12 +67,18 @@ def _frictions(kind: Kind, scene: Scene) -> Iterator[Candidate]:
         yield Candidate(kind, (name,), one_row(faded[:, k], k, n), np.array([0.5]), span)
 
 
+def no_fault(one: Suspect) -> str:
+    """Why it is told."""
+    return "the usual friction does not explain it; this is no fault of the log"
+
+
 LAWS = (
     Kind(
         "stribeck",
         "robot",
         lambda one: f"friction {one.whose} is a curve of the speed",
         severity="note",
+        because=no_fault,
         columns=_curves,
         told=norm,
     ),
@@ -80,6 +87,7 @@ LAWS = (
         "robot",
         lambda one: f"friction {one.whose} follows a change of direction over some travel",
         severity="note",
+        because=no_fault,
         columns=_travels,
         told=norm,
     ),
@@ -89,6 +97,7 @@ LAWS = (
         lambda one: f"friction {one.whose} grows with its load, by {100 * one.size:.3g} % of it",
         unit="share",
         severity="note",
+        because=no_fault,
         columns=_loads,
         positive=True,
     ),
@@ -97,6 +106,7 @@ LAWS = (
         "robot",
         lambda one: f"friction {one.whose} is another one in each direction",
         severity="note",
+        because=no_fault,
         columns=_asymmetric,
     ),
 )

@@ -353,7 +353,7 @@ KINDS = (
         to_do="cut the log at this time, and use one part",
         could_be=("a lasting contact",),
         columns=_payloads,
-        least=0.15,
+        least=0.02,
     ),
     Kind(
         "link-length",

@@ -137,7 +137,6 @@ def _cross_talk(kind: Kind, scene: Scene) -> Iterator[Candidate]:
 def _without_gravity(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     weight = weight_of_file(scene.samples)
     names = scene.model.channels
-    yield Candidate(kind, (), -weight, np.array([1.0]))
     for k, name in enumerate(names):
         if np.abs(weight[:, k]).max() > 0.0:
             column = one_row(-weight[:, k], k, len(names))
@@ -265,21 +264,19 @@ KINDS = (
         unit="share",
         to_do="look for joints that are coupled, or calibrate the sensors together",
         columns=_cross_talk,
-        least=0.01,
     ),
     Kind(
         "gravity-removed",
         "log",
         lambda one: (
-            f"{100 * one.size:.3g} % of gravity is missing in the torques "
-            f"{one.whose}: a controller took it out"
+            f"{100 * one.size:.3g} % of gravity is missing in the torque {one.whose}: a "
+            "controller took it out"
         ),
         unit="share",
         to_do="record the torques of the drives, with gravity",
-        could_be=("a robot whose links are balanced by springs or weights",),
-        severity="always",
+        could_be=("a joint that is balanced by a spring or weight",),
         columns=_without_gravity,
-        least=0.5,
+        least=0.05,
         most=1.4,
         positive=True,
         mended=gravity_given_back,

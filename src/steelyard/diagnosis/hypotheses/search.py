@@ -59,6 +59,7 @@ from steelyard.diagnosis.hypotheses.stepwise import (
     explained,
     missing_of,
 )
+from steelyard.diagnosis.hypotheses.weighing import Weighed
 from steelyard.errors import SteelyardError
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
@@ -86,6 +87,8 @@ LIMIT_SLACK = 0.05
 NOTHING_FITS, NO_JOINT_FITS = 0.4, 0.25
 """Unexplained shares of torques, mean and least of all joints, beyond which torques and motion have
 nothing to do with each other."""
+NOTED_GAIN = 15.0
+"""Gain from which on a law of friction is noted."""
 AS_GOOD = 20.0
 """Readings that are worse by less than this are named as other explanations."""
 
@@ -287,7 +290,8 @@ def _found(model: Model, log: Log, samples: Samples) -> Searched:
     if not found and unrelated(small.scene.fit):
         return Searched((_alone("unrelated-torque", small.scene.fit),))
     found += [_suspect_of(one, small.scene) for one in small.believed]
-    return Searched(tuple(found or without_friction(model, small)), missing_of(small))
+    found = found or without_friction(model, small)
+    return Searched((*found, *laws_of_friction(small)), missing_of(small))
 
 
 def _suspect_of_reading(best: Reading, readings: list[Reading], given: Fit) -> Suspect:
@@ -352,6 +356,28 @@ def _suspect_of(one: Believed, scene: Scene) -> Suspect:
         option=option,
         rivals=tuple(dict.fromkeys(one.code for one in rivals if one.code != suspect.code)),
     )
+
+
+def laws_of_friction(small: Explanation) -> list[Suspect]:
+    """The laws of friction that explain a part of the log, each once, for all joints that have it:
+    no faults, but what the model lacks.
+    """
+    by_kind: dict[str, list[Weighed]] = {}
+    for one in small.friction:
+        if one.worth > NOTED_GAIN:
+            by_kind.setdefault(one.kind.code, []).append(one)
+    error = small.scene.fit.mean_error
+    return [
+        Suspect(
+            laws[0].kind,
+            tuple(joint for one in laws for joint in one.candidate.joints),
+            laws[0].size,
+            laws[0].kind.unit,
+            laws[0].worth,
+            (error, error),
+        )
+        for laws in by_kind.values()
+    ]
 
 
 def _alone(code: str, fit: Fit, *, unit: str = "", size: float | None = None) -> Suspect:

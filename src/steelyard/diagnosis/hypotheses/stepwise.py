@@ -40,10 +40,6 @@ Array = NDArray[np.float64]
 
 SMALL = (*OF_TORQUES, *OF_POSITIONS, *OF_FRICTION, *OF_ROBOTS)
 """All kinds of hypotheses that are columns."""
-LIKE, LIKE_GAIN = 2.5, 8.0
-"""Standard errors of the gain over the parts, and gain, that admit a law of friction."""
-SURE, SURE_GAIN = 4.5, 40.0
-"""The same for what is told to a user."""
 AS_GOOD, AS_GOOD_SHARE = 20.0, 0.1
 """Hypotheses whose gain is smaller by less than this, or this share, cannot be told apart."""
 MOST = 3
@@ -54,9 +50,8 @@ the share of it by which it may still change.
 """
 BROUGHT = 0.5
 """Share of the gain that was predicted to first order that a finite change has to bring."""
-STEADY, VERY_STEADY = 4.0, 8.0
-"""Half widths of its interval by which a size has to be away from none, of a log that leaves no
-doubts and of one that does."""
+STEADY = 4.0
+"""Half widths of its interval by which a size has to be away from none."""
 FAST, HOLDS, SEEN = 0.5, 0.6, 2.0
 """Share of its rms speed beyond which a joint is fast; share of a size that has to be there, and
 how many half widths of its interval."""
@@ -212,13 +207,12 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
     doubtful: set[tuple[str, tuple[str, ...], float]] = set()
     found = weighed(scene, candidates_of(scene, others))
     while len(believed) < MOST:
-        # where noise alone is left, what explains little is seen too
-        clear = not doubted(scene.samples, scene.W, scene.fit)
+        clear = _is_clear(scene)
         sure = [
             one
             for one in found
-            if one.admitted_by(SURE, SURE_GAIN, VERY_STEADY) or (clear and one.is_steady(STEADY))
-            if one.candidate.name not in doubtful
+            if (one.is_sure or one.is_likely or (clear and one.is_steady(STEADY)))
+            and one.candidate.name not in doubtful
         ]
         if not sure:
             break
@@ -233,7 +227,10 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
         gained = score_of(scene) - best.score
         hoped = best.believed.weighed.worth
         enough = min(BROUGHT * hoped, hoped - AS_GOOD)
-        if gained < enough or not best.believed.kind.possible(best.believed.size):
+        possible = best.believed.kind.possible(best.believed.size)
+        # what is only likely is believed if it leaves no doubts
+        told = best.believed.weighed.is_sure or clear or _is_clear(best.scene)
+        if gained < enough or not possible or not told:
             doubtful.add(best.believed.weighed.candidate.name)
             continue
         limit = best.score + max(AS_GOOD, AS_GOOD_SHARE * gained)
@@ -242,6 +239,11 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
         scene, friction = _without_needless(best.scene, friction)
         found = weighed(scene, candidates_of(scene, others))
     return Explanation(tuple(friction), tuple(believed), tuple(found[:MOST]), scene)
+
+
+def _is_clear(scene: Scene) -> bool:
+    """Whether a log leaves no doubts: noise alone is unexplained, the robot is near its file."""
+    return not doubted(scene.samples, scene.W, scene.fit)
 
 
 def _holds_when_fast(scene: Scene, one: Weighed) -> bool:
@@ -300,11 +302,11 @@ def _with_friction(scene: Scene, laws: Sequence[Candidate]) -> tuple[Scene, list
     """The scene with the laws of friction that are likely, one more for each joint at a time."""
     admitted: list[Weighed] = []
     for _ in FRICTION:
-        clear = not doubted(scene.samples, scene.W, scene.fit)
+        clear = _is_clear(scene)
         likely = [
             one
             for one in weighed(scene, laws)
-            if one.admitted_by(LIKE, LIKE_GAIN) or (clear and one.is_steady(0.5 * STEADY))
+            if one.may_be or (clear and one.is_steady(0.5 * STEADY))
         ]
         best: dict[tuple[str, ...], Weighed] = {}
         for one in likely:
@@ -324,7 +326,7 @@ def _without_needless(scene: Scene, friction: Sequence[Weighed]) -> tuple[Scene,
         alone = with_admitted(scene, rest)
         own = [c for c in scene.admitted if c.name == one.candidate.name]
         (again,) = weighed(alone, own)
-        if not (again.admitted_by(LIKE, LIKE_GAIN) or again.is_steady(0.5 * STEADY)):
+        if not (again.may_be or again.is_steady(0.5 * STEADY)):
             kept.remove(one)
             scene = alone
     return scene, kept

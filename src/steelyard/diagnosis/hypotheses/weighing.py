@@ -26,6 +26,13 @@ FEW_PARTS = 4
 """Parts in which a size has to agree."""
 PER_COLUMN = 6.0
 """Gain that each column costs."""
+SURE, SURE_GAIN, VERY_STEADY = 4.5, 40.0, 8.0
+"""Standard errors of the gain over the parts, gain, and half widths of its interval by which a size
+is away from none, of what is told to a user."""
+LIKELY, LIKELY_CERTAINTY, LIKELY_GAIN = 7.0, 1.5, 15.0
+"""Standard errors of the size and of the gain, and gain, of what is told if it leaves no doubts."""
+LIKE, LIKE_GAIN = 2.5, 8.0
+"""Standard errors of the gain, and gain, that admit a law of friction."""
 STEADY_SHARE = 0.3
 """Share of a size by which those of parts of the log may differ."""
 RIDGE = 1e-3
@@ -39,10 +46,10 @@ class Weighed:
     """What a candidate explains of a log, beside what was admitted before.
 
     gain : by how much it makes the score smaller, with left-out parts. share : of the squared
-    residual that it explains, of all joints. certainty : mean of the
-    gains of the parts over its standard error. steadiness : the size over its standard error, from
-    how parts of the log differ (of all columns together). sizes : (k,) of its columns. half : half of the 95 %
-    interval of the size that is told. parts : (FEW_PARTS, k) sizes in each of some parts.
+    residual that it explains, of all joints. certainty : mean of the gains of the parts over its
+    standard error. steadiness : the size over its standard error, from how parts of the log differ
+    (of all columns together). sizes : (k,) of its columns. half : half of the 95 % interval of the
+    size that is told. parts : (FEW_PARTS, k) sizes in each of some parts.
     kept : share of its columns that the model does not absorb.
     alone, half_alone : sizes and interval from the torques alone, whatever the file says.
     """
@@ -88,12 +95,23 @@ class Weighed:
         steady = apart < STEADY_SHARE * away and away > half_widths * self.half_alone
         return steady and self.kind.possible(size)
 
-    def admitted_by(self, certainty: float, gain: float, half_widths: float = np.inf) -> bool:
-        """Whether it gains this much, with a size that can be, and its parts agree: on the gain as
-        certainly as this, or on the size.
-        """
-        known = self.certainty > certainty or self.is_steady(half_widths)
-        return known and self.worth > gain and self.kind.possible(self.size)
+    @property
+    def is_sure(self) -> bool:
+        """Whether it gains much, and parts of the log agree on the gain or on the size."""
+        agreed = self.certainty > SURE or self.is_steady(VERY_STEADY)
+        return agreed and self.worth > SURE_GAIN and self.kind.possible(self.size)
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether it gains something, and parts of the log agree on the size."""
+        agreed = self.steadiness > LIKELY and self.certainty > LIKELY_CERTAINTY
+        return agreed and self.worth > LIKELY_GAIN and self.kind.possible(self.size)
+
+    @property
+    def may_be(self) -> bool:
+        """Whether it gains enough for a law of friction, which every joint has."""
+        gains = self.certainty > LIKE and self.worth > LIKE_GAIN
+        return gains and self.kind.possible(self.size)
 
 
 def weighed(scene: Scene, candidates: Sequence[Candidate]) -> list[Weighed]:
