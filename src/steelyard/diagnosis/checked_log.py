@@ -78,8 +78,9 @@ def check_log(
         else:
             findings += not_yet_told(prepare(held, robot, processing).findings, findings)
         if not _untrusted(findings) and all(one.level != "severe" for one in findings):
-            findings += physics_of(model, held, processing).findings
+            physics = physics_of(model, held, processing).findings
             why = why_not_judged(model, processing)
+            findings = [*_as_physics_says(findings, physics, judged=not why), *physics]
             words = (
                 f"log '{held.name}': only its signals were checked; whether signs, order, units "
                 f"and delays agree with the robot file was not, because {why}"
@@ -108,6 +109,22 @@ def _inspected(log: AnyLog, robot: Robot, processing: Processing | None) -> tupl
 def _untrusted(findings: Iterable[Finding]) -> bool:
     """Whether positions or stamps are wrong, so that nothing else can be judged."""
     return any(one.alarming and one.code in UNTRUSTED for one in findings)
+
+
+def _as_physics_says(
+    findings: Iterable[Finding], physics: Iterable[Finding], *, judged: bool
+) -> tuple[Finding, ...]:
+    """The findings of the signals; that joints are faster than the file's limits is a note if the
+    torques say that time is right.
+    """
+    if not judged or any(one.code == "time-rate" for one in physics):
+        return tuple(findings)
+    return tuple(
+        replace(one, level="info", code="beyond-speed-limits")
+        if one.code == "time-rate" and one.level == "warning" and not one.corrected
+        else one
+        for one in findings
+    )
 
 
 def check_accepted(accept: Collection[str]) -> None:
@@ -177,6 +194,8 @@ def accepted_log(
     with telling(findings):
         physics = physics_of(model, selected(log), given)
         refuse_severe(physics.findings, accept)
+    judged = not why_not_judged(model, given)
+    findings = _as_physics_says(findings, physics.findings, judged=judged)
     return AcceptedLog((*findings, *physics.findings), physics.processing, physics.missing)
 
 

@@ -228,6 +228,7 @@ KINDS = (
         could_be=("friction that changes",),
         severity="never",
         columns=_drifts,
+        doubtless=True,
     ),
     Kind(
         "torque-saturation",
@@ -264,6 +265,7 @@ KINDS = (
         unit="share",
         to_do="look for joints that are coupled, or calibrate the sensors together",
         columns=_cross_talk,
+        doubtless=True,
     ),
     Kind(
         "gravity-removed",

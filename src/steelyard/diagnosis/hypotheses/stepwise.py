@@ -229,7 +229,8 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
         enough = min(BROUGHT * hoped, hoped - AS_GOOD)
         possible = best.believed.kind.possible(best.believed.size)
         # what is only likely is believed if it leaves no doubts
-        told = best.believed.weighed.is_sure or clear or _is_clear(best.scene)
+        sure_of_it = best.believed.weighed.is_sure and not best.believed.kind.doubtless
+        told = sure_of_it or clear or _is_clear(best.scene)
         if gained < enough or not possible or not told:
             doubtful.add(best.believed.weighed.candidate.name)
             continue
