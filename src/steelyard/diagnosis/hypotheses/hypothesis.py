@@ -228,8 +228,8 @@ class Kind:
     severity : of a fault, "always", "spoils" (where it spoils the fit), "never"; "note" for what
         is no fault.
     columns : candidates of this kind, for a small one.
-    doubtless : whether it is believed only if it leaves no doubts: slow noise of a torque, or a
-        gear's ripple, looks like it.
+    doubtless : whether it has to leave no doubts or to be beyond noise: slow noise of a torque, or
+        a gear's ripple, looks like it.
     told : the size in ``unit`` from the sizes (k,) of the columns.
     least, most : sizes (as told) that matter and that are possible, counted from ``from_size`` (1
         for factors). positive : whether others than positive ones are not. lowest : of any sign.

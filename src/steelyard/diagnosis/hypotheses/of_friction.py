@@ -124,6 +124,6 @@ KINDS = (
         to_do="let the robot warm up, or leave the start of the log out",
         could_be=("a torque sensor that warms up",),
         columns=_frictions,
-        least=0.1,
+        least=0.02,
     ),
 )

@@ -229,8 +229,9 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
         enough = min(BROUGHT * hoped, hoped - AS_GOOD)
         possible = best.believed.kind.possible(best.believed.size)
         # what is only likely is believed if it leaves no doubts
-        sure_of_it = best.believed.weighed.is_sure and not best.believed.kind.doubtless
-        told = sure_of_it or clear or _is_clear(best.scene)
+        one = best.believed.weighed
+        certain = one.is_sure and (not one.kind.doubtless or one.is_beyond_noise)
+        told = certain or clear or _is_clear(best.scene)
         if gained < enough or not possible or not told:
             doubtful.add(best.believed.weighed.candidate.name)
             continue

@@ -31,6 +31,8 @@ SURE, SURE_GAIN, VERY_STEADY = 4.5, 40.0, 8.0
 is away from none, of what is told to a user."""
 LIKELY, LIKELY_CERTAINTY, LIKELY_GAIN = 7.0, 1.5, 15.0
 """Standard errors of the size and of the gain, and gain, of what is told if it leaves no doubts."""
+NOISE_GAIN, NOISE_STEADINESS = 80.0, 15.0
+"""Gain, and standard errors of the size, beyond those of what slow noise looks like."""
 LIKE, LIKE_GAIN = 2.5, 8.0
 """Standard errors of the gain, and gain, that admit a law of friction."""
 STEADY_SHARE = 0.3
@@ -100,6 +102,11 @@ class Weighed:
         """Whether it gains much, and parts of the log agree on the gain or on the size."""
         agreed = self.certainty > SURE or self.is_steady(VERY_STEADY)
         return agreed and self.worth > SURE_GAIN and self.kind.possible(self.size)
+
+    @property
+    def is_beyond_noise(self) -> bool:
+        """Whether it gains so much, so steadily, that slow noise does not look like it."""
+        return self.worth > NOISE_GAIN and self.steadiness > NOISE_STEADINESS
 
     @property
     def is_likely(self) -> bool:
