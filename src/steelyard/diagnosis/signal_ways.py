@@ -272,8 +272,10 @@ class Ways:
 
     def _prepared_for(self, way: Way, shares: Sequence[float]) -> Prepared:
         """The log, prepared in this way, with the friction of each of these shares."""
-        # the widths of friction affect signals only where friction is filtered
-        filtered = way.torque_filter != "none"
+        # the widths of friction affect signals only where friction is filtered, or one follows its
+        # travel
+        follows = any(term.travel for term in self.model.terms)
+        filtered = way.torque_filter != "none" or follows
         prepared = self.prepared(
             replace(way, share=0.0, dead_band=False, sure=False),
             tuple(shares) if filtered else (0.0,),

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from steelyard.diagnosis.left_out import Parts, channel_factors, joined, part_members, triangles
 from steelyard.model.base_map import BaseMap
+from steelyard.model.kernels import term_values
 from steelyard.model.model import Model
 from steelyard.model.term_signals import TermSignals
 from steelyard.regression.extra_columns import ExtraColumns
@@ -149,7 +150,7 @@ def friction_signals(model: Model, motion: Motion) -> TermSignals:
     if motion.friction is not None:
         return motion.friction
     names = tuple(term.name for term in model.jumping_terms)
-    values = model.term_arrays.values(motion.v, motion.a)
+    values = term_values(model, motion.q, motion.v, motion.a)
     return TermSignals(names, values[[model.term_arrays.names.index(name) for name in names]].T)
 
 

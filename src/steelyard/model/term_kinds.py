@@ -5,10 +5,15 @@ allowed sign of its parameter, the sides of the gears where it acts, how it is s
 kind is one more entry. Models, kernels, constraints, overlays, result files and the documentation
 read the registry.
 
-A term acts along a direction ``d`` in joint space. With its speed ``s = d·v`` and acceleration
-``d·a`` it adds the torque
+A term acts along a direction ``d`` in joint space. With its position ``x = d·q``, speed
+``s = d·v`` and acceleration ``d·a`` it adds the torque
 
-    tau = d · parameter · law(s, d·a)
+    tau = d · parameter · law(x, s, d·a)
+
+Friction laws that jump at zero speed share one factor, the sign of s. A width or a travel of the
+term replaces it for all of them: friction then builds up over a speed, or over a distance after
+each change of direction (Dahl 1968), which a motion's history decides; see
+`steelyard.signals.term_speeds`.
 """
 
 from __future__ import annotations
@@ -27,7 +32,8 @@ IntArray = NDArray[np.int64]
 Side = Literal["motor", "link"]
 SIDES: tuple[Side, ...] = get_args(Side)
 """Side of the gears where torque is measured: motor (currents) or link (sensors)."""
-Response = Literal["inertia", "linear", "constant", "curve"]
+Response = Literal["inertia", "linear", "constant", "curve", "load", "position"]
+Size = Literal["inertia", "torque", "share"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +44,10 @@ class MotionAlong:
     rows, weights : (n_terms, n_entries) the rows that a direction involves, and their weights; a
         direction with fewer entries than others is padded with weights of zero.
     widths : (n_terms,) rad/s or m/s, see :attr:`steelyard.model.terms.Term.width`.
+    q : (nv, n_samples) joint positions, where a law reads them.
+    shape_speeds : (n_terms,) rad/s or m/s, see :attr:`steelyard.model.terms.Term.speed`.
+    loads : (nv, n_samples) torque that the gears carry, where a law reads it.
+    states : (n_terms, n_samples) what replaces the sign of the speed, where history decides it.
     """
 
     v: Array
@@ -45,6 +55,10 @@ class MotionAlong:
     rows: IntArray
     weights: Array
     widths: Array
+    q: Array | None = None
+    shape_speeds: Array | None = None
+    loads: Array | None = None
+    states: Array | None = None
 
     @property
     def speed(self) -> Array:
@@ -57,8 +71,37 @@ class MotionAlong:
         return self._along(self.a)
 
     @property
+    def position(self) -> Array:
+        """x = d·q (n_terms, n_samples), rad or m."""
+        if self.q is None:
+            raise ModelError("a term that depends on the position needs the joint positions")
+        return self._along(self.q)
+
+    @property
+    def load(self) -> Array:
+        """|d·tau| / |d|² (n_terms, n_samples) of the torque that the gears carry, N m or N."""
+        if self.loads is None:
+            raise ModelError(
+                "load-dependent friction needs positions and accelerations, from which the load "
+                "of the gears is computed"
+            )
+        squares = np.sum(self.weights**2, axis=1)
+        return np.asarray(np.abs(self._along(self.loads)) / squares[:, None])
+
+    @property
+    def per_shape_speed(self) -> Array:
+        """s over the speed that shapes the law (n_terms, n_samples)."""
+        if self.shape_speeds is None:
+            raise ModelError("a term needs a speed that shapes its law")
+        return np.asarray(self.speed / self.shape_speeds[:, None])
+
+    @property
     def sign(self) -> Array:
-        """The sign of s (n_terms, n_samples), or clip(s / width, -1, 1) of a term with a width."""
+        """The sign of s (n_terms, n_samples), or clip(s / width, -1, 1) of a term with a width, or
+        the given states.
+        """
+        if self.states is not None:
+            return self.states
         speed = self.speed
         out = np.sign(speed)
         for k in np.flatnonzero(self.widths):
@@ -71,6 +114,12 @@ class MotionAlong:
         width = self.widths[:, None]
         inside = np.abs(self.speed) < width
         return np.where(inside, 1.0 / np.where(inside, width, 1.0), 0.0)
+
+    @property
+    def shape_column(self) -> Array:
+        """The speeds that shape the laws, (n_terms, 1)."""
+        assert self.shape_speeds is not None
+        return self.shape_speeds[:, None]
 
     def _along(self, motion: Array) -> Array:
         # entry by entry and not as a matrix product, whose last digits depend on the number of
@@ -102,8 +151,9 @@ class TermKind:
     units : of the parameter, for revolute and prismatic joints.
     law : the factor of the parameter, (n_terms, n_samples).
     response : how the torque depends on the motion, for simulation and the mass matrix:
-        "inertia" (proportional to the acceleration), "linear" (to the speed), "constant", or
-        "curve" (any other function of the speed alone).
+        "inertia" (proportional to the acceleration), "linear" (to the speed), "constant",
+        "curve" (any other function of the speed alone), "load" (sign of the speed times the load
+        of the gears), or "position" (a function of the position alone).
     jumps_at_zero_speed : whether its sign is undefined at rest. Such a term may have a width,
         within which a straight line replaces the jump; and a dead band leaves torques near
         standstill out. A "curve" that jumps is an odd function of the speed.
@@ -111,10 +161,15 @@ class TermKind:
     default_sides : sides of the gears where a joint has this term if nothing else is stated.
     relative_size : its typical size, as a share of that of friction; where a motion cannot
         distinguish two terms, their torque is attributed mostly to the larger one.
-    speed_slope, acceleration_slope : derivatives of the law (n_terms, n_samples) by speed and
-        acceleration; zero if not given.
+    size : what its parameter is like: an inertia, a torque (at a speed of one, or one radian), or
+        a share of the load.
+    speed_slope, acceleration_slope, position_slope : derivatives of the law (n_terms, n_samples) by
+        speed, acceleration and position; zero if not given.
     curve_between : of a "curve", its smallest and largest value (n,) for speeds from ``low`` to
-        ``high`` (n,) and a width; the whole jump where it jumps. Every "curve" has one.
+        ``high`` (n,), a width and a shape speed; the whole jump where it jumps. Every "curve" has
+        one. position_between : of a "position", the same for positions.
+    has_speed : whether a speed shapes the law, see :attr:`steelyard.model.terms.Term.speed`.
+    turns_only : whether it is a function of an angle, which a slide does not have.
     """
 
     name: str
@@ -129,9 +184,14 @@ class TermKind:
     may_be_negative: bool = False
     default_sides: tuple[Side, ...] = ()
     relative_size: float = 1.0
+    size: Size = "torque"
     speed_slope: Callable[[MotionAlong], Array] = lambda motion: motion.zeros
     acceleration_slope: Callable[[MotionAlong], Array] = lambda motion: motion.zeros
-    curve_between: Callable[[Array, Array, float], tuple[Array, Array]] | None = None
+    position_slope: Callable[[MotionAlong], Array] = lambda motion: motion.zeros
+    curve_between: Callable[[Array, Array, float, float], tuple[Array, Array]] | None = None
+    position_between: Callable[[Array, Array], tuple[Array, Array]] | None = None
+    has_speed: bool = False
+    turns_only: bool = False
 
     def __reduce__(self) -> tuple[Callable[[str], TermKind], tuple[str]]:
         """Kinds are pickled and copied by their name."""
@@ -145,7 +205,7 @@ class TermKind:
     @property
     def is_friction(self) -> bool:
         """Whether it depends on the speed."""
-        return self.response in ("linear", "curve")
+        return self.response in ("linear", "curve", "load")
 
     def power(self, motion: MotionAlong) -> Array:
         """Power (n_terms, n_samples) that it takes per unit of the parameter: law times speed.
@@ -154,21 +214,50 @@ class TermKind:
         """
         return motion.zeros if self.is_inertia else self.law(motion) * motion.speed
 
-    def law_at_speed(self, speed: Array, width: float = 0.0) -> Array:
-        """The law (n,) at these speeds (n,), without acceleration."""
+    def law_at_speed(
+        self,
+        speed: Array,
+        width: float = 0.0,
+        shape_speed: float = 1.0,
+        state: Array | None = None,
+        load: Array | None = None,
+    ) -> Array:
+        """The law (n,) at these speeds (n,), without acceleration.
+
+        state : (n,) what replaces the sign of the speed. load : (n,) of the gears; one if not
+            given.
+        """
         v = np.asarray(speed, dtype=float)[None]
         rows, weights = np.zeros((1, 1), dtype=np.int64), np.ones((1, 1))
-        motion = MotionAlong(v, np.zeros_like(v), rows, weights, np.array([width]))
+        motion = MotionAlong(
+            v,
+            np.zeros_like(v),
+            rows,
+            weights,
+            np.array([width]),
+            shape_speeds=np.array([shape_speed]),
+            loads=np.ones_like(v) if load is None else load[None],
+            states=None if state is None else state[None],
+        )
         return np.asarray(self.law(motion)[0])
 
-    def law_between(self, low: Array, high: Array, width: float = 0.0) -> tuple[Array, Array]:
+    def law_at_position(self, position: Array) -> Array:
+        """The law (n,) of a "position" at these positions (n,), rad or m."""
+        q = np.asarray(position, dtype=float)[None]
+        rows, weights = np.zeros((1, 1), dtype=np.int64), np.ones((1, 1))
+        motion = MotionAlong(q, q, rows, weights, np.zeros(1), q=q)
+        return np.asarray(self.law(motion)[0])
+
+    def law_between(
+        self, low: Array, high: Array, width: float = 0.0, shape_speed: float = 1.0
+    ) -> tuple[Array, Array]:
         """Bounds (n,) of the law, without acceleration, for all speeds from low to high (n,).
 
         Where the speed may be zero, a law that jumps there is anywhere within its jump: friction
         at rest is whatever holds the joint.
         """
         if self.curve_between is not None:
-            return self.curve_between(low, high, width)
+            return self.curve_between(low, high, width, shape_speed)
         # without a curve the law is proportional to the speed, or does not depend on it
         return self.law_at_speed(low, width), self.law_at_speed(high, width)
 
@@ -181,14 +270,68 @@ class TermKind:
 
         For friction, its torque at a speed of one. ``relative_size`` is not applied.
         """
-        return mass * length**2 if self.is_inertia else force * length
+        sizes = {"inertia": mass * length**2, "torque": force * length, "share": 1.0}
+        return sizes[self.size]
 
 
-def _sign_between(low: Array, high: Array, width: float) -> tuple[Array, Array]:
+def _sign_between(
+    low: Array, high: Array, width: float, shape_speed: float
+) -> tuple[Array, Array]:
     """The sign, or clip(s / width, -1, 1), of speeds from low to high."""
     if width:
         return np.clip(low / width, -1.0, 1.0), np.clip(high / width, -1.0, 1.0)
     return np.where(low > 0.0, 1.0, -1.0), np.where(high < 0.0, -1.0, 1.0)
+
+
+def _stribeck_between(
+    low: Array, high: Array, width: float, shape_speed: float
+) -> tuple[Array, Array]:
+    """sign(s) exp(-(s / v_s)²), or clip(s / width, -1, 1) exp(-(s / v_s)²), from low to high."""
+
+    def decay(speed: Array) -> Array:
+        return np.asarray(np.exp(-((speed / shape_speed) ** 2)))
+
+    if not width:
+        # the law falls on either side of the jump
+        least = np.where(low > 0.0, decay(high), np.where(low == high, -decay(low), -1.0))
+        most = np.where(high < 0.0, -decay(low), np.where(low == high, decay(high), 1.0))
+        least = np.where(high < 0.0, -decay(high), least)
+        most = np.where(low > 0.0, decay(low), most)
+        return least, most
+    # it rises to the smaller of the width and v_s / √2, and falls from there on
+    peak = min(width, shape_speed / np.sqrt(2.0))
+
+    def law(speed: Array) -> Array:
+        return np.asarray(np.clip(speed / width, -1.0, 1.0) * decay(speed))
+
+    ends = np.array([law(low), law(high)])
+    top = law(np.full_like(low, peak))
+    least = np.where((low <= -peak) & (high >= -peak), -top, ends.min(axis=0))
+    most = np.where((low <= peak) & (high >= peak), top, ends.max(axis=0))
+    return least, most
+
+
+def _one_way_between(
+    low: Array, high: Array, width: float, shape_speed: float
+) -> tuple[Array, Array]:
+    return np.maximum(low, 0.0), np.maximum(high, 0.0)
+
+
+def _sine_between(low: Array, high: Array) -> tuple[Array, Array]:
+    """sin(x) for x from low to high."""
+    ends = np.sort(np.array([np.sin(low), np.sin(high)]), axis=0)
+
+    def passes(angle: float) -> Array:
+        return np.asarray(np.floor((high - angle) / (2 * np.pi)) >= (low - angle) / (2 * np.pi))
+
+    return (
+        np.where(passes(-0.5 * np.pi), -1.0, ends[0]),
+        np.where(passes(0.5 * np.pi), 1.0, ends[1]),
+    )
+
+
+def _cosine_between(low: Array, high: Array) -> tuple[Array, Array]:
+    return _sine_between(low + 0.5 * np.pi, high + 0.5 * np.pi)
 
 
 TERM_KINDS = (
@@ -202,6 +345,7 @@ TERM_KINDS = (
         law=lambda motion: motion.acceleration,
         acceleration_slope=lambda motion: motion.ones,
         response="inertia",
+        size="inertia",
         default_sides=("motor",),
     ),
     TermKind(
@@ -244,6 +388,89 @@ TERM_KINDS = (
         # every joint has friction: where a joint turns in one direction only, an offset cannot be
         # distinguished from Coulomb friction, and the torque is attributed to friction
         relative_size=0.1,
+    ),
+    TermKind(
+        name="load_coulomb",
+        symbol="fl",
+        description="load-dependent Coulomb friction",
+        formula=r"f_l\,|\tau_\mathrm{load}|\,\mathrm{sign}(s)",
+        plain_formula="value * abs(load) * sign(speed); load: torque of the links at this joint",
+        units=("1", "1"),
+        law=lambda motion: motion.sign * motion.load,
+        response="load",
+        jumps_at_zero_speed=True,
+        size="share",
+        relative_size=0.1,
+    ),
+    TermKind(
+        name="stribeck",
+        symbol="fs",
+        description="Stribeck friction",
+        formula=r"f_s\,\mathrm{sign}(s)\,e^{-(s / v_s)^2}",
+        plain_formula="value * sign(speed) * exp(-(speed / stribeck_speed)^2)",
+        units=("N m", "N"),
+        law=lambda motion: motion.sign * np.exp(-(motion.per_shape_speed**2)),
+        speed_slope=lambda motion: (
+            motion.sign_slope - 2.0 * motion.sign * motion.per_shape_speed / motion.shape_column
+        )
+        * np.exp(-(motion.per_shape_speed**2)),
+        response="curve",
+        jumps_at_zero_speed=True,
+        curve_between=_stribeck_between,
+        has_speed=True,
+    ),
+    TermKind(
+        name="asymmetric",
+        symbol="fa",
+        description="additional viscous friction in one direction",
+        formula=r"f_a \max(s, 0)",
+        plain_formula="value * max(speed, 0)",
+        units=("N m s/rad", "N s/m"),
+        law=lambda motion: np.maximum(motion.speed, 0.0),
+        speed_slope=lambda motion: np.where(motion.speed > 0.0, 1.0, 0.0),
+        response="curve",
+        curve_between=_one_way_between,
+    ),
+    TermKind(
+        name="spring",
+        symbol="ks",
+        description="a spring",
+        formula=r"k_s x",
+        plain_formula="value * position",
+        units=("N m/rad", "N/m"),
+        law=lambda motion: motion.position,
+        position_slope=lambda motion: motion.ones,
+        position_between=lambda low, high: (low, high),
+        response="position",
+        may_be_negative=True,
+    ),
+    TermKind(
+        name="sine",
+        symbol="bs",
+        description="a counterbalance (sine)",
+        formula=r"b_s \sin x",
+        plain_formula="value * sin(position)",
+        units=("N m", "N"),
+        law=lambda motion: np.sin(motion.position),
+        position_slope=lambda motion: np.cos(motion.position),
+        position_between=_sine_between,
+        response="position",
+        may_be_negative=True,
+        turns_only=True,
+    ),
+    TermKind(
+        name="cosine",
+        symbol="bc",
+        description="a counterbalance (cosine)",
+        formula=r"b_c \cos x",
+        plain_formula="value * cos(position)",
+        units=("N m", "N"),
+        law=lambda motion: np.cos(motion.position),
+        position_slope=lambda motion: -np.sin(motion.position),
+        position_between=_cosine_between,
+        response="position",
+        may_be_negative=True,
+        turns_only=True,
     ),
 )
 """Every kind of term, in the order in which a joint's terms are listed."""

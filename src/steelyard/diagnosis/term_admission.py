@@ -1,0 +1,398 @@
+"""Which terms besides the usual ones a log asks for: forward selection on left-out parts.
+
+A term enters the model only where parts of the log that were left out are predicted better with it
+by a clear margin, in several of them. All candidates are columns beside the model's, compressed in
+one pass over the log; each is then judged by small solves with the Gram matrices of the parts. A
+part is left out together with its neighbouring time blocks, which a filter connects with it. Every
+fit is drawn to the robot file as much as predicts best: a wrong fit of the links must not ask for
+friction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.diagnosis.left_out import part_edges, part_members, pull_rows
+from steelyard.diagnosis.signal_ways import MOST_SAMPLES, SignalChoice
+from steelyard.diagnosis.term_candidates import (
+    TERM_CLASSES,
+    Candidate,
+    CandidateColumns,
+    TermClass,
+    candidate_columns,
+    with_terms,
+)
+from steelyard.errors import EstimationError, ModelError, did_you_mean, listed, shown
+from steelyard.estimators.least_squares import joint_noise
+from steelyard.estimators.size_rules import has_many
+from steelyard.findings import Finding
+from steelyard.logs.log import Log
+from steelyard.model.base_map import base_map
+from steelyard.model.model import Model
+from steelyard.regression.compress import compress
+from steelyard.regression.equation import TORQUE, Equation
+from steelyard.regression.regression import Regression
+from steelyard.signals.prepare import prepare
+
+Array = NDArray[np.float64]
+
+CLEAR = 0.03
+"""Share of the squared error of its joints that a term must take away from left-out parts."""
+STANDARD_ERRORS = 2.0
+"""How many standard errors over the parts this must be."""
+AGREE = 0.75
+"""Share of the parts that must be predicted better."""
+PULLS = (1.0, 1e1, 1e2, 1e3, 1e4, 1e5)
+"""Weights of the pull to the robot file that are tried; see `pull_rows`."""
+RIDGE = 1e-10
+"""Share of a column's square that keeps a solve regular."""
+MOST_TERMS = 40
+CODES: dict[TermClass, str] = {
+    "travel": "friction-travel",
+    "load": "load-friction",
+    "stribeck": "stribeck",
+    "asymmetric": "asymmetric-friction",
+    "spring": "spring",
+    "counterbalance": "spring",
+}
+"""Codes of the findings."""
+WORDS: dict[TermClass, str] = {
+    "travel": "Coulomb friction that builds up over a travel",
+    "load": "friction in proportion to the load",
+    "stribeck": "Stribeck friction",
+    "asymmetric": "viscous friction that differs between the directions",
+    "spring": "a spring",
+    "counterbalance": "a counterbalance",
+}
+AdmitOption = Literal["auto", "none"] | Collection[str]
+
+
+@dataclass(frozen=True)
+class AdmittedTerm:
+    """Terms that were admitted together.
+
+    joints : torque rows on which they act. before, after : relative error there on left-out parts,
+    without and with them.
+    """
+
+    what: TermClass
+    owner: str
+    names: tuple[str, ...]
+    joints: tuple[str, ...]
+    before: float
+    after: float
+    travel: float = 0.0
+    speed: float = 0.0
+
+    @property
+    def finding(self) -> Finding:
+        """What was admitted, in words."""
+        words = (
+            f"{WORDS[self.what]} of '{self.owner}' was added to the model: left-out parts of the "
+            f"log are predicted with an error of {100 * self.after:.3g} % instead of "
+            f"{100 * self.before:.3g} % at {listed(self.joints)}"
+            "; --admit none leaves it out"
+        )
+        return Finding("info", CODES[self.what], words, joints=self.joints)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that JSON can hold."""
+        shape = {"travel": self.travel, "speed": self.speed}
+        return {
+            "class": self.what,
+            "owner": self.owner,
+            "terms": list(self.names),
+            "joints": list(self.joints),
+            "left_out_error_before": self.before,
+            "left_out_error_after": self.after,
+            **{name: value for name, value in shape.items() if value},
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Admission:
+    """The model with the terms that one log asks for.
+
+    admitted : in the order in which they were added. reason : why none could be tried.
+    """
+
+    model: Model
+    admitted: tuple[AdmittedTerm, ...] = ()
+    reason: str = ""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was admitted, in words."""
+        return tuple(one.finding for one in self.admitted)
+
+
+def classes_to_admit(admit: AdmitOption) -> tuple[TermClass, ...]:
+    """The classes of terms that may enter the model; refuses unknown ones."""
+    if admit == "auto":
+        return TERM_CLASSES
+    if admit == "none":
+        return ()
+    names = (admit,) if isinstance(admit, str) else tuple(admit)
+    unknown = [name for name in names if name not in TERM_CLASSES]
+    if unknown:
+        raise ModelError(
+            f"admit names {shown(unknown[0])}{did_you_mean(unknown[0], TERM_CLASSES)}; it can be "
+            f"auto, none, or some of {listed(TERM_CLASSES)}"
+        )
+    return names
+
+
+def admit_terms(
+    model: Model,
+    log: Log,
+    signals: SignalChoice,
+    equation: Equation = TORQUE,
+    classes: Collection[TermClass] = TERM_CLASSES,
+    *,
+    threads: int = 1,
+) -> Admission:
+    """The model with those terms of these classes that left-out parts of a log ask for.
+
+    model : with the widths of friction that were chosen. signals : how the log is to be processed.
+    """
+    if not classes:
+        return Admission(model, reason="none was to be tried")
+    if not equation.of_joints:
+        return Admission(model, reason=f"rows of {equation.kind.quantity} are not of single joints")
+    if has_many(len(model.columns)):
+        return Admission(model, reason="the robot has too many parameters for this comparison")
+    processing = replace(signals.processing, dead_band=None)
+    plain = prepare(log, model, processing, cutoff_of_another_log=signals.cutoff_is_automatic)
+    found = candidate_columns(model, plain.motion.q, plain.motion.v, classes)
+    if found is None:
+        return Admission(model, reason="there is no term to add")
+    prepared = prepare(
+        log,
+        model,
+        processing,
+        cutoff_of_another_log=signals.cutoff_is_automatic,
+        other_widths=found.models,
+    )
+    step = max(1, len(prepared.motion) // MOST_SAMPLES)
+    rows = slice(None, None, step)
+    motion = found.carried(prepared.motion, prepared.other_friction)
+    regression = compress(
+        model,
+        motion[rows],
+        prepared.measurements[rows],
+        correlation_s=prepared.record.correlation_s,
+        threads=threads,
+        extra=found.extra,
+    )
+    try:
+        selection = _Selection(model, regression, found)
+    except EstimationError as failure:
+        return Admission(model, reason=str(failure))
+    chosen = selection.run()
+    terms = tuple(one for _, one in chosen)
+    return Admission(with_terms(model, [one for one, _ in chosen]), terms)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """Squared errors (n_parts, n_channels) of left-out parts with some columns."""
+
+    squares: Array
+    theta: Array
+
+    def of(self, channels: Sequence[int]) -> Array:
+        """Sums (n_parts,) over these channels."""
+        return np.asarray(self.squares[:, list(channels)].sum(axis=1))
+
+
+class _Selection:
+    """Forward selection on the factors of one log."""
+
+    def __init__(self, model: Model, regression: Regression, found: CandidateColumns) -> None:
+        self.model, self.found = model, found
+        self.n_base = n = regression.base.rank
+        self.size = n + len(found.columns) + 1
+        sigma = joint_noise(regression)
+        members = part_members(regression, part_edges(regression))
+        n_channels = len(regression.groups)
+        index = [self._index(regression, g) for g in range(n_channels)]
+        blocks = [
+            np.einsum("bij,bik->bjk", factors, factors) / s**2
+            for factors, s in zip(regression.factors, sigma, strict=True)
+        ]
+        self.by_channel = np.zeros((len(members), n_channels, self.size, self.size))
+        self.near = np.zeros((len(members), self.size, self.size))
+        last = len(regression.keys)
+        for k, part in enumerate(members):
+            # a filter connects a part with the blocks next to it: they are left out as well
+            wide = len(part) >= 4
+            beside = [b for b in (part[0] - 1, part[-1] + 1) if wide and 0 <= b < last]
+            for g, own in enumerate(index):
+                self.by_channel[k, g] += _spread(blocks[g][part].sum(axis=0), own, self.size)
+                self.near[k] += _spread(blocks[g][beside].sum(axis=0), own, self.size)
+        self.parts = self.by_channel.sum(axis=1)
+        whole = self.parts.sum(axis=0)
+        scale = np.sqrt(np.diag(whole))
+        self.alive = scale > 1e-12 * max(float(scale.max()), 1e-300)
+        scale[~self.alive] = 1.0
+        scale[-1] = 1.0
+        self.scale = scale
+        for gram in (self.by_channel, self.near, self.parts):
+            gram /= scale[:, None] * scale
+        self.whole = self.parts.sum(axis=0)
+        pull = np.zeros((n, self.size))
+        pull[:, [*range(n), self.size - 1]] = pull_rows(model, regression.base.K)
+        pull /= scale
+        bodies = np.array(
+            [regression.base.columns[k].term_kind is None for k in regression.base.independent]
+        )
+        self.body_pull = pull[bodies].T @ pull[bodies]
+        self.term_pull = pull[~bodies].T @ pull[~bodies]
+        self.rows = {name: k for k, name in enumerate(model.channels)}
+        columns = {regression.base.columns[c].name: k for k, c in enumerate(regression.base.independent)}
+        self.place = columns
+        self.pull = 1.0
+
+    def _index(self, regression: Regression, g: int) -> NDArray[np.int64]:
+        """Where the columns of channel g are among all; -1 for extra columns that it has not."""
+        own = [*regression.groups[g].columns]
+        extra = [-1] * self.found.n_slots
+        for c, places in enumerate(self.found.places):
+            for row, slot, _ in places:
+                if row == g:
+                    extra[slot] = self.n_base + c
+        return np.array([*own, *extra, self.size - 1], dtype=np.int64)
+
+    def run(self) -> list[tuple[Candidate, AdmittedTerm]]:
+        """The candidates that were admitted, in the order in which they were."""
+        active = [k for k in range(self.n_base) if self.alive[k]]
+        left = [
+            one
+            for one in self.found.candidates
+            if all(self.alive[self.n_base + c] for c in one.columns)
+            and all(name in self.place for name in one.replaces)
+        ]
+        chosen: list[tuple[Candidate, AdmittedTerm]] = []
+        while left and len(chosen) < MOST_TERMS:
+            self.pull, now = self._best_pull(active)
+            best = self._best(active, now, left)
+            if best is None:
+                break
+            candidate, after = best
+            chosen.append((candidate, self._told(candidate, now, after)))
+            active = self._with(active, candidate)
+            taken = {term.name for term in candidate.terms}
+            left = [one for one in left if not taken & {term.name for term in one.terms}]
+        return chosen
+
+    def _with(self, active: list[int], one: Candidate) -> list[int]:
+        gone = {self.place[name] for name in one.replaces}
+        return [*(k for k in active if k not in gone), *(self.n_base + c for c in one.columns)]
+
+    def _best_pull(self, active: list[int]) -> tuple[float, _Scored]:
+        scored = []
+        for pull in PULLS:
+            self.pull = pull
+            scored.append(self._score(active))
+        sums = [one.squares.sum() for one in scored]
+        best = int(np.argmin(sums))
+        return PULLS[best], scored[best]
+
+    def _score(self, active: list[int]) -> _Scored:
+        """Errors of each part by a fit to the others."""
+        own, tau = np.array(active), self.size - 1
+        drawn = self.pull * self.body_pull + self.term_pull
+        rest = self.whole - self.parts - self.near + drawn
+        left = rest[:, own[:, None], own] + RIDGE * len(self.parts) * np.eye(len(own))
+        theta = np.linalg.solve(left, rest[:, own, tau, None])[:, :, 0]
+        with_tau = np.column_stack([theta, -np.ones(len(theta))])
+        both = np.append(own, tau)
+        grams = self.by_channel[:, :, both[:, None], both]
+        squares = np.einsum("ki,kgij,kj->kg", with_tau, grams, with_tau)
+        return _Scored(np.maximum(squares, 0.0), theta)
+
+    def _best(
+        self, active: list[int], now: _Scored, left: Sequence[Candidate]
+    ) -> tuple[Candidate, _Scored] | None:
+        """The candidate that lowers the error most, of those that do so by a clear margin."""
+        best: tuple[float, Candidate, _Scored] | None = None
+        for one in self._promising(active, left, now):
+            after = self._score(self._with(active, one))
+            gain = self._clear_gain(one, now, after)
+            if gain is not None and (best is None or gain > best[0]):
+                best = gain, one, after
+        return None if best is None else best[1:]
+
+    def _promising(
+        self, active: list[int], left: Sequence[Candidate], now: _Scored
+    ) -> list[Candidate]:
+        """Candidates that could take a clear share of the error away, by the fit to all parts."""
+        own, tau = np.array(active), self.size - 1
+        drawn = self.whole + self.pull * self.body_pull + self.term_pull
+        new = np.arange(self.n_base, tau)
+        base = drawn[own[:, None], own] + RIDGE * len(self.parts) * np.eye(len(own))
+        solved = np.linalg.solve(base, drawn[own[:, None], np.append(new, tau)])
+        left_of = drawn[new[:, None], np.append(new, tau)] - drawn[new[:, None], own] @ solved
+        out = []
+        for one in left:
+            c = list(one.columns)
+            rest, with_tau = left_of[np.ix_(c, c)], left_of[c, -1]
+            size = np.diag(rest).mean()
+            if size <= 1e-9:
+                continue
+            gain = with_tau @ np.linalg.solve(rest + 1e-9 * size * np.eye(len(c)), with_tau)
+            if gain >= CLEAR * now.of(self._channels(one)).sum():
+                out.append(one)
+        return out
+
+    def _channels(self, one: Candidate) -> list[int]:
+        return [self.rows[joint] for joint, _ in one.terms[0].direction]
+
+    def _clear_gain(self, one: Candidate, now: _Scored, after: _Scored) -> float | None:
+        """By how much the squared error falls, if that is a clear margin; else None."""
+        channels = self._channels(one)
+        if any(
+            not term.term_kind.may_be_negative and np.any(after.theta[:, -len(one.terms) + k] <= 0.0)
+            for k, term in enumerate(one.terms)
+        ):
+            return None
+        before = now.of(channels)
+        fall = before - after.of(channels)
+        everywhere = float(now.squares.sum() - after.squares.sum())
+        error = float(np.std(fall, ddof=1)) * np.sqrt(len(fall))
+        if (
+            fall.sum() < CLEAR * before.sum()
+            or fall.sum() < STANDARD_ERRORS * error
+            or np.count_nonzero(fall > 0.0) < AGREE * len(fall)
+            or everywhere <= 0.0
+        ):
+            return None
+        return everywhere
+
+    def _told(self, one: Candidate, now: _Scored, after: _Scored) -> AdmittedTerm:
+        channels = self._channels(one)
+        tau = float(self.by_channel[:, channels, -1, -1].sum())
+        return AdmittedTerm(
+            one.what,
+            one.owner,
+            tuple(term.name for term in one.terms),
+            tuple(joint for joint, _ in one.terms[0].direction),
+            float(np.sqrt(now.of(channels).sum() / tau)),
+            float(np.sqrt(after.of(channels).sum() / tau)),
+            one.terms[0].travel,
+            one.terms[0].speed,
+        )
+
+
+def _spread(gram: Array, own: NDArray[np.int64], size: int) -> Array:
+    """The Gram matrix of one channel among the columns of all."""
+    out = np.zeros((size, size))
+    used = np.flatnonzero(own >= 0)
+    out[np.ix_(own[used], own[used])] = gram[np.ix_(used, used)]
+    return out
+
