@@ -24,20 +24,23 @@ from steelyard.diagnosis.term_candidates import (
     Candidate,
     CandidateColumns,
     TermClass,
-    candidate_columns,
+    sliding_candidates,
+    travel_candidates,
     with_terms,
 )
 from steelyard.errors import EstimationError, ModelError, did_you_mean, listed, shown
 from steelyard.estimators.least_squares import joint_noise
+from steelyard.estimators.prior_weight import parts_of
 from steelyard.estimators.size_rules import has_many
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
-from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
 from steelyard.regression.compress import compress
 from steelyard.regression.equation import TORQUE, Equation
 from steelyard.regression.regression import Regression
-from steelyard.signals.prepare import prepare
+from steelyard.signals.dead_band import apply_dead_band
+from steelyard.signals.prepare import Prepared, prepare
+from steelyard.signals.term_speeds import usual_speeds
 
 Array = NDArray[np.float64]
 
@@ -51,11 +54,19 @@ PULLS = (1.0, 1e1, 1e2, 1e3, 1e4, 1e5)
 """Weights of the pull to the robot file that are tried; see `pull_rows`."""
 RIDGE = 1e-10
 """Share of a column's square that keeps a solve regular."""
+SLIDING, MOVING = 0.1, 0.03
+"""Shares of the rms speed below which torques are not used: nearer to standstill, the widths of
+friction and sticking decide the error. Friction over a travel is seen close to a reversal."""
+LEAST_BLOCKS = 4
+"""Parts of fewer blocks are left out without their neighbours."""
+REGIONS = 4
+"""Parts of a joint's range that are left out in turn."""
 MOST_TERMS = 40
 CODES: dict[TermClass, str] = {
     "travel": "friction-travel",
     "load": "load-friction",
     "stribeck": "stribeck",
+    "rising": "rising-friction",
     "asymmetric": "asymmetric-friction",
     "spring": "spring",
     "counterbalance": "spring",
@@ -65,6 +76,7 @@ WORDS: dict[TermClass, str] = {
     "travel": "Coulomb friction that builds up over a travel",
     "load": "friction in proportion to the load",
     "stribeck": "Stribeck friction",
+    "rising": "friction that rises with speed to a constant",
     "asymmetric": "viscous friction that differs between the directions",
     "spring": "a spring",
     "counterbalance": "a counterbalance",
@@ -167,35 +179,62 @@ def admit_terms(
     if has_many(len(model.columns)):
         return Admission(model, reason="the robot has too many parameters for this comparison")
     processing = replace(signals.processing, dead_band=None)
-    plain = prepare(log, model, processing, cutoff_of_another_log=signals.cutoff_is_automatic)
-    found = candidate_columns(model, plain.motion.q, plain.motion.v, classes)
-    if found is None:
-        return Admission(model, reason="there is no term to add")
-    prepared = prepare(
-        log,
-        model,
-        processing,
-        cutoff_of_another_log=signals.cutoff_is_automatic,
-        other_widths=found.models,
-    )
-    step = max(1, len(prepared.motion) // MOST_SAMPLES)
-    rows = slice(None, None, step)
-    motion = found.carried(prepared.motion, prepared.other_friction)
+    automatic = signals.cutoff_is_automatic
+    plain = prepare(log, model, processing, cutoff_of_another_log=automatic)
+    admitted: list[AdmittedTerm] = []
+    for of_travel, band in ((False, SLIDING), (True, MOVING)):
+        q, v = plain.motion.q, plain.motion.v
+        if not of_travel:
+            found = sliding_candidates(model, q, v, classes)
+        else:
+            found = travel_candidates(model, q) if "travel" in classes else None
+        if found is None:
+            continue
+        prepared = prepare(
+            log, model, processing, cutoff_of_another_log=automatic, other_widths=found.models
+        )
+        try:
+            selection = _Selection(model, _compressed(model, prepared, found, band, threads), found)
+        except EstimationError as failure:
+            return Admission(model, tuple(admitted), str(failure))
+        chosen = selection.run()
+        model = with_terms(model, [one for one, _ in chosen])
+        admitted += [one for _, one in chosen]
+    return Admission(model, tuple(admitted))
+
+
+def _compressed(
+    model: Model, prepared: Prepared, found: CandidateColumns, band: float, threads: int
+) -> Compressed:
+    """The factors of a log with the columns of all candidates, where joints are faster than this
+    share of their rms speed.
+    """
+    rows = slice(None, None, max(1, len(prepared.motion) // MOST_SAMPLES))
+    motion = found.carried(prepared.motion, prepared.other_friction)[rows]
+    speeds = usual_speeds(model, prepared.motion.v)
+    bands = {owner: band * speed for owner, speed in speeds.items()}
+    measured = apply_dead_band(model, motion, prepared.all_measurements[rows], bands)
     regression = compress(
         model,
-        motion[rows],
-        prepared.measurements[rows],
+        motion,
+        measured,
         correlation_s=prepared.record.correlation_s,
         threads=threads,
         extra=found.extra,
     )
-    try:
-        selection = _Selection(model, regression, found)
-    except EstimationError as failure:
-        return Admission(model, reason=str(failure))
-    chosen = selection.run()
-    terms = tuple(one for _, one in chosen)
-    return Admission(with_terms(model, [one for one, _ in chosen]), terms)
+    number = np.floor(motion.time / regression.block_s).astype(np.int64)
+    first = np.searchsorted(number, [k for _, k in regression.keys])
+    last = np.searchsorted(number, [k for _, k in regression.keys], side="right")
+    places = [motion.q[a:b, -model.nv :].mean(axis=0) for a, b in zip(first, last, strict=True)]
+    return Compressed(regression, np.array(places))
+
+
+@dataclass(frozen=True, eq=False)
+class Compressed:
+    """Factors of a log, and the mean positions (n_blocks, nv) of its time blocks, rad or m."""
+
+    regression: Regression
+    positions: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,52 +249,49 @@ class _Scored:
         return np.asarray(self.squares[:, list(channels)].sum(axis=1))
 
 
+@dataclass(frozen=True, eq=False)
+class _Folds:
+    """Gram matrices of left-out parts by channel (n_parts, n_channels, size, size), and of the rest
+    (n_parts, size, size).
+    """
+
+    by_channel: Array
+    rest: Array
+
+
 class _Selection:
     """Forward selection on the factors of one log."""
 
-    def __init__(self, model: Model, regression: Regression, found: CandidateColumns) -> None:
-        self.model, self.found = model, found
+    def __init__(self, model: Model, data: Compressed, found: CandidateColumns) -> None:
+        regression = data.regression
+        self.model, self.found, self.positions = model, found, data.positions
         self.n_base = n = regression.base.rank
         self.size = n + len(found.columns) + 1
-        sigma = joint_noise(regression)
-        members = part_members(regression, part_edges(regression))
-        n_channels = len(regression.groups)
-        index = [self._index(regression, g) for g in range(n_channels)]
-        blocks = [
+        self.index = [self._index(regression, g) for g in range(len(regression.groups))]
+        self.blocks = [
             np.einsum("bij,bik->bjk", factors, factors) / s**2
-            for factors, s in zip(regression.factors, sigma, strict=True)
+            for factors, s in zip(regression.factors, joint_noise(regression), strict=True)
         ]
-        self.by_channel = np.zeros((len(members), n_channels, self.size, self.size))
-        self.near = np.zeros((len(members), self.size, self.size))
-        last = len(regression.keys)
-        for k, part in enumerate(members):
-            # a filter connects a part with the blocks next to it: they are left out as well
-            wide = len(part) >= 4
-            beside = [b for b in (part[0] - 1, part[-1] + 1) if wide and 0 <= b < last]
-            for g, own in enumerate(index):
-                self.by_channel[k, g] += _spread(blocks[g][part].sum(axis=0), own, self.size)
-                self.near[k] += _spread(blocks[g][beside].sum(axis=0), own, self.size)
-        self.parts = self.by_channel.sum(axis=1)
-        whole = self.parts.sum(axis=0)
+        self.counts = regression.counts.sum(axis=1).astype(float)
+        self.scale = np.ones(self.size)
+        whole = self._grams([np.arange(len(self.counts))])[0].sum(axis=0)
         scale = np.sqrt(np.diag(whole))
-        self.alive = scale > 1e-12 * max(float(scale.max()), 1e-300)
+        self.alive = scale > 1e-12 * max(float(scale[:-1].max(initial=0.0)), 1e-300)
         scale[~self.alive] = 1.0
         scale[-1] = 1.0
         self.scale = scale
-        for gram in (self.by_channel, self.near, self.parts):
-            gram /= scale[:, None] * scale
-        self.whole = self.parts.sum(axis=0)
+        self.whole = whole / scale[:, None] / scale
+        self.by_time = self._folds(part_members(regression, part_edges(regression)))
+        self.by_place: dict[int, _Folds] = {}
         pull = np.zeros((n, self.size))
         pull[:, [*range(n), self.size - 1]] = pull_rows(model, regression.base.K)
         pull /= scale
-        bodies = np.array(
-            [regression.base.columns[k].term_kind is None for k in regression.base.independent]
-        )
+        columns = [regression.base.columns[k] for k in regression.base.independent]
+        bodies = np.array([column.term_kind is None for column in columns])
         self.body_pull = pull[bodies].T @ pull[bodies]
         self.term_pull = pull[~bodies].T @ pull[~bodies]
         self.rows = {name: k for k, name in enumerate(model.channels)}
-        columns = {regression.base.columns[c].name: k for k, c in enumerate(regression.base.independent)}
-        self.place = columns
+        self.place = {column.name: k for k, column in enumerate(columns)}
         self.pull = 1.0
 
     def _index(self, regression: Regression, g: int) -> NDArray[np.int64]:
@@ -267,6 +303,38 @@ class _Selection:
                 if row == g:
                     extra[slot] = self.n_base + c
         return np.array([*own, *extra, self.size - 1], dtype=np.int64)
+
+    def _grams(self, members: Sequence[Sequence[int] | NDArray[np.int64]]) -> Array:
+        """Gram matrices (n_members, n_channels, size, size) over these blocks."""
+        out = np.zeros((len(members), len(self.index), self.size, self.size))
+        for g, (blocks, own) in enumerate(zip(self.blocks, self.index, strict=True)):
+            used = np.flatnonzero(own >= 0)
+            into = own[used]
+            for k, member in enumerate(members):
+                gram = blocks[np.asarray(member, dtype=np.int64)].sum(axis=0)
+                out[k, g][np.ix_(into, into)] = gram[np.ix_(used, used)]
+        return out / self.scale[:, None] / self.scale
+
+    def _folds(self, parts: Sequence[NDArray[np.int64]]) -> _Folds:
+        """Left-out parts; a filter connects them with the blocks beside, which are not used."""
+        n = len(self.counts)
+        beside = []
+        for part in parts:
+            own = set(part.tolist())
+            edges = {b + d for b in own for d in (-1, 1)} - own
+            few = len(part) < LEAST_BLOCKS
+            beside.append([] if few else sorted(b for b in edges if 0 <= b < n))
+        by_channel = self._grams(parts)
+        left = by_channel.sum(axis=1) + self._grams(beside).sum(axis=1)
+        return _Folds(by_channel, self.whole - left)
+
+    def _by_place(self, row: int) -> _Folds:
+        """Parts in which a joint is in one region of its range."""
+        if row not in self.by_place:
+            order = np.argsort(self.positions[:, row], kind="stable")
+            parts = parts_of(self.counts[order], most=REGIONS)
+            self.by_place[row] = self._folds([np.sort(order[part]) for part in parts])
+        return self.by_place[row]
 
     def run(self) -> list[tuple[Candidate, AdmittedTerm]]:
         """The candidates that were admitted, in the order in which they were."""
@@ -286,8 +354,7 @@ class _Selection:
             candidate, after = best
             chosen.append((candidate, self._told(candidate, now, after)))
             active = self._with(active, candidate)
-            taken = {term.name for term in candidate.terms}
-            left = [one for one in left if not taken & {term.name for term in one.terms}]
+            left = [one for one in left if not candidate.names & one.names]
         return chosen
 
     def _with(self, active: list[int], one: Candidate) -> list[int]:
@@ -303,16 +370,16 @@ class _Selection:
         best = int(np.argmin(sums))
         return PULLS[best], scored[best]
 
-    def _score(self, active: list[int]) -> _Scored:
+    def _score(self, active: list[int], folds: _Folds | None = None) -> _Scored:
         """Errors of each part by a fit to the others."""
+        folds = self.by_time if folds is None else folds
         own, tau = np.array(active), self.size - 1
-        drawn = self.pull * self.body_pull + self.term_pull
-        rest = self.whole - self.parts - self.near + drawn
-        left = rest[:, own[:, None], own] + RIDGE * len(self.parts) * np.eye(len(own))
+        rest = folds.rest + self.pull * self.body_pull + self.term_pull
+        left = rest[:, own[:, None], own] + RIDGE * np.eye(len(own))
         theta = np.linalg.solve(left, rest[:, own, tau, None])[:, :, 0]
         with_tau = np.column_stack([theta, -np.ones(len(theta))])
         both = np.append(own, tau)
-        grams = self.by_channel[:, :, both[:, None], both]
+        grams = folds.by_channel[:, :, both[:, None], both]
         squares = np.einsum("ki,kgij,kj->kg", with_tau, grams, with_tau)
         return _Scored(np.maximum(squares, 0.0), theta)
 
@@ -320,13 +387,34 @@ class _Selection:
         self, active: list[int], now: _Scored, left: Sequence[Candidate]
     ) -> tuple[Candidate, _Scored] | None:
         """The candidate that lowers the error most, of those that do so by a clear margin."""
-        best: tuple[float, Candidate, _Scored] | None = None
+        found: list[tuple[float, Candidate, _Scored]] = []
         for one in self._promising(active, left, now):
             after = self._score(self._with(active, one))
-            gain = self._clear_gain(one, now, after)
-            if gain is not None and (best is None or gain > best[0]):
-                best = gain, one, after
-        return None if best is None else best[1:]
+            own = self._signed(one, after)
+            if own is not None and (gain := self._clear_gain(own, now, after)) is not None:
+                found.append((gain, own, after))
+        for _, one, after in sorted(found, key=lambda each: -each[0]):
+            if self._elsewhere(active, one):
+                return one, after
+        return None
+
+    def _signed(self, one: Candidate, after: _Scored) -> Candidate | None:
+        """The candidate that has its parameters, the same sign in the fits to all parts but one."""
+        theta = after.theta[:, -len(one.terms) :]
+        free = np.array([term.term_kind.may_be_negative for term in one.terms])
+        if np.all(free | (theta > 0.0)):
+            return one
+        return one.opposite if one.opposite is not None and np.all(theta < 0.0) else None
+
+    def _elsewhere(self, active: list[int], one: Candidate) -> bool:
+        """Whether regions of the joint's range that were left out are predicted better, too: parts
+        of a motion that repeats itself are copies of each other.
+        """
+        channels = self._channels(one)
+        folds = self._by_place(channels[0])
+        before = self._score(active, folds).of(channels).sum()
+        after = self._score(self._with(active, one), folds).of(channels).sum()
+        return bool(before - after >= CLEAR * before)
 
     def _promising(
         self, active: list[int], left: Sequence[Candidate], now: _Scored
@@ -335,7 +423,7 @@ class _Selection:
         own, tau = np.array(active), self.size - 1
         drawn = self.whole + self.pull * self.body_pull + self.term_pull
         new = np.arange(self.n_base, tau)
-        base = drawn[own[:, None], own] + RIDGE * len(self.parts) * np.eye(len(own))
+        base = drawn[own[:, None], own] + RIDGE * np.eye(len(own))
         solved = np.linalg.solve(base, drawn[own[:, None], np.append(new, tau)])
         left_of = drawn[new[:, None], np.append(new, tau)] - drawn[new[:, None], own] @ solved
         out = []
@@ -356,11 +444,6 @@ class _Selection:
     def _clear_gain(self, one: Candidate, now: _Scored, after: _Scored) -> float | None:
         """By how much the squared error falls, if that is a clear margin; else None."""
         channels = self._channels(one)
-        if any(
-            not term.term_kind.may_be_negative and np.any(after.theta[:, -len(one.terms) + k] <= 0.0)
-            for k, term in enumerate(one.terms)
-        ):
-            return None
         before = now.of(channels)
         fall = before - after.of(channels)
         everywhere = float(now.squares.sum() - after.squares.sum())
@@ -376,7 +459,7 @@ class _Selection:
 
     def _told(self, one: Candidate, now: _Scored, after: _Scored) -> AdmittedTerm:
         channels = self._channels(one)
-        tau = float(self.by_channel[:, channels, -1, -1].sum())
+        tau = float(self.by_time.by_channel[:, channels, -1, -1].sum())
         return AdmittedTerm(
             one.what,
             one.owner,
@@ -387,12 +470,4 @@ class _Selection:
             one.terms[0].travel,
             one.terms[0].speed,
         )
-
-
-def _spread(gram: Array, own: NDArray[np.int64], size: int) -> Array:
-    """The Gram matrix of one channel among the columns of all."""
-    out = np.zeros((size, size))
-    used = np.flatnonzero(own >= 0)
-    out[np.ix_(own[used], own[used])] = gram[np.ix_(used, used)]
-    return out
 

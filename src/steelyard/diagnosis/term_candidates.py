@@ -3,7 +3,7 @@
 travel        Coulomb friction that builds up over a travel after each change of direction, in place
               of friction that jumps (Dahl 1968)
 load          Coulomb friction in proportion to the load of the gears
-stribeck      friction that falls from standstill to some speed
+stribeck      friction that falls from standstill to some speed; rising, that rises
 asymmetric    more viscous friction in one direction
 spring        a torque in proportion to the position
 counterbalance  one with the sine and cosine of the position
@@ -27,18 +27,18 @@ from steelyard.model.term_signals import TermSignals
 from steelyard.model.terms import Term, joint_term
 from steelyard.regression.extra_columns import ExtraColumns
 from steelyard.signals.motion import Motion
-from steelyard.signals.term_speeds import term_speeds
+from steelyard.signals.term_speeds import rms_speeds, term_speeds
 
 Array = NDArray[np.float64]
 TermClass = Literal[
-    "travel", "load", "stribeck", "asymmetric", "spring", "counterbalance"
+    "travel", "load", "stribeck", "rising", "asymmetric", "spring", "counterbalance"
 ]
 TERM_CLASSES: tuple[TermClass, ...] = get_args(TermClass)
 
 TRAVELS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 """Travels that are tried, as shares of the standard deviation of the position."""
-SPEEDS = (0.03, 0.1, 0.3)
-"""Stribeck speeds that are tried, as shares of the rms speed."""
+SPEEDS = (0.03, 0.1, 0.3, 1.0)
+"""Speeds that shape friction that are tried, as shares of the rms speed."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ class Candidate:
 
     what : the class. terms : the new ones. replaces : names of terms whose place they take.
     columns : indices of their columns among the candidates'.
+    opposite : what they are with a negative parameter, where that is another term: beside Coulomb
+        and viscous friction, the two columns are the same but for their sign.
     """
 
     what: TermClass
@@ -54,6 +56,13 @@ class Candidate:
     terms: tuple[Term, ...]
     columns: tuple[int, ...]
     replaces: tuple[str, ...] = ()
+    opposite: Candidate | None = None
+
+    @property
+    def names(self) -> set[str]:
+        """Names of terms that the model cannot have besides."""
+        other = () if self.opposite is None else self.opposite.terms
+        return {term.name for term in (*self.terms, *other)}
 
 
 @dataclass(frozen=True)
@@ -111,66 +120,113 @@ class CandidateColumns:
                 law = (
                     kind.law_at_position(along)
                     if kind.response == "position"
-                    else kind.law_at_speed(along)
+                    else kind.law_at_speed(along, shape_speed=column.term.speed or 1.0)
                 )
             for row, slot, weight in places:
                 out[:, row, slot] = weight * law
         return out
 
 
-def candidate_columns(
+def sliding_candidates(
     model: Model, q: Array, v: Array, classes: Collection[TermClass]
 ) -> CandidateColumns | None:
-    """The candidates of these classes that the model does not have yet; None if there are none.
+    """Those of these classes that the model does not have yet and that are seen while joints slide:
+    all but friction over a travel. None if there are none.
 
-    q, v : of a motion, whose size sets travels and speeds.
+    q, v : of a motion, whose size sets the speeds that are tried.
     """
-    owners = [term for term in model.jumping_terms if term.kind == "coulomb"]
-    paths, speeds = term_speeds(model, q[:, -model.nv :]), term_speeds(model, v)
-    index = {term.name: k for k, term in enumerate(model.jumping_terms)}
-    std = {t.owner: float(np.std(paths[:, index[t.name]])) for t in owners}
-    rms = {t.owner: float(np.sqrt(np.mean(speeds[:, index[t.name]] ** 2))) for t in owners}
-    names = {term.name for term in model.terms}
-    columns: list[_Column] = []
-    candidates: list[Candidate] = []
-
-    def add(
-        what: TermClass, terms: Sequence[Term], alt: int | None, replaces: tuple[str, ...] = ()
-    ) -> None:
-        if what not in classes or any(t.name in names and t.name not in replaces for t in terms):
-            return
-        first = len(columns)
-        columns.extend(_Column(term, alt) for term in terms)
-        own = tuple(range(first, len(columns)))
-        candidates.append(Candidate(what, terms[0].owner, tuple(terms), own, replaces))
-
-    loaded = bool(model.prior_theta().any())
-    for term in owners:
-        if std[term.owner] <= 0.0 or rms[term.owner] <= 0.0:
+    found = _Gathered(model, classes)
+    for term, rms in zip(coulomb_terms(model), rms_speeds(_along(model, v)), strict=True):
+        if rms <= 0.0:
             continue
-        if not term.travel:
-            for k, share in enumerate(TRAVELS):
-                travel = _rounded(share * std[term.owner])
-                add("travel", [replace(term, width=0.0, travel=travel)], k, (term.name,))
         for k, share in enumerate(SPEEDS):
-            add("stribeck", [replace(term, kind="stribeck", speed=_rounded(share * rms[term.owner]))], k)
-        if loaded:
-            add("load", [replace(term, kind="load_coulomb")], 0)
+            speed = _rounded(share * float(rms))
+            rising = Term("rising", term.owner, term.direction, speed=speed)
+            stribeck = replace(term, kind="stribeck", speed=speed)
+            found.add("stribeck", [stribeck], k, opposite=("rising", rising))
+        if model.prior_theta().any():
+            found.add("load", [replace(term, kind="load_coulomb")], 0)
         if any(one.kind == "viscous" and one.owner == term.owner for one in model.terms):
-            for sign in (1.0, -1.0):
-                direction = tuple((joint, sign * weight) for joint, weight in term.direction)
-                add("asymmetric", [Term("asymmetric", term.owner, direction)], None)
+            one_way = Term("asymmetric", term.owner, term.direction)
+            back = tuple((joint, -weight) for joint, weight in term.direction)
+            other = Term("asymmetric", term.owner, back)
+            found.add("asymmetric", [one_way], None, opposite=("asymmetric", other))
     for joint in model.robot.joint_names:
-        add("spring", [joint_term("spring", joint)], None)
+        found.add("spring", [joint_term("spring", joint)], None)
         if model.robot.joint(joint).kind != "prismatic":
             both = [joint_term(kind, joint) for kind in ("sine", "cosine")]
-            add("counterbalance", both, None)
-    if not candidates:
-        return None
-    places, n_slots = _places(model, columns)
-    return CandidateColumns(
-        tuple(candidates), tuple(columns), _alternatives(model, columns), places, n_slots
-    )
+            found.add("counterbalance", both, None)
+    return found.columns()
+
+
+def travel_candidates(model: Model, q: Array) -> CandidateColumns | None:
+    """Travels of all friction that jumps; None if there is none without one.
+
+    q : of a motion, whose size sets the travels that are tried.
+    """
+    found = _Gathered(model, ("travel",))
+    stds = np.std(_along(model, q[:, -model.nv :]), axis=0)
+    for term, std in zip(coulomb_terms(model), stds, strict=True):
+        if std <= 0.0 or term.travel:
+            continue
+        own = [one for one in model.jumping_terms if one.owner == term.owner]
+        for k, share in enumerate(TRAVELS):
+            travel = _rounded(share * float(std))
+            follow = [replace(one, width=0.0, travel=travel) for one in own]
+            found.add("travel", follow, k, replaces=tuple(one.name for one in own))
+    return found.columns()
+
+
+def coulomb_terms(model: Model) -> list[Term]:
+    """The Coulomb terms, one for each joint, motor or coupling that has one."""
+    return [term for term in model.jumping_terms if term.kind == "coulomb"]
+
+
+def _along(model: Model, motion: Array) -> Array:
+    """Motion (n_samples, n) along the Coulomb terms."""
+    names = [term.name for term in model.jumping_terms]
+    return term_speeds(model, motion)[:, [names.index(one.name) for one in coulomb_terms(model)]]
+
+
+class _Gathered:
+    """Candidates while they are gathered."""
+
+    def __init__(self, model: Model, classes: Collection[TermClass]) -> None:
+        self.model, self.classes = model, classes
+        self.names = {term.name for term in model.terms}
+        self.of_columns: list[_Column] = []
+        self.candidates: list[Candidate] = []
+
+    def add(
+        self,
+        what: TermClass,
+        terms: Sequence[Term],
+        alternative: int | None,
+        *,
+        replaces: tuple[str, ...] = (),
+        opposite: tuple[TermClass, Term] | None = None,
+    ) -> None:
+        """Add a candidate, if its class is wanted and the model has none of its terms."""
+        first = len(self.of_columns)
+        own = tuple(range(first, first + len(terms)))
+        other = None
+        if opposite is not None and opposite[0] in self.classes:
+            other = Candidate(opposite[0], terms[0].owner, (opposite[1],), own)
+        one = Candidate(what, terms[0].owner, tuple(terms), own, replaces, other)
+        if what not in self.classes or (one.names - set(replaces)) & self.names:
+            return
+        self.of_columns.extend(_Column(term, alternative) for term in terms)
+        self.candidates.append(one)
+
+    def columns(self) -> CandidateColumns | None:
+        """All that were gathered, with their places among the columns."""
+        if not self.candidates:
+            return None
+        places, n_slots = _places(self.model, self.of_columns)
+        models = _alternatives(self.model, self.of_columns)
+        return CandidateColumns(
+            tuple(self.candidates), tuple(self.of_columns), models, places, n_slots
+        )
 
 
 def _alternatives(model: Model, columns: Sequence[_Column]) -> tuple[Model, ...]:

@@ -311,6 +311,15 @@ def _stribeck_between(
     return least, most
 
 
+def _rising_between(
+    low: Array, high: Array, width: float, shape_speed: float
+) -> tuple[Array, Array]:
+    def law(speed: Array) -> Array:
+        return np.asarray(-np.sign(speed) * np.expm1(-((speed / shape_speed) ** 2)))
+
+    return law(low), law(high)
+
+
 def _one_way_between(
     low: Array, high: Array, width: float, shape_speed: float
 ) -> tuple[Array, Array]:
@@ -417,6 +426,22 @@ TERM_KINDS = (
         response="curve",
         jumps_at_zero_speed=True,
         curve_between=_stribeck_between,
+        has_speed=True,
+    ),
+    TermKind(
+        name="rising",
+        symbol="fr",
+        description="friction that rises with speed to a constant",
+        formula=r"f_r\,\mathrm{sign}(s)\,(1 - e^{-(s / v_s)^2})",
+        plain_formula="value * sign(speed) * (1 - exp(-(speed / stribeck_speed)^2))",
+        units=("N m", "N"),
+        law=lambda motion: -np.sign(motion.speed) * np.expm1(-(motion.per_shape_speed**2)),
+        speed_slope=lambda motion: 2.0
+        * np.abs(motion.per_shape_speed)
+        / motion.shape_column
+        * np.exp(-(motion.per_shape_speed**2)),
+        response="curve",
+        curve_between=_rising_between,
         has_speed=True,
     ),
     TermKind(

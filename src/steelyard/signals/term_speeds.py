@@ -9,6 +9,7 @@ each change of direction, as a share F of its full value (Dahl 1968):
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from steelyard.model.kernels import gear_loads
 from steelyard.model.model import Model
 from steelyard.model.term_signals import TermSignals
+from steelyard.signals.motion import Motion
 
 Array = NDArray[np.float64]
 
@@ -90,7 +92,9 @@ def friction_law(
     along = None if loads is None else term_speeds(model, loads)
     values = np.empty_like(speeds)
     for k, term in enumerate(terms):
-        state = built_up(paths[:, k], [term.travel])[0] if term.travel else None
+        state = None
+        if term.travel and len(q) > 1:  # of a single sample nothing is known but its speed
+            state = built_up(paths[:, k], [term.travel])[0]
         width = 0.0 if term.travel else max(term.width, smear.get(term.owner, 0.0))
         load = None
         if along is not None:
@@ -99,3 +103,12 @@ def friction_law(
             speeds[:, k], width, term.speed or 1.0, state, load
         )
     return TermSignals(tuple(term.name for term in terms), values)
+
+
+def with_history(model: Model, motion: Motion) -> Motion:
+    """The motion with friction that builds up over a travel, where it comes without; its samples
+    are in the order of time, and friction has built up by the first change of direction.
+    """
+    if motion.friction is not None or not any(term.travel for term in model.terms):
+        return motion
+    return replace(motion, friction=friction_law(model, motion.q, motion.v, motion.a, {}))
