@@ -183,11 +183,11 @@ def admit_terms(
     plain = prepare(log, model, processing, cutoff_of_another_log=automatic)
     admitted: list[AdmittedTerm] = []
     for of_travel, band in ((False, SLIDING), (True, MOVING)):
-        q, v = plain.motion.q, plain.motion.v
         if not of_travel:
-            found = sliding_candidates(model, q, v, classes)
+            smear = processing.friction_smear or {}
+            found = sliding_candidates(model, plain.motion.v, smear, classes)
         else:
-            found = travel_candidates(model, q) if "travel" in classes else None
+            found = travel_candidates(model, plain.motion.q) if "travel" in classes else None
         if found is None:
             continue
         prepared = prepare(

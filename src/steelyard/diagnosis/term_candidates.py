@@ -37,8 +37,10 @@ TERM_CLASSES: tuple[TermClass, ...] = get_args(TermClass)
 
 TRAVELS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 """Travels that are tried, as shares of the standard deviation of the position."""
-SPEEDS = (0.03, 0.1, 0.3, 1.0)
-"""Speeds that shape friction that are tried, as shares of the rms speed."""
+SPEEDS = (0.05, 0.1, 0.3, 1.0)
+"""Speeds that shape friction, which are tried, as shares of the rms speed ..."""
+ABOVE_WIDTH = 2.0
+"""... and at least so many times the width of Coulomb friction, or of its smear."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +130,13 @@ class CandidateColumns:
 
 
 def sliding_candidates(
-    model: Model, q: Array, v: Array, classes: Collection[TermClass]
+    model: Model, v: Array, smear: Mapping[str, float], classes: Collection[TermClass]
 ) -> CandidateColumns | None:
     """Those of these classes that the model does not have yet and that are seen while joints slide:
     all but friction over a travel. None if there are none.
 
-    q, v : of a motion, whose size sets the speeds that are tried.
+    v : (n_samples, nv) of a motion, whose size sets the speeds that are tried. smear : see
+    `steelyard.signals.processing.Processing.friction_smear`.
     """
     found = _Gathered(model, classes)
     for term, rms in zip(coulomb_terms(model), rms_speeds(_along(model, v)), strict=True):
@@ -141,6 +144,8 @@ def sliding_candidates(
             continue
         for k, share in enumerate(SPEEDS):
             speed = _rounded(share * float(rms))
+            if speed < ABOVE_WIDTH * max(term.width, smear.get(term.owner, 0.0)):
+                continue
             rising = Term("rising", term.owner, term.direction, speed=speed)
             stribeck = replace(term, kind="stribeck", speed=speed)
             found.add("stribeck", [stribeck], k, opposite=("rising", rising))
@@ -232,7 +237,7 @@ class _Gathered:
 def _alternatives(model: Model, columns: Sequence[_Column]) -> tuple[Model, ...]:
     """Models in which the candidates take the place of friction with their names."""
     found = []
-    for k in sorted({one.model for one in columns if one.model is not None}):
+    for k in range(1 + max((one.model for one in columns if one.model is not None), default=-1)):
         own = {one.term.name: one.term for one in columns if one.model == k}
         kept = [own.pop(term.name, term) for term in model.terms]
         found.append(Model(model.robot, (*kept, *own.values())))

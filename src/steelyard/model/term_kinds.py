@@ -89,6 +89,11 @@ class MotionAlong:
         return np.asarray(np.abs(self._along(self.loads)) / squares[:, None])
 
     @property
+    def way(self) -> Array:
+        """The sign of s (n_terms, n_samples), whatever the term's width or travel."""
+        return np.asarray(np.sign(self.speed))
+
+    @property
     def per_shape_speed(self) -> Array:
         """s over the speed that shapes the law (n_terms, n_samples)."""
         if self.shape_speeds is None:
@@ -315,7 +320,7 @@ def _rising_between(
     low: Array, high: Array, width: float, shape_speed: float
 ) -> tuple[Array, Array]:
     def law(speed: Array) -> Array:
-        return np.asarray(-np.sign(speed) * np.expm1(-((speed / shape_speed) ** 2)))
+        return np.asarray(np.sign(speed) * (1.0 - np.exp(-((speed / shape_speed) ** 2))))
 
     return law(low), law(high)
 
@@ -435,7 +440,7 @@ TERM_KINDS = (
         formula=r"f_r\,\mathrm{sign}(s)\,(1 - e^{-(s / v_s)^2})",
         plain_formula="value * sign(speed) * (1 - exp(-(speed / stribeck_speed)^2))",
         units=("N m", "N"),
-        law=lambda motion: -np.sign(motion.speed) * np.expm1(-(motion.per_shape_speed**2)),
+        law=lambda motion: motion.way * (1.0 - np.exp(-(motion.per_shape_speed**2))),
         speed_slope=lambda motion: 2.0
         * np.abs(motion.per_shape_speed)
         / motion.shape_column
@@ -451,7 +456,7 @@ TERM_KINDS = (
         formula=r"f_a \max(s, 0)",
         plain_formula="value * max(speed, 0)",
         units=("N m s/rad", "N s/m"),
-        law=lambda motion: np.maximum(motion.speed, 0.0),
+        law=lambda motion: 0.5 * (motion.speed + np.abs(motion.speed)),
         speed_slope=lambda motion: np.where(motion.speed > 0.0, 1.0, 0.0),
         response="curve",
         curve_between=_one_way_between,
