@@ -110,28 +110,33 @@ def case_of(law: str, seed: int) -> Case:
     )
 
 
-def truth_of(law: str, world: logs.World, size: Array, rng: np.random.Generator) -> Truth:
-    """The law at some joints, with sizes between hardly visible and large."""
+def truth_of(
+    law: str, world: logs.World, size: Array, speed: float, rng: np.random.Generator
+) -> Truth:
+    """The law at some joints, with sizes between hardly visible and large.
+
+    size : (n_joints,) of the torques. speed : of the motion, at most, rad/s.
+    """
     n = len(world.coulomb)
     on = rng.random(n) < 0.6
     on[rng.integers(n)] = True
     if law == "travel":
         world.shape[0] = between(rng, 3e-4, 3e-2)
         return Truth(law, world.coulomb, world.shape[0])
-    share = between(rng, 0.1, 1.0)
+    share = between(rng, 0.3, 2.0)
     value, shape = np.zeros(n), np.zeros(n)
     if law == "load":
-        value = 0.3 * share * rng.uniform(0.5, 1.5, n)
+        value = 0.2 * share * rng.uniform(0.5, 1.5, n)
     elif law in ("stribeck", "rising"):
         value = world.coulomb * share * rng.uniform(0.7, 1.3, n)
-        shape = between(rng, 0.03, 0.3) * np.ones(n)
+        shape = speed * between(rng, 0.05, 0.5) * np.ones(n)
     elif law == "asymmetric":
         value = world.viscous * share * rng.choice([-1.0, 1.0], n)
     elif law == "spring":
-        value = size / world.ranges.half * share * rng.uniform(0.5, 1.5, n)
+        value = 0.5 * size / world.ranges.half * share * rng.uniform(0.5, 1.5, n)
         shape = world.ranges.centre + 0.5 * world.ranges.half * rng.uniform(-1.0, 1.0, n)
     elif law == "counterbalance":
-        value = size * share * rng.uniform(0.5, 1.5, n)
+        value = 0.5 * size * share * rng.uniform(0.5, 1.5, n)
         shape = rng.uniform(-np.pi, np.pi, n)
     return Truth(law, np.where(on, value, 0.0), shape)
 
@@ -160,7 +165,7 @@ def recorded(law: str, seed: int) -> tuple[Case, Log, logs.Motion, Truth]:
     speed, share = float(rng.uniform(0.6, 1.6)), float(rng.uniform(0.4, 1.0))
     world = logs.world_of(case, share, rng)
     size, _ = logs.sizes(world.model, world.ranges, rng)
-    truth = truth_of(law, world, size, rng)
+    truth = truth_of(law, world, size, speed, rng)
 
     def moved(kind: str, seconds: float, rate: float) -> logs.Motion:
         return simulated(world, case.law, truth, kind, seconds, rate, speed, share, rng)

@@ -20,10 +20,8 @@ from numpy.typing import NDArray
 from steelyard.diagnosis.left_out import part_edges, part_members, pull_rows
 from steelyard.diagnosis.signal_ways import MOST_SAMPLES, SignalChoice
 from steelyard.diagnosis.term_candidates import (
-    TERM_CLASSES,
     Candidate,
     CandidateColumns,
-    TermClass,
     sliding_candidates,
     travel_candidates,
     with_terms,
@@ -35,6 +33,7 @@ from steelyard.estimators.size_rules import has_many
 from steelyard.findings import Finding
 from steelyard.logs.log import Log
 from steelyard.model.model import Model
+from steelyard.model.term_kinds import TERM_CLASSES, TermClass
 from steelyard.regression.compress import compress
 from steelyard.regression.equation import TORQUE, Equation
 from steelyard.regression.regression import Regression
@@ -44,12 +43,14 @@ from steelyard.signals.term_speeds import usual_speeds
 
 Array = NDArray[np.float64]
 
-CLEAR = 0.03
-"""Share of the squared error of its joints that a term must take away from left-out parts."""
+CLEAR = 0.05
+"""Share of the squared error of its joints that a term must take away from left-out parts ..."""
+EVERYWHERE = 0.03
+"""... and of that of all joints, in units of their noise."""
 STANDARD_ERRORS = 2.0
-"""How many standard errors over the parts this must be."""
+"""How many standard errors over the parts this must be, as a sum and as a mean of shares."""
 AGREE = 0.75
-"""Share of the parts that must be predicted better."""
+"""Share of the parts that must be predicted better, of time and of the joint's range."""
 PULLS = (1.0, 1e1, 1e2, 1e3, 1e4, 1e5)
 """Weights of the pull to the robot file that are tried; see `pull_rows`."""
 RIDGE = 1e-10
@@ -141,6 +142,10 @@ class Admission:
     def findings(self) -> tuple[Finding, ...]:
         """What was admitted, in words."""
         return tuple(one.finding for one in self.admitted)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that JSON can hold, as in ``record.admission`` of a result file."""
+        return {"admitted": [one.as_json() for one in self.admitted], "reason": self.reason}
 
 
 def classes_to_admit(admit: AdmitOption) -> tuple[TermClass, ...]:
@@ -412,9 +417,10 @@ class _Selection:
         """
         channels = self._channels(one)
         folds = self._by_place(channels[0])
-        before = self._score(active, folds).of(channels).sum()
-        after = self._score(self._with(active, one), folds).of(channels).sum()
-        return bool(before - after >= CLEAR * before)
+        before = self._score(active, folds).of(channels)
+        fall = before - self._score(self._with(active, one), folds).of(channels)
+        agree = np.count_nonzero(fall > 0.0) >= AGREE * len(fall)
+        return bool(agree and fall.sum() >= CLEAR * before.sum())
 
     def _promising(
         self, active: list[int], left: Sequence[Candidate], now: _Scored
@@ -446,16 +452,17 @@ class _Selection:
         channels = self._channels(one)
         before = now.of(channels)
         fall = before - after.of(channels)
+        shares = fall / np.maximum(before, np.finfo(float).tiny)
         everywhere = float(now.squares.sum() - after.squares.sum())
-        error = float(np.std(fall, ddof=1)) * np.sqrt(len(fall))
-        if (
-            fall.sum() < CLEAR * before.sum()
-            or fall.sum() < STANDARD_ERRORS * error
-            or np.count_nonzero(fall > 0.0) < AGREE * len(fall)
-            or everywhere <= 0.0
-        ):
-            return None
-        return everywhere
+        error, share_error = (float(np.std(x, ddof=1)) * np.sqrt(len(x)) for x in (fall, shares))
+        clear = (
+            fall.sum() >= CLEAR * before.sum()
+            and everywhere >= EVERYWHERE * now.squares.sum()
+            and fall.sum() >= STANDARD_ERRORS * error
+            and shares.sum() >= STANDARD_ERRORS * share_error
+            and np.count_nonzero(fall > 0.0) >= AGREE * len(fall)
+        )
+        return everywhere if clear else None
 
     def _told(self, one: Candidate, now: _Scored, after: _Scored) -> AdmittedTerm:
         channels = self._channels(one)

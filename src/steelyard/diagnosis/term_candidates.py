@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.model.model import Model
+from steelyard.model.term_kinds import TermClass
 from steelyard.model.term_signals import TermSignals
 from steelyard.model.terms import Term, joint_term
 from steelyard.regression.extra_columns import ExtraColumns
@@ -30,11 +30,6 @@ from steelyard.signals.motion import Motion
 from steelyard.signals.term_speeds import rms_speeds, term_speeds
 
 Array = NDArray[np.float64]
-TermClass = Literal[
-    "travel", "load", "stribeck", "rising", "asymmetric", "spring", "counterbalance"
-]
-TERM_CLASSES: tuple[TermClass, ...] = get_args(TermClass)
-
 TRAVELS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 """Travels that are tried, as shares of the standard deviation of the position."""
 SPEEDS = (0.05, 0.1, 0.3, 1.0)

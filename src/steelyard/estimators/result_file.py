@@ -220,6 +220,7 @@ def result_document(
     validation: Mapping[str, Any] | None = None,
     certificate: Mapping[str, Any] | None = None,
     signals: Mapping[str, Any] | None = None,
+    admission: Mapping[str, Any] | None = None,
     verdict: Mapping[str, Any] | None = None,
     file_with_terms: Array | None = None,
 ) -> dict[str, Any]:
@@ -227,7 +228,8 @@ def result_document(
 
     certificate : what its certificate proves, as plain data.
     validation : errors on held-out logs, as plain data.
-    signals : how filters and friction widths were chosen, as plain data.
+    signals : how filters and friction widths were chosen, as plain data. admission : the terms
+        that the first log asked for, likewise.
     verdict : whether it can be used, as plain data.
     file_with_terms : base parameters (n_base,) of the robot file's links with terms that were
         fitted to the same logs, to compare with.
@@ -278,7 +280,7 @@ def result_document(
         "certificate": certificate,
         "fates": [asdict(fate) for fate in estimate.fates()],
         "findings": [finding.as_json() for finding in estimate.findings],
-        "record": record_document(estimate, signals),
+        "record": record_document(estimate, signals, admission),
         "validation": validation,
     }
     if file_with_terms is not None:
@@ -297,13 +299,19 @@ def correlation_rows(covariance: Array) -> list[list[float]]:
     return [np.round(row[:k], 12).tolist() for k, row in enumerate(correlation)]
 
 
-def record_document(estimate: Estimate, signals: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def record_document(
+    estimate: Estimate,
+    signals: Mapping[str, Any] | None = None,
+    admission: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """What was done to the runs, and how the estimate was obtained from them."""
     record = runs_as_json(estimate.runs)
     if not estimate.equation.of_joints:
         record["equation"] = estimate.equation.as_json()
     if signals is not None:
         record["signals"] = dict(signals)
+    if admission is not None:
+        record["admission"] = dict(admission)
     if estimate.selection is not None:
         record["essential"] = estimate.selection.as_json()
     if estimate.prior is not None:

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 from steelyard.certificates.certificate import Certificate
 from steelyard.diagnosis.signal_ways import SignalChoice
+from steelyard.diagnosis.term_admission import Admission
 from steelyard.diagnosis.verdict.verdict import Verdict
 from steelyard.estimators.estimate import Estimate
 from steelyard.findings import Finding
@@ -41,6 +42,9 @@ class FoundFields(Protocol):
 
     @property
     def signals(self) -> SignalChoice | None: ...
+
+    @property
+    def admission(self) -> Admission | None: ...
 
     @property
     def first_run(self) -> Prepared | None: ...

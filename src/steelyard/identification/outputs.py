@@ -109,6 +109,7 @@ def document_of(found: FoundFields) -> dict[str, Any]:
         validation=None if found.validation is None else found.validation.to_dict(),
         certificate=None if found.certificate is None else found.certificate.summary(),
         signals=None if found.signals is None else found.signals.as_json(),
+        admission=None if found.admission is None else found.admission.as_json(),
         verdict=found.verdict.as_json(),
         file_with_terms=file_with_terms(found.model, found.regression),
     )

@@ -22,7 +22,8 @@ class TermGroup:
     """The terms of one kind.
 
     members : (n,) indices of the terms. rows, weights : (n, n_entries) their directions, padded
-    with weights of zero. widths : (n,) of their jumps, shape_speeds : (n,), rad/s or m/s.
+    with weights of zero. widths : (n,) of their jumps, shape_speeds : (n,), rad/s or m/s; travels :
+    (n,) rad or m; see `steelyard.model.terms.Term`.
     """
 
     kind: TermKind
@@ -31,6 +32,7 @@ class TermGroup:
     weights: Array
     widths: Array
     shape_speeds: Array
+    travels: Array
 
     def along(
         self, v: Array, a: Array, q: Array | None = None, loads: Array | None = None
@@ -155,6 +157,7 @@ def term_arrays(
                 np.array([[weight for _, weight in term] for term in filled], dtype=float),
                 np.array([terms[k].width for k in members]),
                 np.array([terms[k].speed or 1.0 for k in members]),
+                np.array([terms[k].travel for k in members]),
             )
         )
     return TermArrays(

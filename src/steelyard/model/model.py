@@ -224,6 +224,10 @@ class Model:
             theta[first : first + 10] = stated.get(body.name, np.zeros(10))
         return theta
 
+    def theta_of(self, term: Term, theta: Array) -> float:
+        """The value of a term's parameter in theta (n_columns,)."""
+        return float(theta[self.term_arrays.column[self.terms.index(term)]])
+
     @property
     def jumping_terms(self) -> tuple[Term, ...]:
         """The terms that jump at zero speed, such as Coulomb friction."""

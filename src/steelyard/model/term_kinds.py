@@ -35,6 +35,12 @@ SIDES: tuple[Side, ...] = get_args(Side)
 Response = Literal["inertia", "linear", "constant", "curve", "load", "position"]
 Size = Literal["inertia", "torque", "share"]
 
+TermClass = Literal[
+    "travel", "load", "stribeck", "rising", "asymmetric", "spring", "counterbalance"
+]
+TERM_CLASSES: tuple[TermClass, ...] = get_args(TermClass)
+"""Terms besides the usual ones that a log may ask for; see `steelyard.diagnosis.term_admission`."""
+
 
 @dataclass(frozen=True, eq=False)
 class MotionAlong:

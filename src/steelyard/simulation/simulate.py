@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.errors import SimulationError
+from steelyard.errors import SimulationError, listed
 from steelyard.excitation.trajectory import Trajectory
 from steelyard.logs.log import Log
 from steelyard.model.kernels import (
@@ -288,7 +288,7 @@ def joint_work(model: Model, theta: Array) -> tuple[Any, ...]:
     """The terms as arrays for the compiled loop: ``work`` of `steelyard.simulation._rollout`."""
     nv, arrays = model.nv, model.term_arrays
     inertia, viscous, offset = np.zeros((nv, nv)), np.zeros((nv, nv)), np.zeros(nv)
-    friction: list[tuple[Array, float, TermKind]] = []
+    friction: list[tuple[Array, float, TermKind, float]] = []
     for k, term in enumerate(model.terms):
         entries = slice(arrays.start[k], arrays.start[k + 1])
         d = np.zeros(nv)
@@ -302,21 +302,32 @@ def joint_work(model: Model, theta: Array) -> tuple[Any, ...]:
         elif kind.response == "constant":
             offset += value * d
         elif value != 0.0:
-            friction.append((d, value, kind))
+            friction.append((d, value, kind, term.speed or 1.0))
     return (
         inertia,
         viscous,
         offset,
-        np.array([d for d, _, _ in friction]).reshape(-1, nv),
-        np.array([value for _, value, _ in friction]),
-        np.array([kind.jumps_at_zero_speed for _, _, kind in friction], dtype=np.bool_),
-        np.array([friction_pieces(kind) for _, _, kind in friction]).reshape(-1, len(KNOTS) - 1, 4),
+        np.array([d for d, *_ in friction]).reshape(-1, nv),
+        np.array([value for _, value, *_ in friction]),
+        np.array([kind.jumps_at_zero_speed for _, _, kind, _ in friction], dtype=np.bool_),
+        np.array([friction_pieces(kind, speed) for _, _, kind, speed in friction]).reshape(
+            -1, len(KNOTS) - 1, 4
+        ),
         KNOTS,
     )
 
 
 def check_simulable(model: Model, theta: Array, kind: ControllerKind) -> None:
-    """Refuse numbers that are not finite, and negative friction where it decides the motion."""
+    """Refuse numbers that are not finite, and negative friction where it decides the motion; and
+    terms that no closed loop is simulated with.
+    """
+    apart = [t for t in model.terms if t.travel or t.term_kind.response in ("load", "position")]
+    if kind != "ideal" and any(model.theta_of(term, theta) != 0.0 for term in apart):
+        raise SimulationError(
+            f"a controller cannot be simulated with {listed(term.name for term in apart)}: springs, "
+            "and friction that depends on the load or builds up over a travel, are simulated along "
+            'the trajectory alone (Controller("ideal"))'
+        )
     for column, value in zip(model.columns, theta, strict=True):
         if not np.isfinite(value):
             raise SimulationError(f"{column.name} is {value}; it must be a finite number")
