@@ -47,10 +47,16 @@ CLEAR = 0.05
 """Share of the squared error of its joints that a term must take away from left-out parts ..."""
 EVERYWHERE = 0.03
 """... and of that of all joints, in units of their noise."""
+SURE = 4.0
+"""How many of its standard errors the parameter of a new term must be; they are those of a
+jackknife over the parts."""
 STANDARD_ERRORS = 2.0
-"""How many standard errors over the parts this must be, as a sum and as a mean of shares."""
-AGREE = 0.75
-"""Share of the parts that must be predicted better, of time and of the joint's range."""
+"""Friction over a travel takes the place of friction whose parameter is sure anyway: by so many
+standard errors over the parts the error must fall, as a sum and as a mean of shares."""
+AGREE, AGREE_TRAVEL = 0.6, 0.75
+"""Share of the parts of time that must be predicted better."""
+AGREE_PLACE = 0.75
+"""Share of the parts of a joint's range that must be predicted better."""
 PULLS = (1.0, 1e1, 1e2, 1e3, 1e4, 1e5)
 """Weights of the pull to the robot file that are tried; see `pull_rows`."""
 RIDGE = 1e-10
@@ -419,7 +425,7 @@ class _Selection:
         folds = self._by_place(channels[0])
         before = self._score(active, folds).of(channels)
         fall = before - self._score(self._with(active, one), folds).of(channels)
-        agree = np.count_nonzero(fall > 0.0) >= AGREE * len(fall)
+        agree = np.count_nonzero(fall > 0.0) >= AGREE_PLACE * len(fall)
         return bool(agree and fall.sum() >= CLEAR * before.sum())
 
     def _promising(
@@ -454,14 +460,19 @@ class _Selection:
         fall = before - after.of(channels)
         shares = fall / np.maximum(before, np.finfo(float).tiny)
         everywhere = float(now.squares.sum() - after.squares.sum())
-        error, share_error = (float(np.std(x, ddof=1)) * np.sqrt(len(x)) for x in (fall, shares))
         clear = (
-            fall.sum() >= CLEAR * before.sum()
-            and everywhere >= EVERYWHERE * now.squares.sum()
-            and fall.sum() >= STANDARD_ERRORS * error
-            and shares.sum() >= STANDARD_ERRORS * share_error
-            and np.count_nonzero(fall > 0.0) >= AGREE * len(fall)
+            fall.sum() >= CLEAR * before.sum() and everywhere >= EVERYWHERE * now.squares.sum()
         )
+        better = np.count_nonzero(fall > 0.0) / len(fall)
+        if one.replaces:
+            errors = [float(np.std(x, ddof=1)) * np.sqrt(len(x)) for x in (fall, shares)]
+            sure = all(
+                x.sum() >= STANDARD_ERRORS * error
+                for x, error in zip((fall, shares), errors, strict=True)
+            )
+            clear = clear and sure and better >= AGREE_TRAVEL
+        else:
+            clear = clear and better >= AGREE and _sureness(after.theta, len(one.terms)) >= SURE
         return everywhere if clear else None
 
     def _told(self, one: Candidate, now: _Scored, after: _Scored) -> AdmittedTerm:
@@ -478,3 +489,13 @@ class _Selection:
             one.terms[0].speed,
         )
 
+
+
+def _sureness(theta: Array, n: int) -> float:
+    """The largest of the last n parameters (n_parts, at least n) over its standard error, by the
+    jackknife: fits to all parts but one differ by about one n-th of it.
+    """
+    own = theta[:, -n:]
+    away = own - own.mean(axis=0)
+    error = np.sqrt((len(own) - 1) / len(own) * np.sum(away**2, axis=0))
+    return float(np.max(np.abs(own.mean(axis=0)) / np.maximum(error, np.finfo(float).tiny)))
