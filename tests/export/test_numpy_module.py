@@ -91,7 +91,8 @@ def test_friction_over_a_travel_follows_its_state():
     z = module.friction_state(motion.q)
     predicted = predict_base(case.model, case.base, case.beta, motion)
     assert difference(module.torque(motion.q, motion.v, motion.a, z), predicted) <= 1e-12
-    assert np.abs(z).max() <= 1.0 and np.abs(z).min() < 0.5
+    assert np.abs(z).max() <= 1.0
+    assert np.abs(z).min() < 0.5
     slides = module.torque(case.q, case.v, case.a)
     assert difference(slides, case.torque) <= 1e-12
     assert [owner for owner, _, _ in module.TRAVELS] == [case.model.channels[0], "belt"]

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from oracles import pinocchio_torque
 
 from steelyard.errors import ModelError
@@ -47,7 +46,12 @@ KINDS = pytest.mark.parametrize("kind", TERM_KINDS, ids=lambda kind: kind.name)
 
 
 def value(
-    kind, speed: float, acceleration: float, position: float = 0.3, load: float = 1.0, *,
+    kind,
+    speed: float,
+    acceleration: float,
+    position: float = 0.3,
+    load: float = 1.0,
+    *,
     shape_speed: float = 1.0,
 ) -> float:
     """The law of a kind at one state of motion."""
@@ -104,7 +108,8 @@ def test_the_response_is_that_of_the_law(kind):
         assert all(value(kind, s, 5.0, 0.3) == value(kind, s, 5.0, 0.4) for s in speeds)
     if kind.is_friction and not kind.may_be_negative:
         powers = [s * value(kind, s, 0.0) for s in speeds]
-        assert min(powers) >= 0.0 and max(powers) > 0.0, "friction takes energy"
+        assert min(powers) >= 0.0, "friction takes energy"
+        assert max(powers) > 0.0
     jump = value(kind, 1e-9, 0.0) - value(kind, -1e-9, 0.0)
     assert kind.jumps_at_zero_speed == (abs(jump) > 1e-3)
     if kind.response == "curve" and kind.jumps_at_zero_speed:
@@ -133,7 +138,9 @@ def test_a_term_acts_along_its_direction(kind):
     np.testing.assert_allclose(W[:, :, column], expected, rtol=1e-10, atol=1e-12)
     theta = np.zeros(len(model.columns))
     theta[column] = 0.7
-    np.testing.assert_allclose(torque(model, theta, q, v, a), 0.7 * expected, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        torque(model, theta, q, v, a), 0.7 * expected, rtol=1e-10, atol=1e-12
+    )
     M, b = mass_matrix(model, theta, q), bias_torque(model, theta, q, v)
     sum_of_both = np.einsum("sij,sj->si", M, a) + b
     if kind.response != "load":  # which is no linear function of the acceleration
@@ -217,7 +224,7 @@ def test_curves_contain_their_law():
 
 
 def test_the_load_of_the_gears_is_that_of_the_links_by_pinocchio():
-    """Load-dependent friction reads the torque of the robot file's links, without any other term."""
+    """Load-dependent friction reads the torque of the file's links, without any other term."""
     rng = np.random.default_rng(11)
     robot = random_robot(rng, 4)
     model = Model(robot, (*default_terms(robot), *joint_terms(robot.joint_names, ["load_coulomb"])))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -38,6 +39,7 @@ from steelyard.regression.compress import compress
 from steelyard.regression.equation import TORQUE, Equation
 from steelyard.regression.regression import Regression
 from steelyard.signals.dead_band import apply_dead_band
+from steelyard.signals.opened_log import open_log
 from steelyard.signals.prepare import Prepared, prepare
 from steelyard.signals.term_speeds import usual_speeds
 
@@ -68,6 +70,8 @@ LEAST_BLOCKS = 4
 """Parts of fewer blocks are left out without their neighbours."""
 REGIONS = 4
 """Parts of a joint's range that are left out in turn."""
+ROUNDING = 1e-10
+"""Squared errors below this share of the squared torques are rounding."""
 MOST_TERMS = 40
 CODES: dict[TermClass, str] = {
     "travel": "friction-travel",
@@ -160,14 +164,14 @@ def classes_to_admit(admit: AdmitOption) -> tuple[TermClass, ...]:
         return TERM_CLASSES
     if admit == "none":
         return ()
-    names = (admit,) if isinstance(admit, str) else tuple(admit)
-    unknown = [name for name in names if name not in TERM_CLASSES]
+    names = {admit} if isinstance(admit, str) else set(admit)
+    unknown = sorted(names - set(TERM_CLASSES))
     if unknown:
         raise ModelError(
             f"admit names {shown(unknown[0])}{did_you_mean(unknown[0], TERM_CLASSES)}; it can be "
             f"auto, none, or some of {listed(TERM_CLASSES)}"
         )
-    return names
+    return tuple(name for name in TERM_CLASSES if name in names)
 
 
 def admit_terms(
@@ -190,8 +194,11 @@ def admit_terms(
     if has_many(len(model.columns)):
         return Admission(model, reason="the robot has too many parameters for this comparison")
     processing = replace(signals.processing, dead_band=None)
-    automatic = signals.cutoff_is_automatic
-    plain = prepare(log, model, processing, cutoff_of_another_log=automatic)
+    opened = open_log(log, model.robot, processing)
+    again = partial(
+        prepare, log, processing=processing, cutoff_of_another_log=signals.cutoff_is_automatic
+    )
+    plain = again(model, opened=opened)
     admitted: list[AdmittedTerm] = []
     for of_travel, band in ((False, SLIDING), (True, MOVING)):
         if not of_travel:
@@ -201,9 +208,7 @@ def admit_terms(
             found = travel_candidates(model, plain.motion.q) if "travel" in classes else None
         if found is None:
             continue
-        prepared = prepare(
-            log, model, processing, cutoff_of_another_log=automatic, other_widths=found.models
-        )
+        prepared = again(model, opened=opened, other_widths=found.models)
         try:
             selection = _Selection(model, _compressed(model, prepared, found, band, threads), found)
         except EstimationError as failure:
@@ -392,7 +397,8 @@ class _Selection:
         both = np.append(own, tau)
         grams = folds.by_channel[:, :, both[:, None], both]
         squares = np.einsum("ki,kgij,kj->kg", with_tau, grams, with_tau)
-        return _Scored(np.maximum(squares, 0.0), theta)
+        least = ROUNDING * folds.by_channel[:, :, tau, tau] + np.finfo(float).tiny
+        return _Scored(np.maximum(squares, least), theta)
 
     def _best(
         self, active: list[int], now: _Scored, left: Sequence[Candidate]
@@ -458,11 +464,9 @@ class _Selection:
         channels = self._channels(one)
         before = now.of(channels)
         fall = before - after.of(channels)
-        shares = fall / np.maximum(before, np.finfo(float).tiny)
+        shares = fall / before
         everywhere = float(now.squares.sum() - after.squares.sum())
-        clear = (
-            fall.sum() >= CLEAR * before.sum() and everywhere >= EVERYWHERE * now.squares.sum()
-        )
+        clear = fall.sum() >= CLEAR * before.sum() and everywhere >= EVERYWHERE * now.squares.sum()
         better = np.count_nonzero(fall > 0.0) / len(fall)
         if one.replaces:
             errors = [float(np.std(x, ddof=1)) * np.sqrt(len(x)) for x in (fall, shares)]
@@ -488,7 +492,6 @@ class _Selection:
             one.terms[0].travel,
             one.terms[0].speed,
         )
-
 
 
 def _sureness(theta: Array, n: int) -> float:

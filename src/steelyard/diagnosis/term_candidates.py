@@ -113,7 +113,9 @@ class CandidateColumns:
                 kind = column.term.term_kind
                 read = q if kind.response == "position" else motion.v
                 # entry by entry: a value must not depend on how many samples come at once
-                along = sum(weight * read[:, row] for row, _, weight in places)
+                along = np.zeros(len(read))
+                for row, _, weight in places:
+                    along += weight * read[:, row]
                 law = (
                     kind.law_at_position(along)
                     if kind.response == "position"
@@ -164,7 +166,8 @@ def travel_candidates(model: Model, q: Array) -> CandidateColumns | None:
 
     q : of a motion, whose size sets the travels that are tried.
     """
-    found = _Gathered(model, ("travel",))
+    what: tuple[TermClass, ...] = ("travel",)
+    found = _Gathered(model, what)
     stds = np.std(_along(model, q[:, -model.nv :]), axis=0)
     for term, std in zip(coulomb_terms(model), stds, strict=True):
         if std <= 0.0 or term.travel:
@@ -278,5 +281,3 @@ def _name(term: str, k: int) -> str:
 def _rounded(value: float) -> float:
     """Three digits: a shape is no finer than the grid on which it was found."""
     return float(f"{value:.3g}")
-
-

@@ -348,7 +348,8 @@ def add_terms(model: Model, theta: Array, motion: Along, tau: list[Value]) -> No
             continue
         load: Value = 0.0
         if loads is not None and term.load:
-            load = abs(along(loads, term)) / sum(weight**2 for _, weight in term.direction)
+            squares = float(sum(weight * weight for _, weight in term.direction))
+            load = cast(Value, abs(along(loads, term))) / squares
         factor = _law(
             term,
             _MotionAlong(

@@ -38,7 +38,8 @@ def c_header(model: Model, base: BaseMap, beta: ArrayLike, *, name: str | None =
         void arm_friction_step(const double q_before[], const double q[], double z[])
 
     with q (nq) in rad or m, v and a (nv), and tau (nv) in N m or N, the state z of friction, and
-    the names and units of the torques. ``arm_gravity`` is the weight's part of the torque, without friction and offsets.
+    the names and units of the torques. ``arm_gravity`` is the weight's part of the torque, without
+    friction and offsets.
     """
     theta = base_theta(model, base, beta)
     dynamics = inverse_dynamics(model, theta)
@@ -111,7 +112,8 @@ def _friction_state(prefix: str, model: Model) -> str:
 
     def along(entry: str, term: Term, ahead: int = 0) -> str:
         parts = [
-            f"{weight!r} * {entry.format(row_of[joint] + ahead)}" for joint, weight in term.direction
+            f"{weight!r} * {entry.format(row_of[joint] + ahead)}"
+            for joint, weight in term.direction
         ]
         return " + ".join(parts)
 
@@ -131,8 +133,8 @@ def _friction_state(prefix: str, model: Model) -> str:
     owners = ", ".join(comment_text(term.owner) for term in terms)
     return (
         f"/* State z of friction that builds up over a travel: of {owners}.\n"
-        " * It is 1 or -1 where a joint has moved on for several travels. Start it once, then update\n"
-        " * it with each new position, and give it to the torque. */\n"
+        " * It is 1 or -1 where a joint has moved on for several travels. Start it once, then\n"
+        " * update it with each new position, and give it to the torque. */\n"
         f"static inline void {prefix}_friction_start(const double v[{model.nv}], double z[{n}])\n"
         "{\n" + "\n".join(start) + "\n}\n\n"
         f"static inline void {prefix}_friction_step(\n"
@@ -184,7 +186,8 @@ def _description(model: Model, base: BaseMap, values: Sequence[float], prefix: s
         f"Inverse dynamics of the robot {comment_text(robot.name)}, written by Steelyard "
         f"{__version__}.",
         "",
-        f"  {prefix}_torque(q, v, a, {state}tau)  torques of the motion: bodies, drives and friction",
+        f"  {prefix}_torque(q, v, a, {state}tau)  torques of the motion: bodies, drives and "
+        "friction",
         f"  {prefix}_gravity(q, tau)       the weight's part of it, without friction and offsets",
         *(
             f"Friction of {comment_text(term.owner)} builds up over a travel of {term.travel:.6g} "

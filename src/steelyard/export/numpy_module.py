@@ -49,8 +49,10 @@ def numpy_module(model: Model, base: BaseMap, beta: ArrayLike, *, name: str | No
     travels = travel_terms(model)
     with_state = STATE if travels else dict.fromkeys(STATE, "")
     return TEMPLATE.format(
-        **{key: text.format(nq=model.nq, nv=model.nv, n=len(travels)) for key, text in
-           {**with_state, "travels": _travels(model)}.items()},
+        **{
+            key: text.format(nq=model.nq, nv=model.nv, n=len(travels))
+            for key, text in {**with_state, "travels": _travels(model)}.items()
+        },
         version=__version__,
         base=FLOATING_BASE if robot.floating_base else "",
         gravity_vector=gravity,
@@ -76,9 +78,13 @@ def _travels(model: Model) -> str:
     if not entries:
         return ""
     return (
-        "\n# friction that builds up over a travel (rad or m): owner, travel, (joint, weight)\n"
-        f"TRAVELS = {_tuple(entries)}\n"
-    ).replace("{", "{{").replace("}", "}}")
+        (
+            "\n# friction that builds up over a travel (rad or m): owner, travel, (joint, weight)\n"
+            f"TRAVELS = {_tuple(entries)}\n"
+        )
+        .replace("{", "{{")
+        .replace("}", "}}")
+    )
 
 
 def _body(results: Sequence[Value]) -> str:
@@ -101,8 +107,8 @@ STATE = {
     "z_short": ", z",
     "z_default": ", z=None",
     "z_words": """
-z (..., {n}): state of friction that builds up over a travel, see TRAVELS and friction_state. Without
-it, joints are taken to have moved on for several travels.
+z (..., {n}): state of friction that builds up over a travel, see TRAVELS and friction_state.
+Without it, joints are taken to have moved on for several travels.
 """,
     "z_prelude": """\
     z = np.sign(_along(v, 0)) if z is None else _entries("z", z, {n})

@@ -93,13 +93,12 @@ class TermArrays:
                     out[self.names.index(name)] = values
         return out
 
-    def powers(
-        self, v: Array, given: TermSignals | None = None, q: Array | None = None
-    ) -> Array:
+    def powers(self, v: Array, given: TermSignals | None = None, q: Array | None = None) -> Array:
         """Power that each term takes per unit of its parameter, (n_terms, n_samples).
 
-        v, q : (n_samples, nv) joint speeds and positions. given : factors as in `values`, which replace the laws. It
-        is zero for terms that store energy instead; see :meth:`TermKind.power`.
+        v, q : (n_samples, nv) joint speeds and positions. given : factors as in `values`, which
+        replace the laws. It is zero for terms that store energy instead; see
+        :meth:`TermKind.power`.
         """
         out = np.empty((len(self.column), len(v)))
         speeds = np.ascontiguousarray(v.T)

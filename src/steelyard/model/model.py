@@ -81,7 +81,9 @@ class Model:
         bodies = zip(self.mechanism.bodies, self._file_inertials, strict=True)
         load = tuple((body.name, phi) for body, phi in bodies)
         return tuple(
-            replace(term, load=load) if term.term_kind.response == "load" and not term.load else term
+            replace(term, load=load)
+            if term.term_kind.response == "load" and not term.load
+            else term
             for term in terms
         )
 

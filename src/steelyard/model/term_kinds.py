@@ -285,9 +285,7 @@ class TermKind:
         return sizes[self.size]
 
 
-def _sign_between(
-    low: Array, high: Array, width: float, shape_speed: float
-) -> tuple[Array, Array]:
+def _sign_between(low: Array, high: Array, width: float, shape_speed: float) -> tuple[Array, Array]:
     """The sign, or clip(s / width, -1, 1), of speeds from low to high."""
     if width:
         return np.clip(low / width, -1.0, 1.0), np.clip(high / width, -1.0, 1.0)
@@ -431,9 +429,9 @@ TERM_KINDS = (
         units=("N m", "N"),
         law=lambda motion: motion.sign * np.exp(-(motion.per_shape_speed**2)),
         speed_slope=lambda motion: (
-            motion.sign_slope - 2.0 * motion.sign * motion.per_shape_speed / motion.shape_column
-        )
-        * np.exp(-(motion.per_shape_speed**2)),
+            (motion.sign_slope - 2.0 * motion.sign * motion.per_shape_speed / motion.shape_column)
+            * np.exp(-(motion.per_shape_speed**2))
+        ),
         response="curve",
         jumps_at_zero_speed=True,
         curve_between=_stribeck_between,
@@ -447,10 +445,12 @@ TERM_KINDS = (
         plain_formula="value * sign(speed) * (1 - exp(-(speed / stribeck_speed)^2))",
         units=("N m", "N"),
         law=lambda motion: motion.way * (1.0 - np.exp(-(motion.per_shape_speed**2))),
-        speed_slope=lambda motion: 2.0
-        * np.abs(motion.per_shape_speed)
-        / motion.shape_column
-        * np.exp(-(motion.per_shape_speed**2)),
+        speed_slope=lambda motion: (
+            2.0
+            * np.abs(motion.per_shape_speed)
+            / motion.shape_column
+            * np.exp(-(motion.per_shape_speed**2))
+        ),
         response="curve",
         curve_between=_rising_between,
         has_speed=True,

@@ -123,13 +123,13 @@ def term_from(entry: Mapping[str, Any]) -> Term:
     if entry["kind"] not in TERM_NAMES:
         raise ValueError(f"there is no term '{entry['kind']}'")
     direction = tuple((str(j), float(w)) for j, w in entry["direction"].items())
-    numbers = [float(entry.get(name, 0.0)) for name in ("width", "travel", "speed")]
+    width, travel, speed = (float(entry.get(name, 0.0)) for name in ("width", "travel", "speed"))
     load = tuple(
         (str(body), tuple(float(x) for x in phi)) for body, phi in entry.get("load", {}).items()
     )
     if any(len(phi) != N_PARAMETERS for _, phi in load):
         raise ValueError("a load states ten inertial parameters of each body")
-    return Term(entry["kind"], str(entry["owner"]), direction, *numbers, load)
+    return Term(entry["kind"], str(entry["owner"]), direction, width, travel, speed, load)
 
 
 def joint_term(kind: str, joint: str) -> Term:

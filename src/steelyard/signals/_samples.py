@@ -80,8 +80,8 @@ def samples_of(
 ) -> Samples:
     """The samples of one piece, every ``factor``-th of them.
 
-    models : that differ in the terms that jump at zero speed only. usual_speeds : see `usual_or_rms`.
-    travels : see `prepare`.
+    models : that differ in the terms that jump at zero speed only. usual_speeds : see
+    `usual_or_rms`. travels : see `prepare`.
     """
     base = piece.base
     moved = kinematics(joints, piece.even, base, cutoff, processing, name)

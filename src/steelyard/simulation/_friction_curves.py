@@ -28,7 +28,9 @@ _POINTS = np.array([0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0])
 def friction_pieces(kind: TermKind, shape_speed: float = 1.0) -> Array:
     """Coefficients (n_knots - 1, 4) of x⁰ to x³, x the speed above the piece's lower knot.
 
-    shape_speed : the speed (rad/s or m/s) that shapes the law. They describe the law itself or, if it jumps at zero speed, its absolute value: the simulation
+    shape_speed : the speed (rad/s or m/s) that shapes the law.
+
+    They describe the law itself or, if it jumps at zero speed, its absolute value: the simulation
     smooths the sign.
     """
     left, right = KNOTS[:-1, None], KNOTS[1:, None]

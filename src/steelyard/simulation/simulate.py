@@ -324,9 +324,9 @@ def check_simulable(model: Model, theta: Array, kind: ControllerKind) -> None:
     apart = [t for t in model.terms if t.travel or t.term_kind.response in ("load", "position")]
     if kind != "ideal" and any(model.theta_of(term, theta) != 0.0 for term in apart):
         raise SimulationError(
-            f"a controller cannot be simulated with {listed(term.name for term in apart)}: springs, "
-            "and friction that depends on the load or builds up over a travel, are simulated along "
-            'the trajectory alone (Controller("ideal"))'
+            f"a controller cannot be simulated with {listed(term.name for term in apart)}: "
+            "springs, and friction that depends on the load or builds up over a travel, need a "
+            f"robot that follows exactly; {EXACTLY.removeprefix('or ')}"
         )
     for column, value in zip(model.columns, theta, strict=True):
         if not np.isfinite(value):

@@ -218,8 +218,8 @@ def predict_base(model: Model, base: BaseMap, beta: ArrayLike, motion: Motion) -
     """Torques (n_samples, nv) of base parameters beta (n_base,): W_b beta.
 
     Friction that builds up over a travel follows the motion, whose samples are in the order of
-    time. Base columns are columns of the model, so this is the torque of standard parameters equal to
-    beta in these columns and zero elsewhere; the regressor is not computed.
+    time. Base columns are columns of the model, so this is the torque of standard parameters equal
+    to beta in these columns and zero elsewhere; the regressor is not computed.
     """
     if base.model_hash != model.hash:
         raise ResultError(
