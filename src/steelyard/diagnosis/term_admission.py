@@ -26,6 +26,7 @@ from steelyard.diagnosis.term_candidates import (
     sliding_candidates,
     travel_candidates,
     with_terms,
+    without_terms,
 )
 from steelyard.errors import EstimationError, ModelError, did_you_mean, listed, shown
 from steelyard.estimators.least_squares import joint_noise
@@ -66,6 +67,8 @@ RIDGE = 1e-10
 SLIDING, MOVING = 0.1, 0.03
 """Shares of the rms speed below which torques are not used: nearer to standstill, the widths of
 friction and sticking decide the error. Friction over a travel is seen close to a reversal."""
+SPEED_LAWS: tuple[TermClass, ...] = ("stribeck", "rising", "asymmetric")
+"""Laws that friction over a travel can look like."""
 LEAST_BLOCKS = 4
 """Parts of fewer blocks are left out without their neighbours."""
 REGIONS = 4
@@ -199,23 +202,44 @@ def admit_terms(
         prepare, log, processing=processing, cutoff_of_another_log=signals.cutoff_is_automatic
     )
     plain = again(model, opened=opened)
+    smear = processing.friction_smear or {}
     admitted: list[AdmittedTerm] = []
-    for of_travel, band in ((False, SLIDING), (True, MOVING)):
-        if not of_travel:
-            smear = processing.friction_smear or {}
-            found = sliding_candidates(model, plain.motion.v, smear, classes)
-        else:
-            found = travel_candidates(model, plain.motion.q) if "travel" in classes else None
+
+    def stage(
+        found: CandidateColumns | None, band: float, nearby: bool = False
+    ) -> list[AdmittedTerm]:
+        nonlocal model
         if found is None:
-            continue
+            return []
         prepared = again(model, opened=opened, other_widths=found.models)
-        try:
-            selection = _Selection(model, _compressed(model, prepared, found, band, threads), found)
-        except EstimationError as failure:
-            return Admission(model, tuple(admitted), str(failure))
-        chosen = selection.run()
+        selection = _Selection(model, _compressed(model, prepared, found, band, threads), found)
+        chosen = selection.nearby() if nearby else selection.run()
         model = with_terms(model, [one for one, _ in chosen])
-        admitted += [one for _, one in chosen]
+        return [one for _, one in chosen]
+
+    try:
+        admitted += stage(sliding_candidates(model, plain.motion.v, smear, classes), SLIDING)
+        if "travel" in classes:
+            follow = stage(travel_candidates(model, plain.motion.q), MOVING)
+            if follow:
+                finer = stage(travel_candidates(model, plain.motion.q), MOVING, nearby=True)
+                better = {one.owner: one for one in finer}
+                follow = [
+                    replace(one, travel=better[one.owner].travel, after=better[one.owner].after)
+                    if one.owner in better
+                    else one
+                    for one in follow
+                ]
+            # friction over a travel explains some of what other laws had stood for
+            owners = {one.owner for one in follow}
+            doubted = [one for one in admitted if one.owner in owners and one.what in SPEED_LAWS]
+            admitted = [*(one for one in admitted if one not in doubted), *follow]
+            if doubted:
+                model = without_terms(model, {name for one in doubted for name in one.names})
+                found = sliding_candidates(model, plain.motion.v, smear, SPEED_LAWS, owners)
+                admitted += stage(found, SLIDING)
+    except EstimationError as failure:
+        return Admission(model, tuple(admitted), str(failure))
     return Admission(model, tuple(admitted))
 
 
@@ -371,6 +395,24 @@ class _Selection:
             chosen.append((candidate, self._told(candidate, now, after)))
             active = self._with(active, candidate)
             left = [one for one in left if not candidate.names & one.names]
+        return chosen
+
+    def nearby(self) -> list[tuple[Candidate, AdmittedTerm]]:
+        """For each owner with a travel the one that predicts best, if that is another."""
+        active = [k for k in range(self.n_base) if self.alive[k]]
+        self.pull, now = self._best_pull(active)
+        chosen: list[tuple[Candidate, AdmittedTerm]] = []
+        followers = {term.owner for term in self.model.terms if term.travel}
+        for owner in sorted(followers):
+            trials = [
+                (one, self._score(self._with(active, one)))
+                for one in self.found.candidates
+                if one.owner == owner and all(name in self.place for name in one.replaces)
+            ]
+            best = min(trials, key=lambda trial: trial[1].squares.sum(), default=None)
+            if best is not None and best[1].squares.sum() < now.squares.sum():
+                chosen.append((best[0], self._told(best[0], now, best[1])))
+                active, now = self._with(active, best[0]), best[1]
         return chosen
 
     def _with(self, active: list[int], one: Candidate) -> list[int]:

@@ -32,6 +32,8 @@ from steelyard.signals.term_speeds import rms_speeds, term_speeds
 Array = NDArray[np.float64]
 TRAVELS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 """Travels that are tried, as shares of the standard deviation of the position."""
+NEARBY = (0.6, 0.75, 0.87, 1.15, 1.33, 1.7)
+"""Travels that are tried then, over the one of these that was best."""
 SPEEDS = (0.05, 0.1, 0.3, 1.0)
 """Speeds that shape friction, which are tried, as shares of the rms speed ..."""
 ABOVE_WIDTH = 2.0
@@ -127,17 +129,21 @@ class CandidateColumns:
 
 
 def sliding_candidates(
-    model: Model, v: Array, smear: Mapping[str, float], classes: Collection[TermClass]
+    model: Model,
+    v: Array,
+    smear: Mapping[str, float],
+    classes: Collection[TermClass],
+    owners: Collection[str] | None = None,
 ) -> CandidateColumns | None:
     """Those of these classes that the model does not have yet and that are seen while joints slide:
     all but friction over a travel. None if there are none.
 
     v : (n_samples, nv) of a motion, whose size sets the speeds that are tried. smear : see
-    `steelyard.signals.processing.Processing.friction_smear`.
+    `steelyard.signals.processing.Processing.friction_smear`. owners : of friction; all if None.
     """
     found = _Gathered(model, classes)
     for term, rms in zip(coulomb_terms(model), rms_speeds(_along(model, v)), strict=True):
-        if rms <= 0.0:
+        if rms <= 0.0 or (owners is not None and term.owner not in owners):
             continue
         for k, share in enumerate(SPEEDS):
             speed = _rounded(share * float(rms))
@@ -162,7 +168,8 @@ def sliding_candidates(
 
 
 def travel_candidates(model: Model, q: Array) -> CandidateColumns | None:
-    """Travels of all friction that jumps; None if there is none without one.
+    """Travels of friction that jumps; of friction that has one, others near it. None if there is
+    no such friction.
 
     q : of a motion, whose size sets the travels that are tried.
     """
@@ -170,11 +177,14 @@ def travel_candidates(model: Model, q: Array) -> CandidateColumns | None:
     found = _Gathered(model, what)
     stds = np.std(_along(model, q[:, -model.nv :]), axis=0)
     for term, std in zip(coulomb_terms(model), stds, strict=True):
-        if std <= 0.0 or term.travel:
+        if std <= 0.0:
             continue
         own = [one for one in model.jumping_terms if one.owner == term.owner]
-        for k, share in enumerate(TRAVELS):
-            travel = _rounded(share * float(std))
+        sizes = [share * float(std) for share in TRAVELS]
+        if term.travel:
+            sizes = [step * term.travel for step in NEARBY]
+        for k, size in enumerate(sizes):
+            travel = _rounded(size)
             follow = [replace(one, width=0.0, travel=travel) for one in own]
             found.add("travel", follow, k, replaces=tuple(one.name for one in own))
     return found.columns()
@@ -272,6 +282,11 @@ def with_terms(model: Model, candidates: Sequence[Candidate]) -> Model:
         for term in terms
     ]
     return Model(model.robot, tuple(own))
+
+
+def without_terms(model: Model, names: Collection[str]) -> Model:
+    """The model without the terms of these names."""
+    return Model(model.robot, tuple(term for term in model.terms if term.name not in names))
 
 
 def _name(term: str, k: int) -> str:
