@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from small_arm import URDF, true_theta
 
+from steelyard.diagnosis.admitted_terms import classes_to_admit
 from steelyard.diagnosis.signal_ways import SignalChoice
-from steelyard.diagnosis.term_admission import admit_terms, classes_to_admit
+from steelyard.diagnosis.term_admission import admit_terms
 from steelyard.errors import ModelError
 from steelyard.estimators.result_file import read_result
 from steelyard.identification.identify import identify

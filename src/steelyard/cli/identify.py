@@ -31,7 +31,7 @@ from steelyard.model.term_kinds import SIDES, TERM_CLASSES
 from steelyard.regression.equation import EQUATION_NAMES, KINDS, TORQUE
 
 if TYPE_CHECKING:
-    from steelyard.diagnosis.term_admission import AdmitOption
+    from steelyard.diagnosis.admitted_terms import AdmitOption
     from steelyard.knowledge.prior import Prior
     from steelyard.model.model import Model
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from steelyard.certificates.certificate import Certificate
+from steelyard.diagnosis.admitted_terms import Admission
 from steelyard.diagnosis.signal_ways import SignalChoice
-from steelyard.diagnosis.term_admission import Admission
 from steelyard.diagnosis.verdict.verdict import Verdict
 from steelyard.estimators.estimate import Estimate
 from steelyard.findings import Finding

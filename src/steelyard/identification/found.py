@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.certificates.certificate import Certificate
 from steelyard.conic.blas_threads import one_blas_thread
+from steelyard.diagnosis.admitted_terms import Admission
 from steelyard.diagnosis.signal_ways import SignalChoice
-from steelyard.diagnosis.term_admission import Admission
 from steelyard.diagnosis.verdict.judge import CheckedInput, judge
 from steelyard.diagnosis.verdict.verdict import Verdict
 from steelyard.estimators.constrained import ConstrainedFit

@@ -15,12 +15,13 @@ from typing import Literal
 
 from steelyard.certificates.certificate import prove
 from steelyard.conic.blas_threads import one_blas_thread
+from steelyard.diagnosis.admitted_terms import AdmitOption, classes_to_admit
 from steelyard.diagnosis.checked_log import accepted_log, validation_findings
 from steelyard.diagnosis.fit_quality import poor_fit_findings, worse_than_file_findings
 from steelyard.diagnosis.refusals import check_accepted, telling
 from steelyard.diagnosis.sample_warnings import sample_warnings
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
-from steelyard.diagnosis.term_admission import AdmitOption, admit_terms, classes_to_admit
+from steelyard.diagnosis.term_admission import admit_terms
 from steelyard.diagnosis.verdict.judge import CheckedInput
 from steelyard.diagnosis.verdict.references import file_with_terms
 from steelyard.diagnosis.verdict.rules import found_by_judging
