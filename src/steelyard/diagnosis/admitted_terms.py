@@ -91,6 +91,22 @@ class Admission:
         """What was admitted, in words."""
         return tuple(one.finding for one in self.admitted)
 
+    @property
+    def words(self) -> str | None:
+        """What was admitted, and what it gains, in a few words; None if nothing was."""
+        by_class: dict[TermClass, list[AdmittedTerm]] = {}
+        for one in self.admitted:
+            by_class.setdefault(one.what, []).append(one)
+        parts = []
+        for what, own in by_class.items():
+            gains = (
+                f"{one.owner} {100 * one.before:.2g} to {100 * one.after:.2g} %" for one in own
+            )
+            parts.append(f"{WORDS[what]} ({'; '.join(gains)})")
+        if not parts:
+            return None
+        return f"{', '.join(parts)}: errors on left-out parts of the log"
+
     def as_json(self) -> dict[str, Any]:
         """Plain values that JSON can hold, as in ``record.admission`` of a result file."""
         return {"admitted": [one.as_json() for one in self.admitted], "reason": self.reason}

@@ -148,6 +148,8 @@ def _following(model: Model, q: Array, travels: Sequence[float]) -> list[TermSig
 def _to_the_ends(v: Array) -> Array:
     """v, with the nearest values at the ends, which the derivative does not reach."""
     known = np.flatnonzero(np.isfinite(v).all(axis=1))
+    if len(known) == 0:  # accelerations that an equation does not need
+        return v
     return v[np.clip(np.arange(len(v)), known[0], known[-1])]
 
 
