@@ -33,6 +33,7 @@ from steelyard.regression.equation import TORQUE, Equation
 from steelyard.signals.dead_band import apply_dead_band
 from steelyard.signals.opened_log import open_log
 from steelyard.signals.prepare import Prepared, prepare
+from steelyard.signals.processing import Processing
 from steelyard.signals.term_speeds import usual_speeds
 
 SLIDING, MOVING = 0.1, 0.03
@@ -70,7 +71,7 @@ def admit_terms(
         prepare, log, processing=processing, cutoff_of_another_log=signals.cutoff_is_automatic
     )
     plain = again(model, opened=opened)
-    smear = processing.friction_smear or {}
+    smear = _smear(model, plain, processing)
     admitted: list[AdmittedTerm] = []
 
     def stage(
@@ -110,6 +111,17 @@ def admit_terms(
     except EstimationError as failure:
         return Admission(model, tuple(admitted), str(failure))
     return Admission(model, tuple(admitted))
+
+
+def _smear(model: Model, prepared: Prepared, processing: Processing) -> dict[str, float]:
+    """Speeds (rad/s or m/s) by owner within which a jump of friction is smeared: those that were
+    chosen, and what a joint gains in the time constant of the filter.
+    """
+    chosen = processing.friction_smear or {}
+    cutoff = prepared.record.cutoff_hz
+    time = 0.0 if cutoff is None else 1.0 / (2.0 * np.pi * cutoff)
+    rates = usual_speeds(model, prepared.motion.a)
+    return {owner: max(chosen.get(owner, 0.0), time * rate) for owner, rate in rates.items()}
 
 
 def _compressed(

@@ -34,10 +34,11 @@ TRAVELS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 """Travels that are tried, as shares of the standard deviation of the position."""
 NEARBY = (0.6, 0.75, 0.87, 1.15, 1.33, 1.7)
 """Travels that are tried then, over the one of these that was best."""
-SPEEDS = (0.05, 0.1, 0.3, 1.0)
+SPEEDS = (0.1, 0.3, 1.0)
 """Speeds that shape friction, which are tried, as shares of the rms speed ..."""
 ABOVE_WIDTH = 2.0
-"""... and at least so many times the width of Coulomb friction, or of its smear."""
+"""... and at least so many times the width of Coulomb friction, or the speed within which its jump
+is smeared."""
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,9 @@ def sliding_candidates(
     """Those of these classes that the model does not have yet and that are seen while joints slide:
     all but friction over a travel. None if there are none.
 
-    v : (n_samples, nv) of a motion, whose size sets the speeds that are tried. smear : see
-    `steelyard.signals.processing.Processing.friction_smear`. owners : of friction; all if None.
+    v : (n_samples, nv) of a motion, whose size sets the speeds that are tried. smear : speeds
+    (rad/s or m/s) by owner within which a measured jump is smeared. owners : of friction; all if
+    None.
     """
     found = _Gathered(model, classes)
     for term, rms in zip(coulomb_terms(model), rms_speeds(_along(model, v)), strict=True):
