@@ -31,7 +31,8 @@ from steelyard.signals.term_speeds import rms_speeds, term_speeds
 
 Array = NDArray[np.float64]
 TRAVELS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
-"""Travels that are tried, as shares of the standard deviation of the position."""
+"""Travels that are tried, as shares of the standard deviation of the position. Over the shortest,
+friction still jumps, but keeps its sign at rest: a travel must be better than that, too."""
 NEARBY = (0.6, 0.75, 0.87, 1.15, 1.33, 1.7)
 """Travels that are tried then, over the one of these that was best."""
 SPEEDS = (0.1, 0.3, 1.0)

@@ -235,8 +235,14 @@ class Selection:
         for one in self._promising(active, left, now):
             after = self._score(self._with(active, one))
             own = self._signed(one, after)
-            if own is not None and (gain := self._clear_gain(own, now, after)) is not None:
-                found.append((gain, own, after))
+            gains = [] if own is None else [self._clear_gain(own, now, after)]
+            if own is not None and own.replaces:
+                shortest = next(c for c in self.found.candidates if c.owner == own.owner)
+                jumps = self._score(self._with(active, shortest))
+                gains.append(self._clear_gain(own, jumps, after))
+            known = [gain for gain in gains if gain is not None]
+            if own is not None and len(known) == len(gains):
+                found.append((min(known), own, after))
         for _, one, after in sorted(found, key=lambda each: -each[0]):
             if self._elsewhere(active, one):
                 return one, after
