@@ -98,6 +98,8 @@ def contents_words(found: IdentifiedRobot, attributes: Mapping[str, str]) -> str
             parts.append(f"{attribute} ({term_kind(kind).description}) of {joints}")
     stated = listed(parts) if parts else "no term of a joint"
     kept = not_estimated_words(found)
+    laws = [_simplified_words(found, *one, attributes) for one in values.simplified]
+    stated += f"; {listed(laws)}" if laws else ""
     return f"besides inertials the file states {stated}" + (
         "" if kept is None else f"; not estimated, and as in the robot file: {kept}"
     )
