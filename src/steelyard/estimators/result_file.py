@@ -226,11 +226,9 @@ def result_document(
 ) -> dict[str, Any]:
     """The result as plain data, ready for JSON.
 
-    certificate : what its certificate proves, as plain data.
-    validation : errors on held-out logs, as plain data.
-    signals : how filters and friction widths were chosen, as plain data. admission : the terms
-        that the first log asked for, likewise.
-    verdict : whether it can be used, as plain data.
+    certificate : what its certificate proves. validation : errors on held-out logs. signals,
+        admission : choices of filters, friction widths and added terms. verdict : whether it can
+        be used. All as plain data.
     file_with_terms : base parameters (n_base,) of the robot file's links with terms that were
         fitted to the same logs, to compare with.
     """
@@ -308,10 +306,9 @@ def record_document(
     record = runs_as_json(estimate.runs)
     if not estimate.equation.of_joints:
         record["equation"] = estimate.equation.as_json()
-    if signals is not None:
-        record["signals"] = dict(signals)
-    if admission is not None:
-        record["admission"] = dict(admission)
+    for name, given in (("signals", signals), ("admission", admission)):
+        if given is not None:
+            record[name] = dict(given)
     if estimate.selection is not None:
         record["essential"] = estimate.selection.as_json()
     if estimate.prior is not None:
