@@ -35,9 +35,9 @@ TRAVELS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 friction still jumps, but keeps its sign at rest: a travel must be better than that, too."""
 NEARBY = (0.6, 0.75, 0.87, 1.15, 1.33, 1.7)
 """Travels that are tried then, over the one of these that was best."""
-SPEEDS = (0.1, 0.3, 1.0)
+SPEEDS = (0.1, 0.3, 0.6, 1.0)
 """Speeds that shape friction, which are tried, as shares of the rms speed ..."""
-ABOVE_WIDTH = 2.0
+ABOVE_WIDTH = 4.0
 """... and at least so many times the width of Coulomb friction, or the speed within which its jump
 is smeared."""
 
