@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from coded_robots import (
     random_cases,
     real_cases,
     run,
+    travelled,
 )
 
 from steelyard.errors import ResultError
@@ -30,6 +32,7 @@ from steelyard.model.model import Model
 from steelyard.model.terms import default_terms
 from steelyard.robot.rotations import frozen_array
 from steelyard.testing.random_robots import random_robot
+from steelyard.validation.scores import predict_base
 
 
 def header(case, number: int) -> str:
@@ -81,6 +84,49 @@ def test_names_and_units_are_texts(library):
     assert set(HOSTILE) == set(model.channels)
     assert compiled.text(number, "name", -1) is None
     assert compiled.text(number, "unit", model.nv) is None
+
+
+def test_friction_over_a_travel_follows_its_state(tmp_path):
+    """Started at rest of the path and stepped with each position, the state gives the torques of
+    the library.
+    """
+    case, motion = travelled()
+    (tmp_path / "arm.h").write_text(c_header(case.model, case.base, case.beta, name="arm"))
+    (tmp_path / "main.c").write_text(STEPPED)
+    compiled = tmp_path / "main"
+    source = str(tmp_path / "main.c")
+    run([compiler("cc"), *C_FLAGS, source, "-o", str(compiled), "-lm"])
+    rows = np.hstack([motion.q, motion.v, motion.a])
+    text = "\n".join(" ".join(repr(float(x)) for x in row) for row in rows)
+    given = subprocess.run([compiled], input=text, capture_output=True, text=True, check=True)
+    found = np.array([[float(x) for x in line.split()] for line in given.stdout.splitlines()])
+    predicted = predict_base(case.model, case.base, case.beta, motion)
+    assert difference(found, predicted) <= 1e-12
+
+
+STEPPED = """
+#include <stdio.h>
+#include "arm.h"
+
+int main(void)
+{
+    double q[3], v[3], a[3], tau[3], z[2], before[3];
+    int first = 1, i;
+    while (scanf("%lf %lf %lf %lf %lf %lf %lf %lf %lf", q, q + 1, q + 2, v, v + 1, v + 2, a, a + 1,
+                 a + 2) == 9) {
+        if (first)
+            arm_friction_start(v, z);
+        else
+            arm_friction_step(before, q, z);
+        first = 0;
+        arm_torque(q, v, a, z, tau);
+        printf("%.17g %.17g %.17g\\n", tau[0], tau[1], tau[2]);
+        for (i = 0; i < 3; i++)
+            before[i] = q[i];
+    }
+    return 0;
+}
+"""
 
 
 def test_headers_compile_as_cpp(tmp_path):

@@ -14,6 +14,7 @@ from coded_robots import (
     paper_cases,
     random_cases,
     real_cases,
+    travelled,
 )
 from oracles import pinocchio_torque
 from seeds import every
@@ -24,7 +25,7 @@ from steelyard.export.numpy_module import numpy_module
 from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
 from steelyard.model.random_states import random_states
-from steelyard.model.term_kinds import TERM_NAMES
+from steelyard.model.term_kinds import TERM_NAMES, term_kind
 from steelyard.model.terms import joint_terms
 from steelyard.signals.motion import Motion
 from steelyard.testing.random_robots import random_robot
@@ -72,11 +73,31 @@ def test_every_kind_of_term_can_be_written():
     """Each kind of the registry, alone, agrees with its law; other kinds are refused."""
     rng = np.random.default_rng(2)
     robot = random_robot(rng, 3)
+    turning = [name for name in robot.joint_names if robot.joint(name).kind != "prismatic"]
     for kind in TERM_NAMES:
-        case = case_of(kind, Model(robot, joint_terms(robot.joint_names, [kind])), rng)
+        joints = turning if term_kind(kind).turns_only else robot.joint_names
+        case = case_of(kind, Model(robot, joint_terms(joints, [kind])), rng)
         found = module_of(case).torque(case.q, case.v, case.a)
         assert difference(found, case.torque) <= 1e-12, kind
         assert np.abs(found - module_of(case).gravity(case.q)).max() > 0.0
+
+
+def test_friction_over_a_travel_follows_its_state():
+    """Along a path, the module's state gives the torques of the library; without a state, joints
+    slide.
+    """
+    case, motion = travelled()
+    module = module_of(case)
+    z = module.friction_state(motion.q)
+    predicted = predict_base(case.model, case.base, case.beta, motion)
+    assert difference(module.torque(motion.q, motion.v, motion.a, z), predicted) <= 1e-12
+    assert np.abs(z).max() <= 1.0
+    assert np.abs(z).min() < 0.5
+    slides = module.torque(case.q, case.v, case.a)
+    assert difference(slides, case.torque) <= 1e-12
+    assert [owner for owner, _, _ in module.TRAVELS] == [case.model.channels[0], "belt"]
+    again = module.friction_state(motion.q[100:], start=z[100])
+    np.testing.assert_allclose(again, z[100:], atol=1e-12)
 
 
 def test_a_law_that_is_not_arithmetic_is_refused(monkeypatch):

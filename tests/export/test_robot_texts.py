@@ -18,6 +18,7 @@ from robot_files import example_urdfs
 from sdf_reader import pinocchio_model_of_sdf
 
 from steelyard.errors import ModelError, RobotError
+from steelyard.export._joint_values import joint_values
 from steelyard.export._link_texts import inertial_texts, phi_body
 from steelyard.export.identified_robot import IdentifiedRobot, identified_robot
 from steelyard.export.mjcf_text import mjcf_text, mjcf_text_notes
@@ -488,3 +489,35 @@ def test_characters_that_xml_cannot_hold(write, character):
     model = Model(replace(robot, joints=joints))
     with pytest.raises(RobotError, match="name"):
         write(identified_robot(model, model.prior_theta()))
+
+
+def test_laws_that_a_robot_file_lacks_become_the_closest_and_are_named():
+    """Rising friction counts as constant, friction in one direction as half of it in both, friction
+    over a travel acts at once, the rest is left out; a note names each.
+    """
+    robots = (random_robot(np.random.default_rng(seed), 2, chain=True) for seed in range(50))
+    robot = next(one for one in robots if one.free_joints[0].kind != "prismatic")
+    joint = robot.joint_names[0]
+    kinds = ("viscous", "coulomb", "load_coulomb", "stribeck", "asymmetric", "spring")
+    terms = [
+        replace(one, travel=0.01) if one.kind == "coulomb" else one
+        for one in joint_terms([joint], kinds)
+    ]
+    terms.append(Term("rising", joint, ((joint, 1.0),), speed=0.2))
+    model = Model(robot, tuple(terms))
+    values = {"fv": 0.5, "fc": 1.0, "fl": 0.1, "fs": 0.3, "fa": 0.2, "ks": 2.0, "fr": 0.4}
+    theta = model.theta({f"{joint}.{symbol}": x for symbol, x in values.items()})
+    found = replace(identified(robot), model=model, theta=theta)
+    held = joint_values(found)
+    assert held.of("viscous") == {joint: pytest.approx(0.6)}
+    assert held.of("coulomb") == {joint: pytest.approx(1.4)}
+    note = next(one for one in mjcf_text_notes(found) if one.code == "mjcf-without-laws")
+    for words in (
+        f"{joint}.fc 1 N m acts at once, not over a travel of 0.01",
+        f"{joint}.fr 0.4 N m (friction that rises with speed to a constant) counts as Coulomb",
+        f"{joint}.fa 0.2 N m s/rad (additional viscous friction in one direction) counts as visc",
+        f"{joint}.fl 0.1 (load-dependent Coulomb friction) is left out",
+        f"{joint}.fs 0.3 N m (Stribeck friction) is left out",
+        f"{joint}.ks 2 N m/rad (a spring) is left out",
+    ):
+        assert words in note.words

@@ -28,6 +28,8 @@ PYTHON = Target(
     cos="cos",
     sign="sign",
     clip="clip",
+    exp="exp",
+    abs="abs",
 )
 NUMBERS = (0.0, 1.0, -1.0, 2.5, -0.3, 1e-9)
 
@@ -38,6 +40,7 @@ def written(*results) -> str:
 
 def evaluated(text: str, inputs: list[float], n: int) -> list[float]:
     scope = {"x": inputs, "out": [0.0] * n, "sin": sin, "cos": cos, "sign": sign, "clip": clip}
+    scope |= {"exp": math.exp}
     exec(text, scope)
     return scope["out"]
 
@@ -58,6 +61,8 @@ def random_values(rng: np.random.Generator, inputs: list, n: int) -> list:
                 lambda x=x: cos(x),
                 lambda x=x: sign(x),
                 lambda x=x: clip(x),
+                lambda x=x: abs(x),
+                lambda x=x: np.exp(-clip(x)),
             ][int(rng.choice(9, p=[0.2, 0.2, 0.2, 0.15, 0.05, 0.05, 0.05, 0.05, 0.05]))]()
         )
     return values

@@ -20,8 +20,9 @@ from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.kernels import torque
 from steelyard.model.model import Model
 from steelyard.model.random_states import random_states
-from steelyard.model.terms import coupled_terms, default_terms
+from steelyard.model.terms import coupled_terms, default_terms, joint_terms
 from steelyard.robot.robot import Robot
+from steelyard.signals.motion import Motion
 from steelyard.testing.random_robots import random_robot
 
 Array = np.ndarray
@@ -113,6 +114,25 @@ def random_case(seed: int) -> Case:
 
 
 @cache
+def travelled() -> tuple[Case, Motion]:
+    """A robot whose friction builds up over a travel at one joint and along a coupling, and a
+    motion that changes direction.
+    """
+    rng = np.random.default_rng(9)
+    robot = random_robot(rng, 3)
+    first, second, third = robot.joint_names
+    belt = coupled_terms("belt", {second: 1.0, third: -0.5}, ["coulomb", "stribeck"])
+    own = joint_terms([first], ["coulomb", "load_coulomb"])
+    terms = [replace(one, travel=0.02) for one in own]
+    terms += [replace(one, travel=0.05) for one in belt]
+    case = case_of("travel", Model(robot, (*terms, *joint_terms([third]))), rng)
+    time = np.linspace(0.0, 5.0, 400)
+    angle = np.multiply.outer(time, [1.3, 2.1, 3.7])
+    rate = np.array([1.3, 2.1, 3.7])
+    motion = Motion(time, np.sin(angle), rate * np.cos(angle), -(rate**2) * np.sin(angle))
+    return case, motion
+
+
 def random_cases() -> tuple[Case, ...]:
     """Sixty random robots."""
     return tuple(random_case(seed) for seed in range(60))

@@ -53,6 +53,7 @@ def test_panda_gives_the_published_rank_condition_and_error():
         method="ols",
         processing=Processing(torque_filter="same", dead_band="tenth"),
         friction_width=0.0,
+        admit="none",
     )
     assert found.estimate.base.rank == 64
     assert found.estimate.determined.all()

@@ -71,7 +71,8 @@ def test_friction_columns_are_the_models_terms(seed):
     for row, terms in enumerate(columns.of_row):
         for k, term in enumerate(terms):
             total[:, row] += D[:, row, k] * values[term]
-    np.testing.assert_allclose(total, term_torque(model, theta, motion.v, motion.a), atol=1e-12)
+    expected = term_torque(model, theta, motion.q, motion.v, motion.a)
+    np.testing.assert_allclose(total, expected, atol=1e-12)
 
 
 def test_filtered_friction_is_used():

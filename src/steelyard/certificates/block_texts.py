@@ -34,16 +34,23 @@ def sparse_texts(K: Array) -> list[list[Any]]:
     ]
 
 
+SHAPES = ("width", "travel", "speed")
+"""Numbers of a term that shape its law."""
+
+
 def term_texts(term: Term) -> dict[str, Any]:
     """A term as plain data, its numbers as exact texts."""
     made = term_document(term)
     made["direction"] = {joint: number_text(weight) for joint, weight in term.direction}
-    return made | ({"width": number_text(term.width)} if term.width else {})
+    made |= {name: number_text(made[name]) for name in SHAPES if name in made}
+    if term.load:
+        made["load"] = {body: [number_text(x) for x in phi] for body, phi in term.load}
+    return made
 
 
 def term_of_texts(entry: Mapping[str, Any]) -> Term:
     """The term that :func:`term_texts` described; KeyError and the like for anything else."""
     direction = {joint: float(number(text)) for joint, text in entry["direction"].items()}
-    return term_from(
-        {**entry, "direction": direction, "width": float(number(entry.get("width", "0")))}
-    )
+    shapes = {name: float(number(entry.get(name, "0"))) for name in SHAPES}
+    load = {body: [float(number(x)) for x in phi] for body, phi in entry.get("load", {}).items()}
+    return term_from({**entry, "direction": direction, **shapes, "load": load})

@@ -27,10 +27,11 @@ from steelyard.cli.robot import add_robot_arguments, robot_for_logs
 from steelyard.errors import EstimationError, ResultError
 from steelyard.estimators.estimator import DEFAULT_METHOD
 from steelyard.estimators.registry import all_estimators, estimator_named, method_names
-from steelyard.model.term_kinds import SIDES
+from steelyard.model.term_kinds import SIDES, TERM_CLASSES
 from steelyard.regression.equation import EQUATION_NAMES, KINDS, TORQUE
 
 if TYPE_CHECKING:
+    from steelyard.diagnosis.admitted_terms import AdmitOption
     from steelyard.knowledge.prior import Prior
     from steelyard.model.model import Model
 
@@ -83,6 +84,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CODE,...",
         help="go on in spite of severe findings with these codes, such as time-unit; the message "
         "that stops a run names them",
+    )
+    parser.add_argument(
+        "--admit",
+        default="auto",
+        metavar="CLASS,...",
+        help="terms that enter the model where left-out parts of the first log are predicted "
+        f"better with them by a clear margin: some of {', '.join(TERM_CLASSES)}; auto (default) "
+        "for all, none for none",
     )
     parser.add_argument(
         "--no-term-comparison",
@@ -203,6 +212,7 @@ def run(arguments: argparse.Namespace) -> int:
             method=arguments.method,
             prior=checked_prior(arguments),
             gamma=gamma_from(arguments),
+            admit=admit_from(arguments.admit),
             compare_terms=not arguments.no_term_comparison,
             constraints=constraints_from(arguments, stated),
             attached=arguments.attached,
@@ -234,6 +244,13 @@ def run(arguments: argparse.Namespace) -> int:
         output.line(f"note: {left} is from an earlier estimate, and does not belong to this one")
     output.document(document_of(found))
     return 0 if found.verdict.usable else 1
+
+
+def admit_from(given: str) -> AdmitOption:
+    """The terms that may enter the model: auto, none, or their classes."""
+    if given == "auto" or given == "none":
+        return given
+    return tuple(name.strip() for name in given.split(",") if name.strip())
 
 
 def checked_prior(arguments: argparse.Namespace) -> Callable[[Model], Prior] | None:

@@ -272,8 +272,10 @@ class Ways:
 
     def _prepared_for(self, way: Way, shares: Sequence[float]) -> Prepared:
         """The log, prepared in this way, with the friction of each of these shares."""
-        # the widths of friction affect signals only where friction is filtered
-        filtered = tuple(shares) if way.torque_filter != "none" else (0.0,)
+        # the widths of friction affect signals only where friction is filtered, or one follows its
+        # travel
+        follows = any(term.travel for term in self.model.terms)
+        filtered = tuple(shares) if way.torque_filter != "none" or follows else (0.0,)
         plain = replace(way, share=0.0, dead_band=False, sure=False)
         prepared = self.prepared(plain, filtered)
         motion, given = prepared.motion, prepared.all_measurements

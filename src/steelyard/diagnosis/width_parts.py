@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.diagnosis.left_out import ComparedRows, Parts, part_members, parts_from, triangles
+from steelyard.model.kernels import term_values
 from steelyard.model.model import Model
 from steelyard.model.term_signals import TermSignals
 from steelyard.regression.extra_columns import ExtraColumns
@@ -122,5 +123,5 @@ def friction_signals(model: Model, motion: Motion) -> TermSignals:
     if motion.friction is not None:
         return motion.friction
     names = tuple(term.name for term in model.jumping_terms)
-    values = model.term_arrays.values(motion.v, motion.a)
+    values = term_values(model, motion.q, motion.v, motion.a)
     return TermSignals(names, values[[model.term_arrays.names.index(name) for name in names]].T)

@@ -221,16 +221,16 @@ def result_document(
     certificate: Mapping[str, Any] | None = None,
     signals: Mapping[str, Any] | None = None,
     missing: Sequence[Mapping[str, Any]] = (),
+    admission: Mapping[str, Any] | None = None,
     verdict: Mapping[str, Any] | None = None,
     file_with_terms: Array | None = None,
 ) -> dict[str, Any]:
     """The result as plain data, ready for JSON.
 
-    certificate : what its certificate proves, as plain data.
-    validation : errors on held-out logs, as plain data.
-    signals : how filters and friction widths were chosen, as plain data.
-    missing : what explains the first log besides the model, or would, as plain data.
-    verdict : whether it can be used, as plain data.
+    certificate : what its certificate proves. validation : errors on held-out logs. signals,
+        admission : choices of filters, friction widths and added terms. missing : what explains
+        the first log besides the model, or would. verdict : whether it can be used. All as plain
+        data.
     file_with_terms : base parameters (n_base,) of the robot file's links with terms that were
         fitted to the same logs, to compare with.
     """
@@ -280,7 +280,7 @@ def result_document(
         "certificate": certificate,
         "fates": [asdict(fate) for fate in estimate.fates()],
         "findings": [finding.as_json() for finding in estimate.findings],
-        "record": record_document(estimate, signals),
+        "record": record_document(estimate, signals, admission),
         "missing": [dict(one) for one in missing],
         "validation": validation,
     }
@@ -300,13 +300,18 @@ def correlation_rows(covariance: Array) -> list[list[float]]:
     return [np.round(row[:k], 12).tolist() for k, row in enumerate(correlation)]
 
 
-def record_document(estimate: Estimate, signals: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def record_document(
+    estimate: Estimate,
+    signals: Mapping[str, Any] | None = None,
+    admission: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """What was done to the runs, and how the estimate was obtained from them."""
     record = runs_as_json(estimate.runs)
     if not estimate.equation.of_joints:
         record["equation"] = estimate.equation.as_json()
-    if signals is not None:
-        record["signals"] = dict(signals)
+    for name, given in (("signals", signals), ("admission", admission)):
+        if given is not None:
+            record[name] = dict(given)
     if estimate.selection is not None:
         record["essential"] = estimate.selection.as_json()
     if estimate.prior is not None:

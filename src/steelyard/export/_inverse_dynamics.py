@@ -89,7 +89,12 @@ def inverse_dynamics(model: Model, theta: Array) -> InverseDynamics:
     phi = body_parameters(model, theta)
     rest = [0.0] * model.nv
     torque = rigid_torque(model.mechanism, phi, q, v, a)
-    add_terms(model, theta, v, a, torque)
+    loads: list[Value] | None = None
+    if model.term_arrays.reads_load:
+        carried = body_parameters(model, model.load_theta)
+        loads = rigid_torque(model.mechanism, carried, q, v, a)
+    states = [lines.read("z", i) for i in range(len(travel_terms(model)))]
+    add_terms(model, theta, (q[model.nq - model.nv :], v, a, loads, states), torque)
     gravity = rigid_torque(model.mechanism, phi, q, rest, rest)
     return InverseDynamics(tuple(torque), tuple(gravity))
 
@@ -284,30 +289,79 @@ def _wrench(phi: Sequence[float], motion: _Motion) -> tuple[Vector, Vector]:
 
 @dataclass(frozen=True, eq=False)
 class _MotionAlong:
-    """What the law of a term reads (see `MotionAlong`), for one term, as values."""
+    """What the law of a term reads (see `MotionAlong`), for one term, as values.
 
+    state : of friction that builds up over a travel, instead of the sign of the speed.
+    """
+
+    position: Value
     speed: Value
     acceleration: Value
+    load: Value
     width: float
+    shape_speed: float
+    state: Value | None = None
     ones: Value = 1.0
 
     @property
     def sign(self) -> Value:
-        """The sign of the speed, or clip(speed / width, -1, 1)."""
+        """The sign of the speed, or clip(speed / width, -1, 1), or the state."""
+        if self.state is not None:
+            return self.state
         return clip(self.speed / self.width) if self.width else sign(self.speed)
 
+    @property
+    def way(self) -> Value:
+        """The sign of the speed."""
+        return sign(self.speed)
 
-def add_terms(
-    model: Model, theta: Array, v: Sequence[Value], a: Sequence[Value], tau: list[Value]
-) -> None:
-    """Add the torques of drive inertia, friction and offsets to ``tau``."""
+    @property
+    def per_shape_speed(self) -> Value:
+        """The speed over the one that shapes the law."""
+        return self.speed / self.shape_speed
+
+
+def travel_terms(model: Model) -> tuple[Term, ...]:
+    """One term of each joint, motor or coupling whose friction builds up over a travel; the order
+    of their states.
+    """
+    return tuple({term.owner: term for term in model.terms if term.travel}.values())
+
+
+Along = tuple[
+    Sequence[Value], Sequence[Value], Sequence[Value], Sequence[Value] | None, Sequence[Value]
+]
+"""Joint positions, speeds and accelerations, loads of the gears, states of friction."""
+
+
+def add_terms(model: Model, theta: Array, motion: Along, tau: list[Value]) -> None:
+    """Add the torques of drive inertia, friction, offsets and springs to ``tau``."""
+    q, v, a, loads, states = motion
     row_of = {name: row for row, name in enumerate(model.channels)}
+    state_of = {term.owner: k for k, term in enumerate(travel_terms(model))}
+
+    def along(entries: Sequence[Value], term: Term) -> Value:
+        return sum((weight * entries[row_of[joint]] for joint, weight in term.direction), 0.0)
+
     for term, column in zip(model.terms, model.term_arrays.column.tolist(), strict=True):
         if theta[column] == 0.0:
             continue
-        speed = sum((weight * v[row_of[joint]] for joint, weight in term.direction), 0.0)
-        rate = sum((weight * a[row_of[joint]] for joint, weight in term.direction), 0.0)
-        factor = _law(term, _MotionAlong(speed, rate, term.width))
+        load: Value = 0.0
+        if loads is not None and term.load:
+            squares = float(sum(weight * weight for _, weight in term.direction))
+            load = cast(Value, abs(along(loads, term))) / squares
+        factor = _law(
+            term,
+            _MotionAlong(
+                along(q, term),
+                along(v, term),
+                along(a, term),
+                load,
+                term.width,
+                term.speed or 1.0,
+                states[state_of[term.owner]] if term.travel else None,
+            ),
+        )
         for joint, weight in term.direction:
             row = row_of[joint]
             tau[row] = tau[row] + weight * (float(theta[column]) * factor)

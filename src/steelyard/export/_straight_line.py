@@ -50,7 +50,7 @@ class Node:
     """The result of an operation.
 
     number : position among all operations of ``lines``; operands come before their results.
-    kind : "read", "add", "sub", "mul", "div", "neg", "sin", "cos", "sign" or "clip".
+    kind : "read", "add", "sub", "mul", "div", "neg", "sin", "cos", "exp", "abs", "sign" or "clip".
     operands : values; array name and index of a "read".
     """
 
@@ -84,6 +84,26 @@ class Node:
 
     def __rtruediv__(self, other: Value) -> Value:
         return self.lines.node("div", other, self)
+
+    def __pow__(self, power: int) -> Value:
+        if power != 2:
+            raise TypeError(f"only squares are written, not the power {power}")
+        return self * self
+
+    def __abs__(self) -> Node:
+        return abs(-self) if self.kind == "neg" else self.lines.node("abs", self)
+
+    def sin(self) -> Value:
+        """What `numpy.sin` calls."""
+        return sin(self)
+
+    def cos(self) -> Value:
+        """What `numpy.cos` calls."""
+        return cos(self)
+
+    def exp(self) -> Node:
+        """What `numpy.exp` calls."""
+        return self.lines.node("exp", self)
 
     def __neg__(self) -> Node:
         if self.kind == "neg":
@@ -172,8 +192,8 @@ class Target:
     """How a language writes statements.
 
     entry : of an array, with ``{array}`` and ``{index}``. assign, store : statements that give a
-    new name, or an entry, a value, with ``{name}`` and ``{text}``. sin, cos, sign, clip : names of
-    functions.
+    new name, or an entry, a value, with ``{name}`` and ``{text}``. sin, cos, sign, clip, exp, abs :
+    names of functions.
     """
 
     entry: str
@@ -183,6 +203,8 @@ class Target:
     cos: str
     sign: str
     clip: str
+    exp: str
+    abs: str
 
 
 @dataclass(frozen=True)
@@ -256,7 +278,7 @@ def _expression(
     if node.kind == "read":
         array, index = node.operands
         return target.entry.format(array=array, index=index), NAME
-    if node.kind in ("sin", "cos", "sign", "clip"):
+    if node.kind in ("sin", "cos", "sign", "clip", "exp", "abs"):
         inner = _operand(node.operands[0], SUM, written)
         return f"{getattr(target, node.kind)}({inner})", NAME
     if node.kind == "neg":

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Sequence
 from numpy.typing import ArrayLike
 
 from steelyard._version import __version__
-from steelyard.export._inverse_dynamics import base_theta, inverse_dynamics
+from steelyard.export._inverse_dynamics import base_theta, inverse_dynamics, travel_terms
 from steelyard.export._straight_line import Statements, Target, Value, statements
 from steelyard.model.base_map import BaseMap
 from steelyard.model.model import Model
+from steelyard.model.terms import Term
 
 
 def c_header(model: Model, base: BaseMap, beta: ArrayLike, *, name: str | None = None) -> str:
@@ -29,8 +30,16 @@ def c_header(model: Model, base: BaseMap, beta: ArrayLike, *, name: str | None =
         void arm_torque(const double q[], const double v[], const double a[], double tau[])
         void arm_gravity(const double q[], double tau[])
 
-    with q (nq) in rad or m, v and a (nv), and tau (nv) in N m or N, and the names and units of the
-    torques. ``arm_gravity`` is the weight's part of the torque, without friction and offsets.
+    and where friction builds up over a travel
+
+        void arm_torque(const double q[], const double v[], const double a[], const double z[],
+                        double tau[])
+        void arm_friction_start(const double v[], double z[])
+        void arm_friction_step(const double q_before[], const double q[], double z[])
+
+    with q (nq) in rad or m, v and a (nv), and tau (nv) in N m or N, the state z of friction, and
+    the names and units of the torques. ``arm_gravity`` is the weight's part of the torque, without
+    friction and offsets.
     """
     theta = base_theta(model, base, beta)
     dynamics = inverse_dynamics(model, theta)
@@ -43,16 +52,22 @@ def c_header(model: Model, base: BaseMap, beta: ArrayLike, *, name: str | None =
         cos="cos",
         sign=f"{prefix}_sign",
         clip=f"{prefix}_clip",
+        exp="exp",
+        abs="fabs",
     )
     torque, gravity = (_code(target, results) for results in (dynamics.torque, dynamics.gravity))
+    follows = bool(travel_terms(model))
+    inputs = "qvaz" if follows else "qva"
+    kinds = torque.kinds | ({"sign"} if follows else set())
     guard = f"STEELYARD_{prefix}_H"
     values = theta[list(base.independent)].tolist()
     parts = [
         _description(model, base, values, prefix),
         f"#ifndef {guard}\n#define {guard}\n\n#include <math.h>",
         _names(model, prefix),
-        *(HELPERS[kind].format(prefix=prefix) for kind in HELPERS if kind in torque.kinds),
-        f"/* Torques of a motion. */\n{_function(prefix, 'torque', model, 'qva', torque)}",
+        *(HELPERS[kind].format(prefix=prefix) for kind in HELPERS if kind in kinds),
+        *([_friction_state(prefix, model)] if follows else []),
+        f"/* Torques of a motion. */\n{_function(prefix, 'torque', model, inputs, torque)}",
         f"/* Torques that hold the weight. */\n{_function(prefix, 'gravity', model, 'q', gravity)}",
         f"#endif /* {guard} */",
     ]
@@ -79,13 +94,52 @@ def _code(target: Target, results: Sequence[Value]) -> Statements:
 
 
 def _function(prefix: str, what: str, model: Model, inputs: str, code: Statements) -> str:
-    sizes = {"q": model.nq, "v": model.nv, "a": model.nv}
+    sizes = {"q": model.nq, "v": model.nv, "a": model.nv, "z": len(travel_terms(model))}
     arguments = [f"const double {array}[{sizes[array]}]" for array in inputs]
     lines = [f"(void){array};" for array in inputs if array not in code.inputs]
     body = "\n".join(f"    {line}" for line in (*lines, *code.texts))
     return (
         f"static inline void {prefix}_{what}(\n"
         f"    {', '.join(arguments)}, double tau[{model.nv}])\n{{\n{body}\n}}"
+    )
+
+
+def _friction_state(prefix: str, model: Model) -> str:
+    """Functions that start and update the state of friction that builds up over a travel."""
+    terms = travel_terms(model)
+    row_of = {name: row for row, name in enumerate(model.channels)}
+    n, first = len(terms), model.nq - model.nv
+
+    def along(entry: str, term: Term, ahead: int = 0) -> str:
+        parts = [
+            f"{weight!r} * {entry.format(row_of[joint] + ahead)}"
+            for joint, weight in term.direction
+        ]
+        return " + ".join(parts)
+
+    start = [
+        f"    z[{k}] = {prefix}_sign({along('v[{0}]', term)});" for k, term in enumerate(terms)
+    ]
+    step = []
+    for k, term in enumerate(terms):
+        moved = along("(q[{0}] - q_before[{0}])", term, first)
+        step += [
+            "    {",
+            f"        const double d = {moved};",
+            f"        const double way = {prefix}_sign(d);",
+            f"        z[{k}] = way + (z[{k}] - way) * exp(-fabs(d) / {term.travel!r});",
+            "    }",
+        ]
+    owners = ", ".join(comment_text(term.owner) for term in terms)
+    return (
+        f"/* State z of friction that builds up over a travel: of {owners}.\n"
+        " * It is 1 or -1 where a joint has moved on for several travels. Start it once, then\n"
+        " * update it with each new position, and give it to the torque. */\n"
+        f"static inline void {prefix}_friction_start(const double v[{model.nv}], double z[{n}])\n"
+        "{\n" + "\n".join(start) + "\n}\n\n"
+        f"static inline void {prefix}_friction_step(\n"
+        f"    const double q_before[{model.nq}], const double q[{model.nq}], double z[{n}])\n"
+        "{\n" + "\n".join(step) + "\n}"
     )
 
 
@@ -127,12 +181,19 @@ def _description(model: Model, base: BaseMap, values: Sequence[float], prefix: s
     """The comment at the top of the header."""
     robot = model.robot
     gravity = ", ".join(f"{x:.10g}" for x in robot.gravity.tolist())
+    state = "z, " if travel_terms(model) else ""
     lines = [
         f"Inverse dynamics of the robot {comment_text(robot.name)}, written by Steelyard "
         f"{__version__}.",
         "",
-        f"  {prefix}_torque(q, v, a, tau)  torques of the motion: bodies, drives and friction",
+        f"  {prefix}_torque(q, v, a, {state}tau)  torques of the motion: bodies, drives and "
+        "friction",
         f"  {prefix}_gravity(q, tau)       the weight's part of it, without friction and offsets",
+        *(
+            f"Friction of {comment_text(term.owner)} builds up over a travel of {term.travel:.6g} "
+            "rad or m: see z below."
+            for term in travel_terms(model)
+        ),
         "",
         "q: positions (rad or m). v: speeds (rad/s or m/s). a: accelerations (rad/s^2 or m/s^2).",
         f"tau: {'wrench of the base and ' if robot.floating_base else ''}torques of the joints "

@@ -14,7 +14,9 @@ MEANING = (
     "Each term adds its torque to the inverse dynamics of the rigid bodies. Speed and acceleration "
     "are those of the joint. For a coupling they are the sum of weight * joint over its direction, "
     "and its torque acts on each of these joints times its weight. The value of a term that was "
-    "not estimated, since no measured torque depends on it, is null. SI units."
+    "not estimated, since no measured torque depends on it, is null. Where a term has a travel, "
+    "sign(speed) stands for a state z that goes to the sign of the motion as exp(-distance / "
+    "travel). SI units."
 )
 
 
@@ -98,6 +100,12 @@ def _terms(found: IdentifiedRobot, owner: str) -> list[dict[str, Any]]:
         }
         if kind.jumps_at_zero_speed:
             entry["width"] = term.width
+        if term.travel:
+            entry["travel"] = term.travel
+        if term.speed:
+            entry["stribeck_speed"] = term.speed
+        if term.load:
+            entry["load_of_bodies"] = {body: list(phi) for body, phi in term.load}
         entry["in_urdf"] = IN_URDF.get(kind.name) if of_one_joint(term) else None
         out.append(entry)
     return out

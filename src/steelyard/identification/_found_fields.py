@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from steelyard.certificates.certificate import Certificate
+from steelyard.diagnosis.admitted_terms import Admission
 from steelyard.diagnosis.hypotheses.stepwise import Missing
 from steelyard.diagnosis.signal_ways import SignalChoice
 from steelyard.diagnosis.verdict.verdict import Verdict
@@ -45,6 +46,9 @@ class FoundFields(Protocol):
 
     @property
     def missing(self) -> tuple[Missing, ...]: ...
+
+    @property
+    def admission(self) -> Admission | None: ...
 
     @property
     def first_run(self) -> Prepared | None: ...

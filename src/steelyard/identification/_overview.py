@@ -73,6 +73,11 @@ def baseline_words(found: FoundFields) -> str | None:
     return f"{found.validation.overall.prior.words}, by its inertials, without friction"
 
 
+def added_words(found: FoundFields) -> str | None:
+    """The terms that the first log asked for; None if there are none."""
+    return None if found.admission is None else found.admission.words
+
+
 def mass_words(found: FoundFields) -> str | None:
     """The mass of all moving links; None if the method gives none."""
     return total_mass_words(found.model, found.estimate, found.level)
@@ -96,6 +101,7 @@ def _entries(found: FoundFields) -> list[tuple[str, str]]:
     entries = (
         ("data", data_words(found)),
         ("error", error_words(found)),
+        ("added", added_words(found)),
         ("file", baseline_words(found)),
         ("mass", mass_words(found)),
         ("proven", proof),

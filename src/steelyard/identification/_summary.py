@@ -9,6 +9,7 @@ from steelyard.estimators.estimate import StandardEstimate
 from steelyard.identification._found_fields import FoundFields
 from steelyard.identification._overview import (
     WIDTH,
+    added_words,
     baseline_words,
     data_words,
     error_words,
@@ -32,6 +33,7 @@ def summary(found: FoundFields) -> str:
         ("Data: ", data_words(found)),
         ("Error: ", error_words(found)),
         ("Error of the robot file: ", baseline_words(found)),
+        ("Added terms: ", added_words(found)),
         ("Mass: ", mass_words(found)),
         ("Proven: ", None if found.certificate is None else found.certificate.words),
     )

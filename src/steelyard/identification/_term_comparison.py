@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
 from steelyard.estimators.constrained import ConstrainedFit
 from steelyard.estimators.estimate import Estimate
 from steelyard.estimators.term_choice import compare_terms, term_findings
 from steelyard.knowledge.constraints import Constraints
+from steelyard.knowledge.prior import prior_of_wider
 from steelyard.model.model import Model
 from steelyard.regression.regression import Regression
 
@@ -32,12 +31,10 @@ def with_term_comparison(
     """
     assert fit.pull is not None
     prior = fit.pull.prior
-    values = dict(zip(model.column_names, prior.theta, strict=True))
-    theta = np.array([values.get(name, 0.0) for name in wide.column_names])
     found = compare_terms(
         wide,
         data,
-        replace(prior, theta=theta),
+        prior_of_wider(prior, model, wide),
         constraints,
         gamma=fit.pull.gamma,
         term_weight=fit.pull.choice.terms,

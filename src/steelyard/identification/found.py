@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.certificates.certificate import Certificate
 from steelyard.conic.blas_threads import one_blas_thread
+from steelyard.diagnosis.admitted_terms import Admission
 from steelyard.diagnosis.hypotheses.stepwise import Missing
 from steelyard.diagnosis.signal_ways import SignalChoice
 from steelyard.diagnosis.verdict.judge import CheckedInput, judge
@@ -53,6 +54,7 @@ class Identification:
     certificate : proof that the estimate meets its constraints; None for methods without
         constraints, and if nothing could be proven, which a finding reports.
     signals : the filters and friction widths that were chosen, and how.
+    admission : the terms besides the stated ones that the first log asked for.
     first_run : the first run that was used, for the report; None if it was not kept.
     level : of the intervals in the files that :func:`steelyard.write_outputs` writes.
     missing : what explains the first log besides the model, or would: hypotheses, each with its
@@ -67,6 +69,7 @@ class Identification:
     validation: HeldOut | None = None
     certificate: Certificate | None = None
     signals: SignalChoice | None = None
+    admission: Admission | None = None
     first_run: Prepared | None = None
     level: float = 0.95
     checked: CheckedInput | None = None

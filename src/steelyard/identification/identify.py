@@ -15,6 +15,7 @@ from typing import Literal
 
 from steelyard.certificates.certificate import prove
 from steelyard.conic.blas_threads import one_blas_thread
+from steelyard.diagnosis.admitted_terms import AdmitOption, classes_to_admit
 from steelyard.diagnosis.checked_log import (
     accepted_log,
     check_accepted,
@@ -27,6 +28,7 @@ from steelyard.diagnosis.fit_quality import (
     worse_than_file_findings,
 )
 from steelyard.diagnosis.signal_choice import choose_signals, signal_findings
+from steelyard.diagnosis.term_admission import admit_terms
 from steelyard.diagnosis.verdict.judge import CheckedInput
 from steelyard.diagnosis.verdict.references import file_with_terms
 from steelyard.diagnosis.verdict.rules import found_by_judging
@@ -65,7 +67,7 @@ from steelyard.knowledge.overlay.constraints import constraints_from_overlay
 from steelyard.knowledge.overlay.model import model_with_terms, refuse_contradictions
 from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.knowledge.overlay.terms import terms_from_overlay
-from steelyard.knowledge.prior import Prior, RepairRule
+from steelyard.knowledge.prior import Prior, RepairRule, prior_of_wider
 from steelyard.logs.any_log import LogsLike, check_logs
 from steelyard.logs.several import with_first_taken
 from steelyard.logs.stored_log import selected
@@ -107,6 +109,7 @@ def identify(
     gamma: float | GammaRule = "leave-blocks-out",
     constraints: Constraints | None = None,
     attached: AttachedOption = "auto",
+    admit: AdmitOption = "auto",
     compare_terms: bool = True,
     n_resamples: int = 200,
     ranges: bool = True,
@@ -159,6 +162,10 @@ def identify(
         physical, which is a condition of the constrained methods. "lump": the moving link gets
         everything. "auto": "keep", unless "lump" predicts left-out parts of the logs clearly
         better. See :mod:`steelyard.model.attached_links`.
+    admit : classes of terms that enter the model where left-out parts of the first log are
+        predicted better with them by a clear margin: "travel", "load", "stribeck", "asymmetric",
+        "spring", "counterbalance"; "auto" for all, "none" for none. See
+        :mod:`steelyard.diagnosis.term_admission`.
     compare_terms : with a prior, whether to compare other sets of terms on the data.
     n_resamples, ranges : how intervals of constrained estimates are computed; see
         :func:`steelyard.estimators.intervals.with_intervals`.
@@ -198,6 +205,7 @@ def identify(
     accept = accept or ()
     check_accepted(accept)
     check_logs(validate_on)
+    classes = classes_to_admit(admit)
     estimator = estimator_named(method)
     fitted = Equation(equation, interval_s)
     options = EstimationOptions(method, gamma, n_resamples, ranges, budget_s, sweeps, columns)
@@ -229,7 +237,6 @@ def identify(
                 findings += [Finding("info", "constraints", note) for note in notes]
         processing = processing_for(fitted, processing or Processing())
         compare = compare_terms and "compare_terms" in estimator.options
-        wide = with_default_terms(model) if compare else model
         taken = with_first_taken(logs)
         if taken is None:
             raise LogError("there is no log to identify from; give at least one")
@@ -253,10 +260,17 @@ def identify(
             progress=None if progress is None else partial(progress, "signals"),
             equation=fitted,
         )
+        findings += signal_findings(signals)
+        admission = admit_terms(
+            model.with_widths(signals.widths), windows, signals, fitted, classes, threads=threads
+        )
+        if known is not None:
+            known = prior_of_wider(known, model, admission.model)
+        model = admission.model
+        wide = with_default_terms(model).with_widths(signals.widths) if compare else model
+        findings += admission.findings
         logs = taken[1]
         del taken, windows
-        findings += signal_findings(signals)
-        model, wide = model.with_widths(signals.widths), wide.with_widths(signals.widths)
         tell("compression")
         data = compressed(
             model,
@@ -305,6 +319,7 @@ def identify(
             fit,
             signals=signals,
             missing=checked.missing,
+            admission=admission,
             first_run=data.first,
             level=level,
             checked=CheckedInput(

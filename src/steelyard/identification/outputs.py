@@ -110,6 +110,7 @@ def document_of(found: FoundFields) -> dict[str, Any]:
         certificate=None if found.certificate is None else found.certificate.summary(),
         signals=None if found.signals is None else found.signals.as_json(),
         missing=[one.as_json() for one in found.missing],
+        admission=None if found.admission is None else found.admission.as_json(),
         verdict=found.verdict.as_json(),
         file_with_terms=file_with_terms(found.model, found.regression),
     )

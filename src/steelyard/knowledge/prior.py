@@ -74,6 +74,12 @@ class Prior:
     made_from: frozenset[str] = frozenset()
 
 
+def prior_of_wider(prior: Prior, model: Model, wider: Model) -> Prior:
+    """The prior of a model for one with more terms, whose values are zero."""
+    values = dict(zip(model.column_names, prior.theta, strict=True))
+    return replace(prior, theta=np.array([values.get(name, 0.0) for name in wider.column_names]))
+
+
 def prior_from_robot(model: Model, *, repair: RepairRule = "floor-moments") -> Prior:
     """The inertials that the robot file states.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.errors import ModelError, listed
 from steelyard.model.term_kinds import TERM_KINDS, MotionAlong, TermKind
 from steelyard.model.term_signals import TermSignals
 from steelyard.model.terms import Term
@@ -21,7 +22,8 @@ class TermGroup:
     """The terms of one kind.
 
     members : (n,) indices of the terms. rows, weights : (n, n_entries) their directions, padded
-    with weights of zero. widths : (n,) of their jumps, rad/s or m/s.
+    with weights of zero. widths : (n,) of their jumps, shape_speeds : (n,), rad/s or m/s; travels :
+    (n,) rad or m; see `steelyard.model.terms.Term`.
     """
 
     kind: TermKind
@@ -29,6 +31,15 @@ class TermGroup:
     rows: IntArray
     weights: Array
     widths: Array
+    shape_speeds: Array
+    travels: Array
+
+    def along(
+        self, v: Array, a: Array, q: Array | None = None, loads: Array | None = None
+    ) -> MotionAlong:
+        """Motion (nv, n_samples) along the directions of these terms."""
+        shape = self.shape_speeds
+        return MotionAlong(v, a, self.rows, self.weights, self.widths, q, shape, loads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +59,33 @@ class TermArrays:
     weight: Array
     groups: tuple[TermGroup, ...]
 
-    def values(self, v: Array, a: Array, given: TermSignals | None = None) -> Array:
+    @property
+    def reads_load(self) -> bool:
+        """Whether the load of the gears is needed."""
+        return any(group.kind.response == "load" for group in self.groups)
+
+    def values(
+        self,
+        v: Array,
+        a: Array,
+        given: TermSignals | None = None,
+        q: Array | None = None,
+        loads: Array | None = None,
+    ) -> Array:
         """Factor of each term's parameter, (n_terms, n_samples).
 
         v, a : (n_samples, nv) joint speeds and accelerations. given : the factors of some terms,
-        which are not computed.
+        which are not computed. q, loads : (n_samples, nv) joint positions and the torque that the
+        gears carry, where a law reads them. A term with a travel that is not given slides on.
         """
         out = np.empty((len(self.column), len(v)))
         speeds, accelerations = np.ascontiguousarray(v.T), np.ascontiguousarray(a.T)
+        positions = None if q is None else np.ascontiguousarray(q.T)
+        carried = None if loads is None else np.ascontiguousarray(loads.T)
         for group in self.groups:
-            motion = MotionAlong(speeds, accelerations, group.rows, group.weights, group.widths)
+            if given is not None and all(self.names[k] in given.names for k in group.members):
+                continue
+            motion = group.along(speeds, accelerations, positions, carried)
             out[group.members] = group.kind.law(motion)
         if given is not None:
             for name, values in zip(given.names, given.values.T, strict=True):
@@ -65,35 +93,43 @@ class TermArrays:
                     out[self.names.index(name)] = values
         return out
 
-    def powers(self, v: Array, given: TermSignals | None = None) -> Array:
+    def powers(self, v: Array, given: TermSignals | None = None, q: Array | None = None) -> Array:
         """Power that each term takes per unit of its parameter, (n_terms, n_samples).
 
-        v : (n_samples, nv) joint speeds. given : factors as in `values`, which replace the laws. It
-        is zero for terms that store energy instead; see :meth:`TermKind.power`.
+        v, q : (n_samples, nv) joint speeds and positions. given : factors as in `values`, which
+        replace the laws. It is zero for terms that store energy instead; see
+        :meth:`TermKind.power`.
         """
         out = np.empty((len(self.column), len(v)))
         speeds = np.ascontiguousarray(v.T)
         unknown = np.broadcast_to(np.nan, speeds.shape)
+        positions = None if q is None else np.ascontiguousarray(q.T)
         for group in self.groups:
-            motion = MotionAlong(speeds, unknown, group.rows, group.weights, group.widths)
-            out[group.members] = group.kind.power(motion)
+            motion = group.along(speeds, unknown, positions)
+            if given is None or not all(self.names[k] in given.names for k in group.members):
+                out[group.members] = group.kind.power(motion)
             for k, speed in zip(group.members, motion.speed, strict=True):
                 if given is not None and self.names[k] in given.names:
                     out[k] = given.values[:, given.names.index(self.names[k])] * speed
         return out
 
-    def slopes(self, v: Array, a: Array) -> tuple[Array, Array]:
-        """Derivatives (n_terms, n_samples) of `values` by the speed and by the acceleration along
-        each term's direction.
+    def slopes(self, v: Array, a: Array, q: Array) -> tuple[Array, Array, Array]:
+        """Derivatives (n_terms, n_samples) of `values` by the speed, by the acceleration and by the
+        position along each term's direction; not those of the load of the gears.
         """
-        by_speed = np.empty((len(self.column), len(v)))
-        by_acceleration = np.empty((len(self.column), len(v)))
+        by_speed, by_acceleration, by_position = np.empty((3, len(self.column), len(v)))
         speeds, accelerations = np.ascontiguousarray(v.T), np.ascontiguousarray(a.T)
         for group in self.groups:
-            motion = MotionAlong(speeds, accelerations, group.rows, group.weights, group.widths)
+            if group.kind.response == "load":
+                raise ModelError(
+                    f"the gradient of {group.kind.description} is not available: leave "
+                    f"{listed(self.names[k] for k in group.members)} out of the model"
+                )
+            motion = group.along(speeds, accelerations, np.ascontiguousarray(q.T))
             by_speed[group.members] = group.kind.speed_slope(motion)
             by_acceleration[group.members] = group.kind.acceleration_slope(motion)
-        return by_speed, by_acceleration
+            by_position[group.members] = group.kind.position_slope(motion)
+        return by_speed, by_acceleration, by_position
 
 
 def term_arrays(
@@ -119,6 +155,8 @@ def term_arrays(
                 np.array([[row for row, _ in term] for term in filled], dtype=np.int64),
                 np.array([[weight for _, weight in term] for term in filled], dtype=float),
                 np.array([terms[k].width for k in members]),
+                np.array([terms[k].speed or 1.0 for k in members]),
+                np.array([terms[k].travel for k in members]),
             )
         )
     return TermArrays(

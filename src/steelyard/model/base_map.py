@@ -160,9 +160,7 @@ def base_map(model: Model, order: ColumnOrder | Sequence[int] = "sousa") -> Base
 
 @lru_cache(maxsize=64)
 def _cached_base_map(model: Model, sequence: tuple[int, ...]) -> BaseMap:
-    # widths of friction have no effect on what is identifiable, but random states might all lie
-    # within a large one, where friction looks viscous
-    W, scale = unit_columns(model, sampled_regressor(model.with_widths({}), seed=0))
+    W, scale = unit_columns(model, sampled_regressor(model.sampled, seed=0))
     independent = independent_columns(W, sequence)
     K = np.zeros((len(independent), W.shape[1]))
     dependent = np.setdiff1d(np.arange(W.shape[1]), independent)
@@ -180,7 +178,7 @@ def _is_large(model: Model) -> bool:
 
 @lru_cache(maxsize=16)
 def _cached_linkwise(model: Model, sequence: tuple[int, ...]) -> BaseMap:
-    found = linkwise_base(model.with_widths({}), sequence)
+    found = linkwise_base(model.sampled, sequence)
     found.K.setflags(write=False)
     return BaseMap(model.columns, found.independent, found.K, found.sequence, model.hash)
 

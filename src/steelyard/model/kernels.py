@@ -53,7 +53,7 @@ def torque(
     theta = parameter_array(model, theta)
     q, v, a = state_arrays(model, q, v, a)
     return rigid_torque(model, theta, q, v, a, model.mechanism.gravity) + term_torque(
-        model, theta, v, a, given
+        model, theta, q, v, a, given
     )
 
 
@@ -73,7 +73,7 @@ def mass_matrix(model: Model, theta: ArrayLike, q: ArrayLike) -> Array:
         unit = np.zeros((len(q), nv))
         unit[:, k] = 1.0
         M[:, :, k] = rigid_torque(model, theta, q, rest, unit, np.zeros(3))
-        M[:, :, k] += term_torque(model, inertia, rest, unit)
+        M[:, :, k] += term_torque(model, inertia, q, rest, unit)
     return M
 
 
@@ -83,14 +83,14 @@ def bias_torque(model: Model, theta: ArrayLike, q: ArrayLike, v: ArrayLike) -> A
 
 
 def term_torque(
-    model: Model, theta: Array, v: Array, a: Array, given: TermSignals | None = None
+    model: Model, theta: Array, q: Array, v: Array, a: Array, given: TermSignals | None = None
 ) -> Array:
-    """Torque (n_samples, nv) of the terms: drive inertia, friction, offsets."""
+    """Torque (n_samples, nv) of the terms: drive inertia, friction, offsets, springs."""
     tau = np.zeros((len(v), model.nv))
     terms = model.term_arrays
     if not theta[terms.column].any():
         return tau
-    values = terms.values(v, a, given)
+    values = term_values(model, q, v, a, given)
     for k, column in enumerate(terms.column):
         value = theta[column]
         if value == 0.0:
@@ -99,6 +99,26 @@ def term_torque(
         rows, weights = terms.row[entries], terms.weight[entries]
         tau[:, rows] += value * values[k, :, None] * weights
     return tau
+
+
+def term_values(
+    model: Model, q: Array, v: Array, a: Array, given: TermSignals | None = None
+) -> Array:
+    """Factor (n_terms, n_samples) of each term's parameter.
+
+    given : the factors of some terms, which replace their laws.
+    """
+    terms = model.term_arrays
+    return terms.values(v, a, given, q[:, -model.nv :], gear_loads(model, q, v, a))
+
+
+def gear_loads(model: Model, q: Array, v: Array, a: Array) -> Array | None:
+    """Torque (n_samples, nv) of the links that load-dependent friction is stated for, N m or N;
+    None for a model without it.
+    """
+    if not model.term_arrays.reads_load:
+        return None
+    return rigid_torque(model, model.load_theta, q, v, a, model.mechanism.gravity)
 
 
 def inertia_terms(model: Model, theta: Array) -> Array:
@@ -143,7 +163,7 @@ def fill_regressor(
         *mechanism_arguments(model.mechanism),
         np.array(model.first_column_of_body, dtype=np.int64),
         terms.column,
-        terms.values(v, a, given),
+        term_values(model, q, v, a, given),
         terms.start,
         terms.row,
         terms.weight,

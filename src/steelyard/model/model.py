@@ -66,13 +66,26 @@ class Model:
 
     def __post_init__(self) -> None:
         chosen = _terms.default_terms(self.robot) if self.terms is None else tuple(self.terms)
-        object.__setattr__(self, "terms", chosen)
+        object.__setattr__(self, "terms", self._with_loads(chosen))
         self._check_terms()
 
     def __repr__(self) -> str:
         kinds = listed(dict.fromkeys(term.kind for term in self.terms))
         count = f"{len(self.columns)} parameters of {len(self.mechanism.bodies)} bodies"
         return f"<Model of '{self.robot.name}': {count}; terms: {kinds}>"
+
+    def _with_loads(self, terms: tuple[Term, ...]) -> tuple[Term, ...]:
+        """The terms; a load that is not stated is that of the robot file's inertials."""
+        if not any(term.term_kind.response == "load" and not term.load for term in terms):
+            return terms
+        bodies = zip(self.mechanism.bodies, self._file_inertials, strict=True)
+        load = tuple((body.name, phi) for body, phi in bodies)
+        return tuple(
+            replace(term, load=load)
+            if term.term_kind.response == "load" and not term.load
+            else term
+            for term in terms
+        )
 
     def _check_terms(self) -> None:
         free = set(self.robot.joint_names)
@@ -87,6 +100,13 @@ class Model:
             if term.name in seen:
                 raise ModelError(f"term '{term.name}' is given twice")
             seen.add(term.name)
+            kinds = [self.robot.joint(joint).kind for joint, _ in term.direction]
+            if term.term_kind.turns_only and "prismatic" in kinds:
+                raise ModelError(
+                    f"term '{term.name}': {term.term_kind.description} needs a joint that turns"
+                )
+        if len({term.load for term in self.terms if term.load}) > 1:
+            raise ModelError("terms of load-dependent friction state different loads")
         names = [column.name for column in self.columns]
         if len(set(names)) != len(names):
             double = next(name for name in names if names.count(name) > 1)
@@ -174,9 +194,15 @@ class Model:
     @cached_property
     def _file_theta(self) -> Array:
         theta = np.zeros(len(self.columns))
-        for body, first in zip(self.mechanism.bodies, self.first_column_of_body, strict=True):
-            theta[first : first + 10] = self.mechanism.merged_inertial(self.robot, body)
+        for first, phi in zip(self.first_column_of_body, self._file_inertials, strict=True):
+            theta[first : first + 10] = phi
         return theta
+
+    @cached_property
+    def _file_inertials(self) -> tuple[tuple[float, ...], ...]:
+        """The ten parameters of each body by the file."""
+        merged = (self.mechanism.merged_inertial(self.robot, b) for b in self.mechanism.bodies)
+        return tuple(tuple(float(x) for x in phi) for phi in merged)
 
     def theta(self, values: Mapping[str, float]) -> Array:
         """theta (n_columns,) from values by column name, the rest from the file."""
@@ -191,6 +217,19 @@ class Model:
             theta[index[name]] = value
         return theta
 
+    @cached_property
+    def load_theta(self) -> Array:
+        """theta (n_columns,) of the bodies that load-dependent friction is stated for."""
+        stated = dict(next((term.load for term in self.terms if term.load), ()))
+        theta = np.zeros(len(self.columns))
+        for body, first in zip(self.mechanism.bodies, self.first_column_of_body, strict=True):
+            theta[first : first + 10] = stated.get(body.name, np.zeros(10))
+        return theta
+
+    def theta_of(self, term: Term, theta: Array) -> float:
+        """The value of a term's parameter in theta (n_columns,)."""
+        return float(theta[self.term_arrays.column[self.terms.index(term)]])
+
     @property
     def jumping_terms(self) -> tuple[Term, ...]:
         """The terms that jump at zero speed, such as Coulomb friction."""
@@ -203,11 +242,27 @@ class Model:
         """
         changed = tuple(
             replace(term, width=float(widths.get(term.owner, 0.0)))
-            if term.term_kind.jumps_at_zero_speed
+            if term.term_kind.jumps_at_zero_speed and not term.travel
             else term
             for term in self.terms
         )
         return self if changed == self.terms else Model(self.robot, changed)
+
+    @property
+    def sampled(self) -> Model:
+        """The model for random states: jumps without widths, laws shaped by a speed of one.
+
+        What is identifiable does not depend on the numbers that shape friction, but random states
+        might all lie within a large width, where friction looks viscous, or far above a Stribeck
+        speed.
+        """
+        return Model(
+            self.robot,
+            tuple(
+                replace(term, width=0.0, travel=0.0, speed=1.0 if term.speed else 0.0)
+                for term in self.terms
+            ),
+        )
 
     @cached_property
     def hash(self) -> str:
@@ -222,6 +277,9 @@ class Model:
             "columns": [(c.name, c.unit) for c in self.columns],
             "directions": [(t.name, t.direction) for t in self.terms],
             **({"widths": widths} if any(widths := [t.width for t in self.terms]) else {}),
+            **({"travels": travels} if any(travels := [t.travel for t in self.terms]) else {}),
+            **({"speeds": speeds} if any(speeds := [t.speed for t in self.terms]) else {}),
+            **({"loads": loads} if any(loads := [t.load for t in self.terms]) else {}),
         }
         digest = hashlib.sha256(json.dumps(geometry, sort_keys=True).encode())
         for array in (

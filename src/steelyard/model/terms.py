@@ -20,6 +20,10 @@ from steelyard.errors import ModelError
 from steelyard.model.term_kinds import SIDES, TERM_NAMES, Side, TermKind, default_kinds, term_kind
 from steelyard.robot.robot import Robot
 
+USUAL_STRIBECK_SPEED = 0.1
+"""Speed v_s (rad/s or m/s) of Stribeck friction that is stated without one."""
+N_PARAMETERS = 10
+
 
 @dataclass(frozen=True)
 class Term:
@@ -29,12 +33,20 @@ class Term:
     owner : the joint, motor or coupling that the column is named after.
     width : speed (rad/s or m/s) within which a straight line replaces the jump of a term that
         jumps at zero speed: its law is then clip(s / width, -1, 1); 0 for sign(s).
+    travel : distance (rad or m) over which friction that jumps builds up after a change of
+        direction, dF/dx = (F_c sign(s) - F) / travel (Dahl 1968); 0 for a jump.
+    speed : v_s (rad/s or m/s), which shapes Stribeck friction.
+    load : (body, its ten inertial parameters) of the bodies whose weight and inertia the gears
+        carry, of load-dependent friction; a model fills in those of its robot's file.
     """
 
     kind: str
     owner: str
     direction: tuple[tuple[str, float], ...]
     width: float = 0.0
+    travel: float = 0.0
+    speed: float = 0.0
+    load: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in TERM_NAMES:
@@ -51,12 +63,31 @@ class Term:
                 f"term '{self.name}' has a width, but {self.term_kind.description} does not jump "
                 "at zero speed"
             )
+        self._check_shape()
         for joint, weight in self.direction:
             if not 1e-9 <= abs(weight) <= 1e9:
                 raise ModelError(
                     f"term '{self.name}' has the weight {weight:g} for '{joint}'; weights are "
                     "between 1e-9 and 1e9 in size"
                 )
+
+    def _check_shape(self) -> None:
+        kind = self.term_kind
+        if not 0.0 <= self.travel < float("inf"):
+            raise ModelError(f"term '{self.name}' has the travel {self.travel!r}; it must be >= 0")
+        if self.travel and (self.width or not kind.jumps_at_zero_speed):
+            why = "has a width too" if self.width else f"is {kind.description}, which does not jump"
+            raise ModelError(
+                f"term '{self.name}' has a travel, but {why}: friction that jumps at zero speed "
+                "has a width, or a travel, or neither"
+            )
+        if kind.has_speed != (0.0 < self.speed < float("inf")):
+            raise ModelError(
+                f"term '{self.name}' has the speed {self.speed!r}; "
+                + ("it must be > 0" if kind.has_speed else f"{kind.description} has none")
+            )
+        if self.load and kind.response != "load":
+            raise ModelError(f"term '{self.name}' has a load, but {kind.description} has none")
 
     @property
     def term_kind(self) -> TermKind:
@@ -76,8 +107,15 @@ class Term:
 
 def term_document(term: Term) -> dict[str, Any]:
     """A term as plain data, for result files and certificates."""
-    width = {"width": term.width} if term.width else {}
-    return {"kind": term.kind, "owner": term.owner, "direction": dict(term.direction), **width}
+    numbers = {"width": term.width, "travel": term.travel, "speed": term.speed}
+    load = {"load": {body: list(phi) for body, phi in term.load}} if term.load else {}
+    return {
+        "kind": term.kind,
+        "owner": term.owner,
+        "direction": dict(term.direction),
+        **{name: value for name, value in numbers.items() if value},
+        **load,
+    }
 
 
 def term_from(entry: Mapping[str, Any]) -> Term:
@@ -85,12 +123,22 @@ def term_from(entry: Mapping[str, Any]) -> Term:
     if entry["kind"] not in TERM_NAMES:
         raise ValueError(f"there is no term '{entry['kind']}'")
     direction = tuple((str(j), float(w)) for j, w in entry["direction"].items())
-    return Term(entry["kind"], str(entry["owner"]), direction, float(entry.get("width", 0.0)))
+    width, travel, speed = (float(entry.get(name, 0.0)) for name in ("width", "travel", "speed"))
+    load = tuple(
+        (str(body), tuple(float(x) for x in phi)) for body, phi in entry.get("load", {}).items()
+    )
+    if any(len(phi) != N_PARAMETERS for _, phi in load):
+        raise ValueError("a load states ten inertial parameters of each body")
+    return Term(entry["kind"], str(entry["owner"]), direction, width, travel, speed, load)
 
 
 def joint_term(kind: str, joint: str) -> Term:
-    """A term of one joint."""
-    return Term(kind, joint, ((joint, 1.0),))
+    """A term of one joint; Stribeck friction with `USUAL_STRIBECK_SPEED`."""
+    return Term(kind, joint, ((joint, 1.0),), speed=_usual_speed(kind))
+
+
+def _usual_speed(kind: str) -> float:
+    return USUAL_STRIBECK_SPEED if kind in TERM_NAMES and term_kind(kind).has_speed else 0.0
 
 
 def joint_terms(joints: Iterable[str], kinds: Iterable[str] | None = None) -> tuple[Term, ...]:
@@ -106,7 +154,8 @@ def coupled_terms(
     name: str, direction: Mapping[str, float], kinds: Iterable[str]
 ) -> tuple[Term, ...]:
     """Terms along a joint-space direction, named after the coupling."""
-    return tuple(Term(kind, name, tuple(direction.items())) for kind in kinds)
+    pairs = tuple(direction.items())
+    return tuple(Term(kind, name, pairs, speed=_usual_speed(kind)) for kind in kinds)
 
 
 def default_terms(robot: Robot, torque: Side | Mapping[str, Side] = "motor") -> tuple[Term, ...]:
@@ -166,7 +215,9 @@ def terms_of(
                 )
             stated = default_kinds("motor") if usual is None else usual
             kinds = () if at == {"link"} else stated
-        terms.extend(Term(kind, motor.name, motor.direction) for kind in kinds)
+        terms.extend(
+            Term(kind, motor.name, motor.direction, speed=_usual_speed(kind)) for kind in kinds
+        )
     return tuple(terms)
 
 

@@ -67,7 +67,7 @@ def gradient_of_slots(
         da,
     )
     terms = model.term_arrays
-    by_speed, by_acceleration = terms.slopes(v, a)
+    by_speed, by_acceleration, by_position = terms.slopes(v, a, q)
     # the torque of a term acts along the direction that its speed is measured along
     term = np.repeat(np.arange(len(terms.column)), np.diff(terms.start))
     where = slot[terms.row, terms.column[term]]
@@ -78,6 +78,7 @@ def gradient_of_slots(
     np.add.at(along, term, entries)
     directions = np.zeros((len(terms.column), model.nv))
     directions[term, terms.row] = terms.weight
+    dq += (along * by_position).T @ directions
     dv += (along * by_speed).T @ directions
     da += (along * by_acceleration).T @ directions
     return dq, dv, da

@@ -78,7 +78,7 @@ def visibility(model: Model, channels: Collection[str]) -> Visibility:
         )
     rows = [k for k, name in enumerate(model.channels) if name in channels]
     n = len(model.columns)
-    plain = model.with_widths({})
+    plain = model.sampled
     # the channels that are left must have more rows than there are columns
     states = max(LEAST_STATES, (2 * n + 20) // max(len(rows), 1))
     whole = sampled_regressor(plain, seed=0, least_rows=len(model.channels) * states)

@@ -384,6 +384,11 @@ def _term_arrays(model: Model, theta: Array) -> dict[str, ArrayLike]:
     knots, values = np.zeros((len(model.terms), n_knots)), np.zeros((len(model.terms), n_knots))
     for k, (term, column) in enumerate(zip(model.terms, arrays.column, strict=True)):
         kind = term.term_kind
+        if kind.response in ("load", "position") or term.travel:
+            raise ModelError(
+                f"term '{term.name}': {kind.description} cannot be subtracted from a stream of "
+                "torques; identify with --admit none, or leave it out of the model"
+            )
         if kind.response == "curve":
             numbers[k, 3] = 1.0
             # a jump is a straight line between the two smallest speeds there are; the width of a
@@ -391,7 +396,7 @@ def _term_arrays(model: Model, theta: Array) -> dict[str, ArrayLike]:
             corner = term.width if term.width > 0.0 else 0.5 * KNOTS[0]
             side = np.sort(np.concatenate([[np.finfo(float).tiny, corner], KNOTS]))
             knots[k] = np.concatenate([-side[::-1], [0.0], side])
-            values[k] = theta[column] * kind.law_at_speed(knots[k], term.width)
+            values[k] = theta[column] * kind.law_at_speed(knots[k], term.width, term.speed or 1.0)
         else:
             which = ("inertia", "linear", "constant").index(kind.response)
             numbers[k, which] = theta[column]

@@ -106,7 +106,8 @@ class EnergyRows:
         missing = np.any(unknown & moving, axis=1)
         # entry by entry, so that the sum does not depend on the number of samples
         power = np.sum(np.where(unknown, 0.0, tau) * motion.v, axis=1)
-        terms = self.model.term_arrays.powers(motion.v, motion.friction)
+        q = motion.q[:, -self.model.nv :]
+        terms = self.model.term_arrays.powers(motion.v, motion.friction, q)
         new = _Samples(motion.time, motion.q, motion.v, np.vstack([terms, power]), missing)
         self.n_samples += len(missing)
         self.n_missing += int(np.count_nonzero(missing))

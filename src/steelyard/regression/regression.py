@@ -197,7 +197,7 @@ def check_alike(regressions: Sequence[Regression]) -> None:
         if other.model_hash != first.model_hash or other.base.names != first.base.names:
             raise RegressionError(
                 "regressions of different models cannot be merged: their robots, terms or friction "
-                "widths differ; identify with the same friction_width"
+                'widths differ; identify with the same friction_width, and with admit="none"'
             )
         if (other.pooled is None) != (first.pooled is None) or (
             first.pooled is not None

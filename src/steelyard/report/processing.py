@@ -138,6 +138,9 @@ def _friction(
     law = (
         f"grows linearly up to {_listed(widths)} rad/s or m/s" if widths else "jumps at zero speed"
     )
+    travels = {term.owner: term.travel for term in coulomb if term.travel}
+    if travels:
+        law = f"{law}; builds up over a travel of {_listed(travels)} rad or m"
     unsure = {
         name: speed for name, speed in (smeared or {}).items() if speed > widths.get(name, 0.0)
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,13 @@ from steelyard.signals.derivatives import half_width
 from steelyard.signals.filters import check_length, samples_needed, settling_time_s
 from steelyard.signals.motion import Motion
 from steelyard.signals.processing import Processing
-from steelyard.signals.term_speeds import rms_speeds, term_speeds, usual_or_rms
+from steelyard.signals.term_speeds import (
+    built_up,
+    friction_law,
+    rms_speeds,
+    term_speeds,
+    usual_or_rms,
+)
 
 Array = NDArray[np.float64]
 
@@ -75,8 +80,8 @@ def samples_of(
 ) -> Samples:
     """The samples of one piece, every ``factor``-th of them.
 
-    models : that differ in the widths of friction only. usual_speeds : see `usual_or_rms`.
-    travels : see `prepare`.
+    models : that differ in the terms that jump at zero speed only. usual_speeds : see
+    `usual_or_rms`. travels : see `prepare`.
     """
     base = piece.base
     moved = kinematics(joints, piece.even, base, cutoff, processing, name)
@@ -85,22 +90,25 @@ def samples_of(
     tau, friction = unfiltered.copy(), []
     first, end = trim(len(piece), base.rate_hz, cutoff, processing, name)
     smear = processing.friction_smear or {}
-    plain = _law(models[0], term_speeds(models[0], _to_the_ends(v)), smear) if smear else None
+    state = _to_the_ends(q), _to_the_ends(v), _to_the_ends(a)
+    follows = any(term.travel for term in models[0].jumping_terms)
+    plain = friction_law(models[0], *state, smear) if smear or follows else None
     if processing.filters_torque:
         tau = smooth(tau, base, cutoff, processing, name)
         if cutoff is not None or processing.derivative == "savgol":
-            speeds = term_speeds(models[0], _to_the_ends(v))
-            # of a term that does not reverse, the filter would leave only what leaks in from
-            # standstill and the ends: enough to seem to tell friction from an offset
-            usual = usual_or_rms(models[0], speeds[first:end], usual_speeds)
-            one_way = ~reverses(speeds[first:end], usual)
-            laws = [_law(model, speeds, smear) for model in models]
-            laws += _following(models[0], _to_the_ends(q), travels) if travels else []
-            for law in laws:
+            laws = [(model, friction_law(model, *state, smear)) for model in models]
+            if travels:
+                laws += [(models[0], one) for one in _following(models[0], state[0], travels)]
+            for model, law in laws:
                 filtered = smooth(law.values, base, cutoff, processing, name)
+                # of a term that does not reverse, the filter would leave only what leaks in from
+                # standstill and the ends: enough to seem to tell friction from an offset
+                speeds = term_speeds(model, state[1])
+                usual = usual_or_rms(model, speeds[first:end], usual_speeds)
+                one_way = ~reverses(speeds[first:end], usual)
                 friction.append(TermSignals(law.names, np.where(one_way, law.values, filtered)))
-    if plain is not None and not friction:
-        friction.append(plain)
+    if not friction and (plain is not None or len(models) > 1):
+        friction = [friction_law(model, *state, smear) for model in models]
     gone = sensed.missing(piece, joints, _spread(base.rate_hz, cutoff, processing))
     tau[gone] = unfiltered[gone] = np.nan
     keep = slice(first, end, factor)
@@ -126,45 +134,22 @@ def _spread(rate_hz: float, cutoff: float | None, processing: Processing) -> int
     return math.ceil(SPREAD * settling_time_s(cutoff, processing.filter_order) * rate_hz)
 
 
-def _law(model: Model, speeds: Array, smear: Mapping[str, float]) -> TermSignals:
-    """The law of every term that jumps at zero speed; speeds (n_samples, n_terms).
-
-    smear : see `Processing.friction_smear`.
-    """
-    values = np.empty_like(speeds)
-    for k, term in enumerate(model.jumping_terms):
-        width = max(term.width, smear.get(term.owner, 0.0))
-        values[:, k] = term.term_kind.law_at_speed(speeds[:, k], width)
-    return TermSignals(tuple(term.name for term in model.jumping_terms), values)
-
-
 def _following(model: Model, q: Array, travels: Sequence[float]) -> list[TermSignals]:
-    """Friction F that follows the position over each travel x, as a share of Coulomb friction F_c:
-    dF/dq = (F_c sgn(v) - F) / x (Dahl 1968); x as a share of the rms of the position.
-
-    From one change of direction to the next, F goes to its new value as exp(-distance / x).
+    """Friction that builds up over each travel, see `built_up`; as a share of the rms of the
+    position.
     """
-    along = term_speeds(model, q)
-    states = np.empty((len(travels), *along.shape))
-    for term, path in enumerate(along.T):
-        x = np.array(travels) * float(np.std(path)) + 1e-12
-        moved = np.diff(path)
-        distance = np.append(0.0, np.cumsum(np.abs(moved)))
-        turn = np.sign(moved)
-        starts = np.append(0, np.flatnonzero(turn[1:] != turn[:-1]) + 1)
-        now = np.full(len(x), turn[0])
-        for first, end in pairwise([*starts.tolist(), len(moved)]):
-            gone = np.exp(-(distance[first : end + 1] - distance[first]) / x[:, None])
-            state = turn[first] + (now - turn[first])[:, None] * gone
-            states[:, first : end + 1, term] = state
-            now = state[:, -1]
+    along = term_speeds(model, q[:, -model.nv :])
+    shares = np.array(travels)
+    states = [built_up(path, shares * float(np.std(path)) + 1e-12) for path in along.T]
     names = tuple(term.name for term in model.jumping_terms)
-    return [TermSignals(names, state) for state in states]
+    return [TermSignals(names, state) for state in np.stack(states, axis=-1)]
 
 
 def _to_the_ends(v: Array) -> Array:
     """v, with the nearest values at the ends, which the derivative does not reach."""
     known = np.flatnonzero(np.isfinite(v).all(axis=1))
+    if len(known) == 0:  # accelerations that an equation does not need
+        return v
     return v[np.clip(np.arange(len(v)), known[0], known[-1])]
 
 

@@ -51,8 +51,8 @@ class Prepared:
     unfiltered : all torques as they were measured, on the same time base.
     record : what was found in the log and done to it.
     findings : what the user should know about the log.
-    other_friction : the filtered friction of the models that were given beside the first, then that
-        of the travels.
+    other_friction : the friction of the models that were given beside the first, filtered as the
+        torque was, then that of the travels.
     plain_friction : friction along the unfiltered torque, where it is not the law at the motion's
         speed.
     """
@@ -98,7 +98,8 @@ def prepare(
     cutoff_of_another_log : whether the cutoff was chosen on another log and not by the user: it
         is then lowered to what the sample rate of this log allows, and a finding says so. A
         cutoff that the user gave is refused there.
-    other_widths : models that differ in the widths of friction only; theirs is filtered too.
+    other_widths : models that differ in the terms that jump at zero speed only, such as in their
+        widths; theirs are filtered too.
     other_travels : travels over which friction follows a change of direction, as shares of the rms
         of the position; it is filtered too.
     opened : by :func:`steelyard.signals.opened_log.open_log`, where a log is prepared several times

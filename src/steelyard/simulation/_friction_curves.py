@@ -25,8 +25,10 @@ _POINTS = np.array([0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0])
 
 
 @cache
-def friction_pieces(kind: TermKind) -> Array:
+def friction_pieces(kind: TermKind, shape_speed: float = 1.0) -> Array:
     """Coefficients (n_knots - 1, 4) of x⁰ to x³, x the speed above the piece's lower knot.
+
+    shape_speed : the speed (rad/s or m/s) that shapes the law.
 
     They describe the law itself or, if it jumps at zero speed, its absolute value: the simulation
     smooths the sign.
@@ -35,7 +37,8 @@ def friction_pieces(kind: TermKind) -> Array:
     speeds = left + (right - left) * _POINTS
     # at zero speed each piece uses the limit from its own side
     speeds = np.where(speeds == 0.0, np.copysign(_TINY, left + right), speeds)
-    values = kind.law_at_speed(speeds.ravel()).reshape(speeds.shape)
+    law = kind.law_at_speed(speeds.ravel(), shape_speed=shape_speed)
+    values = law.reshape(speeds.shape)
     if kind.jumps_at_zero_speed:
         values = values * np.sign(speeds)
     # Newton's form: differences of a constant are exactly zero, so that Coulomb friction is exact

@@ -2,13 +2,15 @@
 
 Between two ticks of the controller the drive torque is constant, and
 
-    (M(q) + Ia) a + b(q, v) + fo + V v + sum_k d_k p_k law_k(d_k·v) = tau
+    (M(q) + Ia) a + b(q, v) + fo + V v + sum_k d_k p_k law_k(d_k·v) + springs(q) = tau
 
 is integrated by the midpoint rule; M is computed from torques of unit accelerations. A law that
 jumps at zero speed is smoothed by tanh(d_k·v / slow). Friction is integrated implicitly: smooth
 friction by the trapezoidal rule, friction that jumps by the backward Euler rule, which is exact
 where the tanh is saturated and does not chatter where a joint sticks. The step is thus of second
-order wherever no joint reverses, and stable however steep the tanh is.
+order wherever no joint reverses, and stable however steep the tanh is. Friction that builds up over
+a travel has a state z_k instead of the tanh, see `steelyard.signals.term_speeds`; the load of
+friction that depends on it is the torque that the links needed in the step before.
 
 Arguments that recur:
 
@@ -16,7 +18,10 @@ Arguments that recur:
     work    terms of the joints: Ia (nv, nv), V (nv, nv) of friction that is linear in the speed,
             fo (nv,); then of all other friction the directions d (n, nv), parameters p (n,),
             whether it jumps at zero speed (n,), and its law: cubic pieces (n, n_knots - 1, 4)
-            between the knots (n_knots,), see `steelyard.simulation._friction_curves`
+            between the knots (n_knots,), see `steelyard.simulation._friction_curves`; their travels
+            (n,) or 0, their states z (n,), which the loop changes, whether they depend on the load
+            (n,), and their parameters times the load (n,), which it changes too; of springs the
+            directions (m, nv), parameters (m,) and laws (m,): 0 for x, 1 for sin x, 2 for cos x
     control kind, Kp (nv,), Kd (nv,), believed phi and believed Ia
     target  q, v and a (nv,) of the reference at a tick
     lanes   (nv + 2, nv) states whose torques one kernel call computes; see `assemble_stage`
@@ -94,13 +99,57 @@ def law(work, k, x):  # type: ignore[no-untyped-def]
 
 
 @jit
+def built_up(work, k, along, span, slow):  # type: ignore[no-untyped-def]
+    """Share of its full value that friction k has after a step at this speed, and its slope."""
+    travel, state = work[8][k], work[9][k]
+    if travel == 0.0:
+        saturation = np.tanh(along / slow)
+        return saturation, (1.0 - saturation * saturation) / slow
+    way = 1.0 if along >= 0.0 else -1.0
+    left = np.exp(-abs(along) * span / travel)
+    return way + (state - way) * left, (1.0 - way * state) * left * span / travel
+
+
+@jit
+def keep_states(work, v, h, slow):  # type: ignore[no-untyped-def]
+    """The states of friction over a travel after a step h that ends at joint speeds v (nv,)."""
+    for k in range(work[8].shape[0]):
+        if work[8][k] > 0.0:
+            along = 0.0
+            for i in range(v.shape[0]):
+                along += work[3][k, i] * v[i]
+            work[9][k] = built_up(work, k, along, h, slow)[0]
+
+
+@jit
+def load_friction(work, lanes_tau, a):  # type: ignore[no-untyped-def]
+    """Parameters of all friction, those that depend on the load times it.
+
+    lanes_tau : see `assemble_stage`. a : (nv,) acceleration of the step before.
+    """
+    directions, parameters, loaded, now = work[3], work[4], work[10], work[11]
+    n = a.shape[0]
+    for k in range(parameters.shape[0]):
+        now[k] = parameters[k]
+        if loaded[k]:
+            load, square = 0.0, 0.0
+            for i in range(n):
+                link = lanes_tau[n + 1, i]
+                for j in range(n):
+                    link += (lanes_tau[j, i] - lanes_tau[n, i]) * a[j]
+                load += directions[k, i] * link
+                square += directions[k, i] * directions[k, i]
+            now[k] = parameters[k] * abs(load) / square
+
+
+@jit
 def residual_and_jacobian(A, rhs, work, half, span, slow, x, H, g):  # type: ignore[no-untyped-def]
     """Residual g = A x - rhs + impulse of friction at speed x, and its Jacobian H.
 
     Smooth friction acts at this speed for ``half`` a step, and rhs contains the other half;
     friction that jumps at zero speed acts for the whole span.
     """
-    directions, parameters, jumps = work[3], work[4], work[5]
+    directions, parameters, jumps = work[3], work[11], work[5]
     n = x.shape[0]
     for i in range(n):
         g[i] = -rhs[i]
@@ -109,10 +158,12 @@ def residual_and_jacobian(A, rhs, work, half, span, slow, x, H, g):  # type: ign
             H[i, j] = A[i, j]
     for k in range(parameters.shape[0]):
         along, value, rise = law(work, k, x)
-        saturation = np.tanh(along / slow) if jumps[k] else 1.0
+        saturation, slope = 1.0, 0.0
+        if jumps[k]:
+            saturation, slope = built_up(work, k, along, span, slow)
         time = span if jumps[k] else half
         impulse = time * parameters[k] * value
-        steep = impulse * (1.0 - saturation * saturation) / slow
+        steep = impulse * slope
         steep += time * parameters[k] * rise * saturation
         for i in range(n):
             g[i] += directions[k, i] * impulse * saturation
@@ -198,7 +249,7 @@ def controller_torque(control, target, q, v, row_a, row_tau, tau):  # type: igno
 
 
 @jit
-def assemble_stage(work, h, stage, lanes_tau, tau, v, M, A, rhs):  # type: ignore[no-untyped-def]
+def assemble_stage(work, h, stage, lanes_tau, tau, q, v, M, A, rhs):  # type: ignore[no-untyped-def]
     """M, and A and rhs of the equation A v_new + friction = rhs of a stage, from the lanes.
 
     Lane k is at rest with acceleration e_k, lane nv at rest without acceleration, and lane nv + 1
@@ -219,6 +270,17 @@ def assemble_stage(work, h, stage, lanes_tau, tau, v, M, A, rhs):  # type: ignor
             _, value, _ = law(work, k, v)
             for i in range(n):
                 rhs[i] -= 0.5 * h * work[4][k] * value * work[3][k, i]
+    for k in range(work[13].shape[0]):
+        along = 0.0
+        for i in range(n):
+            along += work[12][k, i] * q[i]
+        pull = along
+        if work[14][k] == 1:
+            pull = np.sin(along)
+        elif work[14][k] == 2:
+            pull = np.cos(along)
+        for i in range(n):
+            rhs[i] -= span * work[13][k] * pull * work[12][k, i]
 
 
 @jit
@@ -239,10 +301,11 @@ def rollout(  # type: ignore[no-untyped-def]
     n = q_ref.shape[1]
     h = period / substeps
     # few allocations, since each increases compile time
-    vectors, squares = np.zeros((10, n)), np.zeros((4, n, n))
+    vectors, squares = np.zeros((11, n)), np.zeros((4, n, n))
     rows, lanes = np.zeros((4, 1, n)), np.zeros((4, n + 2, n))
     q, v, q_mid, v_mid, v_new = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
     tau, tau_before, rhs, g, step = vectors[5], vectors[6], vectors[7], vectors[8], vectors[9]
+    a_before = vectors[10]
     M, A, H, L = squares[0], squares[1], squares[2], squares[3]
     row_q, row_v, row_a, row_tau = rows[0], rows[1], rows[2], rows[3]
     lanes_q, lanes_v, lanes_a, lanes_tau = lanes[0], lanes[1], lanes[2], lanes[3]
@@ -286,7 +349,8 @@ def rollout(  # type: ignore[no-untyped-def]
                 if tick + 1 == q_ref.shape[0]:
                     break
                 continue
-            assemble_stage(work, h, stage, lanes_tau, tau, v, M, A, rhs)
+            load_friction(work, lanes_tau, a_before)
+            assemble_stage(work, h, stage, lanes_tau, tau, lanes_q[0], v, M, A, rhs)
             bad = factor(M, L)
             if bad >= 0:
                 finite = np.isfinite(M[bad, bad])
@@ -299,11 +363,14 @@ def rollout(  # type: ignore[no-untyped-def]
                     if not np.isfinite(rhs[i]):
                         return NOT_FINITE, tick, i
                 return NOT_SOLVED, tick, 0
+            if stage == 1:
+                keep_states(work, v_new, h, slow)
             for i in range(n):
                 if stage == 0:
                     q_mid[i] = q[i] + 0.5 * h * v[i]
                     v_mid[i] = v_new[i]
                 else:
                     q[i] += 0.5 * h * (v[i] + v_new[i])
+                    a_before[i] = (v_new[i] - v[i]) / h
                     v[i] = v_new[i]
     return DONE, 0, 0

@@ -25,6 +25,7 @@ COULOMB = 0.08  # Coulomb friction, as a share of the joint's torque range
 VISCOUS = 0.08  # viscous friction at the largest speed, as a share of the torque range
 OFFSET = 0.01  # offset, as a share of the torque range
 DRIVE = 0.03  # drive inertia at the largest acceleration, as a share of the torque range
+SPRING = 0.1  # a spring at one radian or metre, or a counterbalance, likewise
 SPREAD = 0.3  # these shares vary by ± 30 % from joint to joint
 
 
@@ -83,6 +84,12 @@ def likely_truth(
             theta[i] = share * VISCOUS * torque / speed
         elif kind.response == "constant":
             theta[i] = share * OFFSET * torque * rng.choice([-1.0, 1.0])
+        elif kind.size == "share":
+            theta[i] = share * COULOMB
+        elif kind.response == "position":
+            theta[i] = share * SPRING * torque
+        elif kind.units[0] == "N m s/rad":
+            theta[i] = share * VISCOUS * torque / speed
         else:
             theta[i] = share * COULOMB * torque
     return theta

@@ -27,9 +27,10 @@ from steelyard.model.kernels import (
     torque,
 )
 from steelyard.model.model import Model
-from steelyard.model.term_kinds import TermKind
+from steelyard.model.terms import Term
 from steelyard.robot.inertia import violations
 from steelyard.signals.motion import Motion
+from steelyard.signals.term_speeds import with_history
 from steelyard.simulation._friction_curves import KNOTS, friction_pieces
 from steelyard.simulation.sensors import PerJoint, Sensors, per_joint, positive, record
 
@@ -48,6 +49,8 @@ STIFFEST = 0.25
 """Frequency (rad/s) of the stiffest joint, as a share of the controller's rate."""
 MAX_TICKS = 20_000_000
 MOST_SUSPECTS = 4
+SPRINGS = ("spring", "sine", "cosine")
+"""Kinds of terms that depend on the position, in the order of their numbers in the loop."""
 EXACTLY = "or let it follow exactly, with --controller ideal (Controller('ideal'))"
 
 
@@ -170,7 +173,8 @@ def followed(
     time = np.arange(n_samples) / rate_hz
     if controller.kind == "ideal":
         motion = reference(model, trajectory, time)
-        return motion, torque(model, theta, motion.q, motion.v, motion.a)
+        friction = with_history(model, motion).friction
+        return motion, torque(model, theta, motion.q, motion.v, motion.a, friction)
     positive(slow, "slow")
     positive(step_s, "step_s")
     ticks = np.arange((n_samples - 1) * every + 1) / (rate_hz * every)
@@ -288,7 +292,8 @@ def joint_work(model: Model, theta: Array) -> tuple[Any, ...]:
     """The terms as arrays for the compiled loop: ``work`` of `steelyard.simulation._rollout`."""
     nv, arrays = model.nv, model.term_arrays
     inertia, viscous, offset = np.zeros((nv, nv)), np.zeros((nv, nv)), np.zeros(nv)
-    friction: list[tuple[Array, float, TermKind]] = []
+    friction: list[tuple[Array, float, Term]] = []
+    springs: list[tuple[Array, float, int]] = []
     for k, term in enumerate(model.terms):
         entries = slice(arrays.start[k], arrays.start[k + 1])
         d = np.zeros(nv)
@@ -301,17 +306,28 @@ def joint_work(model: Model, theta: Array) -> tuple[Any, ...]:
             viscous += value * np.outer(d, d)
         elif kind.response == "constant":
             offset += value * d
+        elif kind.response == "position" and value != 0.0:
+            springs.append((d, value, SPRINGS.index(kind.name)))
         elif value != 0.0:
-            friction.append((d, value, kind))
+            friction.append((d, value, term))
+    kinds = [term.term_kind for _, _, term in friction]
+    pieces = [friction_pieces(term.term_kind, term.speed or 1.0) for _, _, term in friction]
     return (
         inertia,
         viscous,
         offset,
-        np.array([d for d, _, _ in friction]).reshape(-1, nv),
+        np.array([d for d, *_ in friction]).reshape(-1, nv),
         np.array([value for _, value, _ in friction]),
-        np.array([kind.jumps_at_zero_speed for _, _, kind in friction], dtype=np.bool_),
-        np.array([friction_pieces(kind) for _, _, kind in friction]).reshape(-1, len(KNOTS) - 1, 4),
+        np.array([kind.jumps_at_zero_speed for kind in kinds], dtype=np.bool_),
+        np.array(pieces).reshape(-1, len(KNOTS) - 1, 4),
         KNOTS,
+        np.array([term.travel for _, _, term in friction], dtype=float),
+        np.zeros(len(friction)),
+        np.array([kind.response == "load" for kind in kinds], dtype=np.bool_),
+        np.zeros(len(friction)),
+        np.array([d for d, *_ in springs]).reshape(-1, nv),
+        np.array([value for _, value, _ in springs]),
+        np.array([code for *_, code in springs], dtype=np.int64),
     )
 
 

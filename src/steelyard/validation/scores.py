@@ -20,6 +20,7 @@ from steelyard.model.mechanism import row_words
 from steelyard.model.model import Model, check_joint_names
 from steelyard.model.row_groups import balanced_error, errors_by_group, group_words
 from steelyard.signals.motion import Measurements, Motion
+from steelyard.signals.term_speeds import with_history
 
 Array = NDArray[np.float64]
 
@@ -216,8 +217,9 @@ def validate(
 def predict_base(model: Model, base: BaseMap, beta: ArrayLike, motion: Motion) -> Array:
     """Torques (n_samples, nv) of base parameters beta (n_base,): W_b beta.
 
-    Base columns are columns of the model, so this is the torque of standard parameters equal to
-    beta in these columns and zero elsewhere; the regressor is not computed.
+    Friction that builds up over a travel follows the motion, whose samples are in the order of
+    time. Base columns are columns of the model, so this is the torque of standard parameters equal
+    to beta in these columns and zero elsewhere; the regressor is not computed.
     """
     if base.model_hash != model.hash:
         raise ResultError(
@@ -229,6 +231,7 @@ def predict_base(model: Model, base: BaseMap, beta: ArrayLike, motion: Motion) -
         raise ResultError(f"beta has shape {beta.shape}, but there are {base.rank} base parameters")
     theta = np.zeros(len(model.columns))
     theta[list(base.independent)] = beta
+    motion = with_history(model, motion)
     return torque(model, theta, motion.q, motion.v, motion.a, motion.friction)
 
 

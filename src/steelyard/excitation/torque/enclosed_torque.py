@@ -64,16 +64,46 @@ def enclosed_torque(model: Model, theta: Array, motion: EnclosedMotion) -> tuple
                 for row, weight in zip(group.rows[k], group.weights[k], strict=True)
                 if weight != 0.0
             ]
-            factor = _factor(group.kind, direction, float(group.widths[k]), motion)
+            shape = float(group.widths[k]), float(group.shape_speeds[k])
+            follows = bool(group.travels[k])
+            if group.kind.response == "load":
+                factor = _load_factor(direction, loads(model, motion), motion)
+            else:
+                factor = _factor(group.kind, direction, shape, motion, follows)
             for row, weight in direction:
                 rows[row] = rows[row] + factor.times(value * weight)
     return tuple(rows)
 
 
-def _factor(
-    kind: TermKind, direction: Sequence[tuple[int, float]], width: float, motion: EnclosedMotion
+def loads(model: Model, motion: EnclosedMotion) -> list[Enclosure]:
+    """Torques (n,) of the links that load-dependent friction is stated for, by row of v."""
+    phi = body_parameters(model, model.load_theta)
+    return _rigid_torque(model.mechanism, phi, motion)
+
+
+def _load_factor(
+    direction: Sequence[tuple[int, float]], carried: Sequence[Enclosure], motion: EnclosedMotion
 ) -> Enclosure:
-    """The factor (n,) of a term's parameter, see `TermKind.law`."""
+    """At most the load, in either direction."""
+    total = carried[direction[0][0]].times(direction[0][1])
+    for row, weight in direction[1:]:
+        total = total + carried[row].times(weight)
+    most = (np.abs(total.value) + total.radius) / sum(weight**2 for _, weight in direction)
+    return between(-most, most, motion.half)
+
+
+def _factor(
+    kind: TermKind,
+    direction: Sequence[tuple[int, float]],
+    shape: tuple[float, float],
+    motion: EnclosedMotion,
+    follows: bool,
+) -> Enclosure:
+    """The factor (n,) of a term's parameter, see `TermKind.law`.
+
+    shape : the term's width, and the speed that shapes its law, rad/s or m/s. follows : whether it
+    builds up over a travel: its sign may then be any.
+    """
 
     def summed(x: Sequence[Enclosure]) -> Enclosure:
         total = x[direction[0][0]].times(direction[0][1])
@@ -85,8 +115,15 @@ def _factor(
         return summed(motion.a)
     if kind.response == "linear":
         return summed(motion.v)
+    if kind.position_between is not None:
+        place = summed(motion.q)
+        low, high = kind.position_between(place.value - place.radius, place.value + place.radius)
+        return between(low, high, motion.half)
     speed = summed(motion.v)
-    low, high = kind.law_between(speed.value - speed.radius, speed.value + speed.radius, width)
+    low, high = kind.law_between(speed.value - speed.radius, speed.value + speed.radius, *shape)
+    if follows:
+        most = np.maximum(np.abs(low), np.abs(high))
+        low, high = -most, most
     return between(low, high, motion.half)
 
 
