@@ -287,7 +287,9 @@ def identify(
             progress=None if progress is None else partial(progress, "compression"),
         )
         until_the_end.enter_context(telling(data.findings))
-        read = [*wrong_file, *data.findings, *_unseen_findings(model, data.regression)]
+        added = {one.code for one in admission.findings}
+        noted = [one for one in data.findings if one.alarming or one.code not in added]
+        read = [*wrong_file, *noted, *_unseen_findings(model, data.regression)]
         refuse_own_data(known, data.regression)
         regression = with_fewer_terms(data.regression, wide, model)
         tell("estimate")
