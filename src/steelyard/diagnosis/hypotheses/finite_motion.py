@@ -69,6 +69,8 @@ UNITS_AND_GEARS = 4e-4, 5e3
 such as velocities."""
 GOOD_ERROR, SHARE = 0.01, 0.3
 """Share of what a log leaves unexplained beyond a good fit that a finite change has to explain."""
+HALVED = 2.0
+"""Factor by which the file of another robot has to reduce what is unexplained."""
 LEAST_PAYLOAD_KG = 0.15
 UNRELATED_ERROR = 0.15
 """Unexplained share of torques (rms of all joints) beyond which far delays are tried."""
@@ -345,6 +347,8 @@ def believed(reading: Reading, given: Fit) -> bool:
     light = reading.code == "payload" and reading.size < LEAST_PAYLOAD_KG
     if better < margin or light:
         return False
+    if reading.code == "other-robot" and given.mean_error < HALVED * reading.fit.mean_error:
+        return False  # a right file may be poor
     if reading.code == "torque-scale":
         unit_or_gear = UNITS_AND_GEARS[0] < reading.size < UNITS_AND_GEARS[1]
         if not unit_or_gear or far_from_file(reading.fit):
