@@ -162,7 +162,7 @@ def test_a_torque_sensor_behind_the_gears_needs_no_drive_inertia():
     model = Model(robot)
     truth = truth.copy()
     truth[[column.kind == "drive_inertia" for column in model.columns]] = 0.0
-    found = quick(robot, recorded(robot, truth, 6.0, 910), gamma=100.0)
+    found = quick(robot, recorded(robot, truth, 6.0, 910), gamma=100.0, admit="none")
     chosen = compare_terms(found.model, found.regression, prior_from_robot(model), gamma=100.0)
     assert chosen.advised.kinds == ("viscous", "coulomb", "offset")
     (finding,) = term_findings(chosen)

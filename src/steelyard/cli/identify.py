@@ -90,8 +90,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         metavar="CLASS,...",
         help="terms that enter the model where left-out parts of the first log are predicted "
-        f"better with them by a clear margin: some of {', '.join(TERM_CLASSES)}; auto (default) "
-        "for all, none for none",
+        f"better with them by a clear margin: some of {', '.join(TERM_CLASSES)}; none; auto "
+        "(default): all with the default method, none with the others",
     )
     parser.add_argument(
         "--no-term-comparison",

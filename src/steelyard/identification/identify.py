@@ -164,7 +164,8 @@ def identify(
         better. See :mod:`steelyard.model.attached_links`.
     admit : classes of terms that enter the model where left-out parts of the first log are
         predicted better with them by a clear margin: "travel", "load", "stribeck", "asymmetric",
-        "spring", "counterbalance"; "auto" for all, "none" for none. See
+        "spring", "counterbalance"; "none" for none; "auto" for all with the default method, and
+        none with the others. See
         :mod:`steelyard.diagnosis.term_admission`.
     compare_terms : with a prior, whether to compare other sets of terms on the data.
     n_resamples, ranges : how intervals of constrained estimates are computed; see
@@ -205,7 +206,8 @@ def identify(
     accept = accept or ()
     check_accepted(accept)
     check_logs(validate_on)
-    classes = classes_to_admit(admit)
+    # a method of a paper keeps the terms that are stated
+    classes = classes_to_admit("none" if admit == "auto" and method != DEFAULT_METHOD else admit)
     estimator = estimator_named(method)
     fitted = Equation(equation, interval_s)
     options = EstimationOptions(method, gamma, n_resamples, ranges, budget_s, sweeps, columns)

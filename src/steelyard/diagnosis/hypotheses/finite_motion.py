@@ -18,28 +18,22 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.diagnosis.hypotheses.finite import LEAST_BETTER, Reading, lowest, unchanged
 from steelyard.diagnosis.hypotheses.finite_torques import (
-    LEAST_BETTER,
-    Reading,
     current_readings,
     disturbances,
     drift_readings,
     external_readings,
     far_delay,
     filter_readings,
-    lowest,
     pair,
     payload_readings,
     scale_readings,
     sign_readings,
     swap_readings,
-    unchanged,
 )
 from steelyard.diagnosis.hypotheses.fit import (
-    INDEPENDENT,
-    LEAST_ERROR,
     Fit,
-    far_from_file,
     fit_of,
     moments,
 )
@@ -59,19 +53,6 @@ from steelyard.robot.rotations import frozen_array
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-MARGIN = 40.0
-"""By how much a finite change has to explain a log better than the log as it is."""
-FAR_MARGIN, FAR_SCALE = 20.0, 4.0
-"""The same for torques without any model of the robot, and for scales beyond this factor: clean
-logs are farther from these."""
-UNITS_AND_GEARS = 4e-4, 5e3
-"""Scales of torques beyond these come from no unit and no gear: something else is in the columns,
-such as velocities."""
-GOOD_ERROR, SHARE = 0.01, 0.3
-"""Share of what a log leaves unexplained beyond a good fit that a finite change has to explain."""
-HALVED = 2.0
-"""Factor by which the file of another robot has to reduce what is unexplained."""
-LEAST_PAYLOAD_KG = 0.15
 UNRELATED_ERROR = 0.15
 """Unexplained share of torques (rms of all joints) beyond which far delays are tried."""
 COARSE_SAMPLES = 800
@@ -335,44 +316,6 @@ def _shifted(found: tuple[Fit, list[Reading]], scene: Scene) -> list[Reading]:
     own, readings = found
     shift = scene.fit.score - own.score
     return [replace(one, cost=one.cost + shift) for one in readings]
-
-
-def believed(reading: Reading, given: Fit) -> bool:
-    """Whether a finite change explains a log clearly better than the log as it is.
-
-    Either it explains much of the torque that is left, or it needs no impossible robot.
-    """
-    better = given.score - reading.score
-    margin = _margin_of(reading)
-    light = reading.code == "payload" and reading.size < LEAST_PAYLOAD_KG
-    if better < margin or light:
-        return False
-    if reading.code == "other-robot" and given.mean_error < HALVED * reading.fit.mean_error:
-        return False  # a right file may be poor
-    if reading.code == "torque-scale":
-        unit_or_gear = UNITS_AND_GEARS[0] < reading.size < UNITS_AND_GEARS[1]
-        if not unit_or_gear or far_from_file(reading.fit):
-            return False
-    good = INDEPENDENT * len(given.error) * float(np.log(GOOD_ERROR**2))
-    left = max(0.0, _error_part(given) - good)
-    fewer = _error_part(given) - _error_part(reading.fit)
-    if fewer >= max(SHARE * left, 0.5 * better):
-        return True
-    return better - fewer >= margin and fewer > -0.1 * margin
-
-
-def _error_part(fit: Fit) -> float:
-    """The part of a score that says how much torque is unexplained."""
-    return INDEPENDENT * float(np.sum(np.log(np.maximum(fit.error, LEAST_ERROR) ** 2)))
-
-
-def _margin_of(reading: Reading) -> float:
-    """By how much a reading has to be better, which depends on what else it may be."""
-    if reading.code == "external-torque":
-        return FAR_MARGIN
-    # a scale by itself is no better fit, only a more likely robot
-    far = max(abs(reading.size), 1.0 / max(abs(reading.size), 1e-12)) > FAR_SCALE
-    return FAR_MARGIN if reading.code == "torque-scale" and far else MARGIN
 
 
 KINDS = (

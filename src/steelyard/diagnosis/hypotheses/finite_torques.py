@@ -1,18 +1,15 @@
-"""Finite changes of torques that explain a log: signs, exchanged columns, scales, what was removed.
-
-A reading says what the log is taken for: with which sign, of which joint, in which unit. Each gives
-a fit whose score is compared with that of the log as it is.
-"""
+"""Finite changes of torques that explain a log: signs, exchanged columns, scales, no gravity."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.diagnosis.hypotheses.finite import Reading, lowest, unchanged
 from steelyard.diagnosis.hypotheses.fit import (
     FIRST_ERROR,
     INDEPENDENT,
@@ -33,8 +30,6 @@ IntArray = NDArray[np.int64]
 
 LEAST_SCALE = 1.6
 """A scale of all torques matters beyond this factor: files may be poor."""
-LEAST_BETTER = 10.0
-"""By how much a score has to be better for a small change to be looked at closely."""
 TYPICAL_SPREAD = 0.5
 """Typical spread of the logarithms of drives' gains."""
 GAINS = np.log([1 / 2.5, 1 / 1.5, 1 / 1.15, 1.0, 1.15, 1.5, 2.5])
@@ -52,38 +47,6 @@ PAYLOAD_KG = 3.0
 LONGEST_TOUCH = 0.35
 """A disturbance takes at most this share of the log."""
 BLOCKS = 40
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """One hypothesis about a log.
-
-    code : that of its finding. joints : the joints it is about, empty for all.
-    size, unit : how large it is. fit : of the samples read in this way.
-    cost : what a hypothesis has to be better by, because it has more freedom.
-    mended : the samples as they would be without the fault; the same samples where nothing mends.
-    span_s : when, where it is about a part of the log. option : what mends it, as a user types it.
-    """
-
-    code: str
-    joints: tuple[str, ...]
-    size: float
-    unit: str
-    fit: Fit
-    mended: Callable[[Samples], Samples]
-    cost: float = 0.0
-    span_s: tuple[float, float] | None = None
-    option: str = ""
-
-    @property
-    def score(self) -> float:
-        """Score with what its freedom costs; smaller is better."""
-        return self.fit.score + self.cost
-
-
-def unchanged(samples: Samples) -> Samples:
-    """The samples themselves, for faults that are not mended here."""
-    return samples
 
 
 def sign_readings(given: Moments) -> list[Reading]:
@@ -160,32 +123,6 @@ def _loads_ratios(given: Moments) -> Array:
     own = (given.G @ given.theta) @ given.theta
     rows = np.arange(len(own))
     return np.asarray(0.5 * np.log((given.S[rows, rows] + 1e-24) / (own + 1e-24)))
-
-
-def lowest(
-    at: Callable[[float], Fit], grid: Array, least: float | None = None, rounds: int = 4
-) -> float:
-    """Where the score is lowest: the best of a grid, then refined between its neighbours.
-
-    least : sizes below this do not matter: where the grid's zero is best and neither of ±least is
-    better, zero is returned at once.
-    """
-    scores = [at(float(one)).score for one in grid]
-    k = int(np.argmin(scores))
-    best, value = float(grid[k]), scores[k]
-    if least is not None and best == 0.0:
-        nearby = {one: at(one).score for one in (-2.0 * least, 2.0 * least)}
-        if min(nearby.values()) > value - LEAST_BETTER:
-            return 0.0
-    low, high = float(grid[max(k - 1, 0)]), float(grid[min(k + 1, len(grid) - 1)])
-    for _ in range(rounds):
-        points = np.linspace(low, high, 5)[1:-1]
-        values = [at(float(one)).score for one in points]
-        if min(values) < value:
-            best, value = float(points[int(np.argmin(values))]), min(values)
-        width = (high - low) / 4.0
-        low, high = best - width, best + width
-    return best
 
 
 def _reading(

@@ -106,7 +106,7 @@ KINDS = (
         "count of the encoder",
         could_be=("links of the file whose lengths are not the robot's",),
         columns=_factors,
-        told=lambda sizes: float(np.exp(sizes[0])),
+        told=lambda sizes: float(np.exp(np.clip(sizes[0], -3.0, 3.0))),
         least=0.004,
         most=1.6,
         from_size=1.0,

@@ -120,9 +120,10 @@ def with_gravity(model: Model, gravity: Array) -> Model:
 
 def _across(g: Array) -> tuple[Array, Array]:
     """Two unit vectors across a vector (3,) and each other."""
-    first = np.cross(g, np.eye(3)[int(np.argmin(np.abs(g)))])
+    along = g / np.max(np.abs(g))
+    first = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
     first = first / np.linalg.norm(first)
-    second = np.cross(g, first)
+    second = np.cross(along, first)
     return first, second / np.linalg.norm(second)
 
 

@@ -16,17 +16,12 @@ from steelyard.diagnosis.hypotheses.effort import (
     weightless_efforts,
     without_efforts,
 )
+from steelyard.diagnosis.hypotheses.finite import MARGIN, Reading, believed, unchanged
 from steelyard.diagnosis.hypotheses.finite_motion import (
     COARSE_SAMPLES,
-    MARGIN,
-    believed,
     finite_readings,
     motion_readings,
     position_unit_readings,
-)
-from steelyard.diagnosis.hypotheses.finite_torques import (
-    Reading,
-    unchanged,
 )
 from steelyard.diagnosis.hypotheses.fit import (
     Fit,
@@ -145,9 +140,10 @@ class Physics:
 
 @dataclass(frozen=True)
 class Searched:
-    """What explains a log: suspects, which findings name, and everything with its share."""
+    """What explains a log: suspects, laws of friction that are noted, everything with its share."""
 
     suspects: tuple[Suspect, ...] = ()
+    laws: tuple[Suspect, ...] = ()
     missing: tuple[Missing, ...] = ()
 
 
@@ -168,11 +164,11 @@ def physics_of(model: Model, log: Log, processing: Processing | None = None) -> 
         if all(one.code not in DELAYS for one in left):
             said = [corrected_finding(one) for one in found if one.code in DELAYS]
             left = tuple(one for one in left if one.code != CODE)
-            said = [*told, *said, *(finding_of(one) for one in left)]
+            said = [*told, *said, *(finding_of(one) for one in (*left, *searched.laws))]
             return Physics(of_log(log, said), corrected, searched.missing)
     joints = model.robot.joint_names
     total = [beyond_stated(one, given.torque_delay, joints) for one in found]
-    said = [*told, *(finding_of(one) for one in total)]
+    said = [*told, *(finding_of(one) for one in (*total, *searched.laws))]
     return Physics(of_log(log, said), given, searched.missing)
 
 
@@ -278,20 +274,20 @@ def _found(model: Model, log: Log, samples: Samples) -> Searched:
             break
         readings = finite_readings(samples, scene)
         best = next((one for one in readings if believed(one, scene.fit)), None)
-        if best is None or (small.believed and best.score > small.score):
+        if best is None or (small.believed and best.score > small.score - AS_GOOD):
             break
         # an estimate of external torques is what no model explains
         if not found and best.code != "external-torque" and unrelated(best.fit):
             return Searched((_alone("unrelated-torque", best.fit),))
         found.append(_suspect_of_reading(best, readings, scene.fit))
         if best.mended is unchanged:
-            return Searched(tuple(found), missing_of(small))
+            return Searched(tuple(found), missing=missing_of(small))
         samples = best.mended(samples)
     if not found and unrelated(small.scene.fit):
         return Searched((_alone("unrelated-torque", small.scene.fit),))
     found += [_suspect_of(one, small.scene) for one in small.believed]
     found = found or without_friction(model, small)
-    return Searched((*found, *laws_of_friction(small)), missing_of(small))
+    return Searched(tuple(found), tuple(laws_of_friction(small)), missing_of(small))
 
 
 def _suspect_of_reading(best: Reading, readings: list[Reading], given: Fit) -> Suspect:

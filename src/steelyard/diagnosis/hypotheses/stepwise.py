@@ -211,7 +211,7 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
         sure = [
             one
             for one in found
-            if (one.is_sure or one.is_likely or (clear and one.is_steady(STEADY)))
+            if (one.is_sure or one.is_likely or (clear and _is_seen(one)))
             and one.candidate.name not in doubtful
         ]
         if not sure:
@@ -241,6 +241,11 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
         scene, friction = _without_needless(best.scene, friction)
         found = weighed(scene, candidates_of(scene, others))
     return Explanation(tuple(friction), tuple(believed), tuple(found[:MOST]), scene)
+
+
+def _is_seen(one: Weighed) -> bool:
+    """Whether parts of a log that leaves no doubts agree on a size, however little it explains."""
+    return one.is_steady(STEADY) and not one.kind.doubtless
 
 
 def _is_clear(scene: Scene) -> bool:
