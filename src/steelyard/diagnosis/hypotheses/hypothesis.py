@@ -193,6 +193,7 @@ class Candidate:
     columns : (n, n_joints, k) of a size of one, or (n, n_joints) if k is one. typical : (k,) sizes
     that are likely.
     span_s : when, for what is about a part of the log. variant : of a hypothesis in several forms.
+    least : a size (as told) that matters in this log, if it is larger than that of the kind.
     """
 
     kind: Kind
@@ -201,11 +202,16 @@ class Candidate:
     typical: Array
     span_s: tuple[float, float] | None = None
     variant: float = 0.0
+    least: float = 0.0
 
     @property
     def table(self) -> Array:
         """The columns (n, n_joints, k)."""
         return self.columns if self.columns.ndim == 3 else self.columns[:, :, None]
+
+    def possible(self, size: float) -> bool:
+        """Whether a size (as told) matters and can be."""
+        return self.kind.possible(size) and abs(size - self.kind.from_size) >= self.least
 
     @property
     def name(self) -> tuple[str, tuple[str, ...], float]:

@@ -120,7 +120,7 @@ def with_gravity(model: Model, gravity: Array) -> Model:
 
 def _across(g: Array) -> tuple[Array, Array]:
     """Two unit vectors across a vector (3,) and each other."""
-    along = g / np.max(np.abs(g))
+    along = np.asarray(g / np.max(np.abs(g)))
     first = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
     first = first / np.linalg.norm(first)
     second = np.cross(along, first)

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 
 LONGEST_S = 0.12
 """Delays up to this are small changes."""
+SEEN = 0.3
+"""Delays below this share of the time between two samples do not matter."""
 STEPS = (0.25, 0.5, 0.75)
 """Shares of the log after which a gain may have changed."""
 WARM_UP = 0.2
@@ -54,14 +56,14 @@ def gain_mended(samples: Samples, joints: tuple[int, ...], sizes: Array) -> Samp
 def _delays(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     names, slopes = scene.model.channels, scene.slopes
     n = len(names)
-    typical = np.array([0.02])
+    typical, least = np.array([0.02]), SEEN * scene.full.step_s
     groups = [range(n), *([k] for k in range(n))]
     # joints on one bus are neighbours
     groups += [range(k, n) for k in range(1, n - 1)] + [range(k) for k in range(2, n)]
     for group in groups:
         rows = np.isin(np.arange(n), list(group))
         joints = () if len(group) == n else tuple(names[k] for k in group)
-        yield Candidate(kind, joints, -slopes * rows, typical)
+        yield Candidate(kind, joints, -slopes * rows, typical, least=least)
 
 
 def _delay_option(suspect: Suspect) -> str:
@@ -278,7 +280,7 @@ KINDS = (
         to_do="record the torques of the drives, with gravity",
         could_be=("a joint that is balanced by a spring or weight",),
         columns=_without_gravity,
-        least=0.005,
+        least=0.05,
         most=1.4,
         positive=True,
         mended=gravity_given_back,

@@ -47,6 +47,7 @@ class Samples:
     moving : where a joint moves fast enough for the sign of its friction to be known; nowhere for
     a joint whose torque is not used.
     lag_s : time (s) after which the noise of filtered torques is another one.
+    step_s : time between samples of the log.
     slower : (n, n_joints) factors of friction in the place of ``jump``, which follow a change of
     direction over longer and longer travels.
     """
@@ -61,6 +62,7 @@ class Samples:
     moving: Mask
     lag_s: float = 0.1
     slower: tuple[Array, ...] = ()
+    step_s: float = 0.0
 
     def with_motion_of(self, order: IntArray, sign: Array) -> Samples:
         """Joint i moves as column ``order[i]``, times ``sign[i]``."""
@@ -139,7 +141,8 @@ def thinned(robot: Robot, log: Log, processing: Processing | None = None) -> Thi
     cutoff = prepared.record.cutoff_hz
     lag_s = USUAL_LAG_S if cutoff is None else 1.0 / cutoff
     slower = tuple(np.ascontiguousarray(one[rows]) for one in slower)
-    samples = Samples(model, time, q, v, a, jump, tau, moving[rows], lag_s, slower)
+    step_s = 1.0 / prepared.record.rate_out_hz
+    samples = Samples(model, time, q, v, a, jump, tau, moving[rows], lag_s, slower, step_s)
     return Thinned(samples, prepared.findings, cutoff)
 
 

@@ -34,7 +34,7 @@ from steelyard.diagnosis.hypotheses.of_positions import KINDS as OF_POSITIONS
 from steelyard.diagnosis.hypotheses.of_robots import KINDS as OF_ROBOTS
 from steelyard.diagnosis.hypotheses.of_torques import KINDS as OF_TORQUES
 from steelyard.diagnosis.hypotheses.samples import Samples
-from steelyard.diagnosis.hypotheses.weighing import PER_COLUMN, Weighed, weighed
+from steelyard.diagnosis.hypotheses.weighing import PER_COLUMN, SURE_GAIN, Weighed, weighed
 
 Array = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ AS_GOOD, AS_GOOD_SHARE = 20.0, 0.1
 """Hypotheses whose gain is smaller by less than this, or this share, cannot be told apart."""
 MOST = 3
 """Hypotheses about one log, besides friction."""
-MOST_TRIED, LINEARISED, CLOSE = 4, 6, 0.02
+MOST_TRIED, LINEARISED, CLOSE = 4, 6, 0.01
 """Hypotheses whose finite change is tried; how often a size is linearised again, at the most, and
 the share of it by which it may still change.
 """
@@ -200,11 +200,15 @@ class _Tried:
 
 def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
     """The hypotheses that explain a log."""
-    scene = scene_of(samples)
-    scene, friction = _with_friction(scene, candidates_of(scene, FRICTION))
     others = [one for one in kinds if one not in FRICTION]
     believed: list[Believed] = []
     doubtful: set[tuple[str, tuple[str, ...], float]] = set()
+    plain = scene_of(samples)
+    scene, friction = _with_friction(plain)
+    first = _instead_of_friction(plain, scene, others) if friction else None
+    if first is not None:
+        believed.append(first.believed)
+        scene, friction = _with_friction(first.scene)
     found = weighed(scene, candidates_of(scene, others))
     while len(believed) < MOST:
         clear = _is_clear(scene)
@@ -227,7 +231,7 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
         gained = score_of(scene) - best.score
         hoped = best.believed.weighed.worth
         enough = min(BROUGHT * hoped, hoped - AS_GOOD)
-        possible = best.believed.kind.possible(best.believed.size)
+        possible = best.believed.weighed.candidate.possible(best.believed.size)
         # what is only likely is believed if it leaves no doubts
         one = best.believed.weighed
         certain = one.is_sure and (not one.kind.doubtless or one.is_beyond_noise)
@@ -305,8 +309,22 @@ def _again(scene: Scene, samples: Samples) -> Scene:
     return with_admitted(other, [c for c in candidates_of(other, kinds) if c.name in names])
 
 
-def _with_friction(scene: Scene, laws: Sequence[Candidate]) -> tuple[Scene, list[Weighed]]:
+def _instead_of_friction(plain: Scene, scene: Scene, kinds: Sequence[Kind]) -> _Tried | None:
+    """A hypothesis that explains a log better, alone, than all laws of friction (``scene``)."""
+    found = weighed(plain, candidates_of(plain, kinds))
+    likely = [one for one in found if (one.is_sure or one.is_likely) and not one.kind.doubtless][
+        :MOST_TRIED
+    ]
+    tried = [_tried(plain, one) for one in likely if _holds_when_fast(plain, one)]
+    best = min(tried, key=lambda one: one.score, default=None)
+    if best is None or best.score > score_of(scene) - SURE_GAIN:
+        return None
+    return best if best.believed.weighed.candidate.possible(best.believed.size) else None
+
+
+def _with_friction(scene: Scene) -> tuple[Scene, list[Weighed]]:
     """The scene with the laws of friction that are likely, one more for each joint at a time."""
+    laws, before = candidates_of(scene, FRICTION), scene.admitted
     admitted: list[Weighed] = []
     for _ in FRICTION:
         clear = _is_clear(scene)
@@ -321,7 +339,7 @@ def _with_friction(scene: Scene, laws: Sequence[Candidate]) -> tuple[Scene, list
         if not best:
             break
         admitted += best.values()
-        scene = with_admitted(scene, [one.candidate for one in admitted])
+        scene = with_admitted(scene, (*before, *(one.candidate for one in admitted)))
     return scene, admitted
 
 

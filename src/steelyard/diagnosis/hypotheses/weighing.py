@@ -95,13 +95,13 @@ class Weighed:
         apart = float(np.abs(np.array([told(one) for one in self.parts]) - size).max())
         away = abs(size - none)
         steady = apart < STEADY_SHARE * away and away > half_widths * self.half_alone
-        return steady and self.kind.possible(size)
+        return steady and self.candidate.possible(size)
 
     @property
     def is_sure(self) -> bool:
         """Whether it gains much, and parts of the log agree on the gain or on the size."""
         agreed = self.certainty > SURE or self.is_steady(VERY_STEADY)
-        return agreed and self.worth > SURE_GAIN and self.kind.possible(self.size)
+        return agreed and self.worth > SURE_GAIN and self.candidate.possible(self.size)
 
     @property
     def is_beyond_noise(self) -> bool:
@@ -112,13 +112,13 @@ class Weighed:
     def is_likely(self) -> bool:
         """Whether it gains something, and parts of the log agree on the size."""
         agreed = self.steadiness > LIKELY and self.certainty > LIKELY_CERTAINTY
-        return agreed and self.worth > LIKELY_GAIN and self.kind.possible(self.size)
+        return agreed and self.worth > LIKELY_GAIN and self.candidate.possible(self.size)
 
     @property
     def may_be(self) -> bool:
         """Whether it gains enough for a law of friction, which every joint has."""
         gains = self.certainty > LIKE and self.worth > LIKE_GAIN
-        return gains and self.kind.possible(self.size)
+        return gains and self.candidate.possible(self.size)
 
 
 def weighed(scene: Scene, candidates: Sequence[Candidate]) -> list[Weighed]:
