@@ -227,10 +227,7 @@ def result_document(
 ) -> dict[str, Any]:
     """The result as plain data, ready for JSON.
 
-    certificate : what its certificate proves. validation : errors on held-out logs. signals,
-        admission : choices of filters, friction widths and added terms. missing : what explains
-        the first log besides the model, or would. verdict : whether it can be used. All as plain
-        data.
+    certificate, validation, signals, admission, missing, verdict : as plain data.
     file_with_terms : base parameters (n_base,) of the robot file's links with terms that were
         fitted to the same logs, to compare with.
     """

@@ -139,7 +139,8 @@ def _rocking(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     if not g.any():
         return
     moment = _base_moment(model, scene.theta, s)
-    moment = moment - np.outer(moment @ g, g) / float(g @ g)
+    up = g / np.max(np.abs(g))
+    moment = moment - np.outer(moment @ up, up) / float(up @ up)
     size = float(np.sqrt(np.mean(np.sum((moment - moment.mean(axis=0)) ** 2, axis=1)))) + 1e-12
     turned = np.cross(moment / size, g)
     column = np.einsum("njk,nk->nj", _weight_by_axis(scene), turned)

@@ -280,6 +280,7 @@ KINDS = (
         to_do="record the torques of the drives, with gravity",
         could_be=("a joint that is balanced by a spring or weight",),
         columns=_without_gravity,
+        doubtless=True,
         least=0.05,
         most=1.4,
         positive=True,

@@ -28,6 +28,8 @@ POSITION_UNITS = {"degrees": "deg", "turns": "rev"}
 SURE, SPREAD = 5.0, 0.3
 """A delay is corrected if it is away from zero by so many half widths of its interval, and by parts
 of the log differs by less than this share."""
+CORRECTED = 1.2
+"""Factor by which a correction has to reduce what is unexplained."""
 ROUNDED_S = 6
 """Digits after the point (s) of a correction."""
 MILLI, LIKE_MILLI = 1000.0, 1.6
@@ -111,15 +113,16 @@ DELAYS = ("delay", "polled-joints")
 def is_sure(suspect: Suspect) -> bool:
     """Whether a suspect is a delay that can be corrected without doubt.
 
-    Its interval excludes zero by far, the delay is the same in every part of the log, and nothing
-    else explains the log about as well.
+    Without it clearly less is unexplained, its interval excludes zero by far, it is the same in
+    every part of the log, and nothing else explains the log about as well.
     """
     if suspect.code not in DELAYS or suspect.interval is None or abs(suspect.size) > LONGEST_S:
         return False
     half = 0.5 * (suspect.interval[1] - suspect.interval[0])
     apart = np.abs(np.array(suspect.by_part) - suspect.size)
     return bool(
-        abs(suspect.size) > SURE * half
+        suspect.error[0] > CORRECTED * suspect.error[1]
+        and abs(suspect.size) > SURE * half
         and np.all(apart < SPREAD * abs(suspect.size))
         and set(suspect.rivals) <= set(DELAYS)
     )

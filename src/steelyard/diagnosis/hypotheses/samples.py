@@ -141,7 +141,7 @@ def thinned(robot: Robot, log: Log, processing: Processing | None = None) -> Thi
     cutoff = prepared.record.cutoff_hz
     lag_s = USUAL_LAG_S if cutoff is None else 1.0 / cutoff
     slower = tuple(np.ascontiguousarray(one[rows]) for one in slower)
-    step_s = 1.0 / prepared.record.rate_out_hz
+    step_s = float(np.median(np.diff(log.time)))
     samples = Samples(model, time, q, v, a, jump, tau, moving[rows], lag_s, slower, step_s)
     return Thinned(samples, prepared.findings, cutoff)
 
