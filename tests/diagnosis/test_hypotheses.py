@@ -10,7 +10,15 @@ from oracles import pinocchio_torque
 
 from steelyard.diagnosis.hypotheses import of_positions, of_robots, of_torques
 from steelyard.diagnosis.hypotheses.fit import fit_of, moments
-from steelyard.diagnosis.hypotheses.hypothesis import Candidate, Kind, Scene, one_row, scene_of
+from steelyard.diagnosis.hypotheses.hypothesis import (
+    Candidate,
+    Kind,
+    Scene,
+    Suspect,
+    one_row,
+    scene_of,
+)
+from steelyard.diagnosis.hypotheses.remedies import correction_of
 from steelyard.diagnosis.hypotheses.samples import Samples, plain_model, regressor
 from steelyard.diagnosis.hypotheses.search import KINDS
 from steelyard.diagnosis.hypotheses.stepwise import (
@@ -267,3 +275,52 @@ def test_sizes_have_the_sign_of_the_fault() -> None:
         if one.candidate.joints == ()
     ]
     assert 0.01 < delay.size < 0.03
+
+
+def test_a_late_motion_is_mended_with_its_friction() -> None:
+    """Position, speed, acceleration and the sign of friction are those of the same moment again."""
+    right = samples_of(1)
+    when = np.clip(right.time - 0.03, 0.0, None)
+
+    def late(table: np.ndarray) -> np.ndarray:
+        out = table.copy()
+        out[:, 2] = np.interp(when, right.time, table[:, 2])
+        return out
+
+    smooth = replace(right, jump=np.tanh(right.v), slower=(np.tanh(0.5 * right.v),))
+    names = ("q", "v", "a", "jump")
+    logged = replace(smooth, **{name: late(getattr(smooth, name)) for name in names})
+    logged = replace(logged, slower=tuple(late(one) for one in smooth.slower))
+    mended = of_positions.late_position_mended(logged, (2,), np.array([0.03]))
+    inner = slice(10, -10)
+    for name in names:
+        given, wanted = getattr(mended, name)[inner], getattr(smooth, name)[inner]
+        np.testing.assert_allclose(given, wanted, atol=5e-3 * np.abs(wanted).max())
+    np.testing.assert_allclose(mended.slower[0][inner], smooth.slower[0][inner], atol=5e-3)
+
+
+def delay_of(joints: tuple[str, ...], half: float, rivals: tuple[str, ...] = ()) -> Suspect:
+    """A delay of 10 ms that is the same in all parts of the log."""
+    interval = 0.01 - half, 0.01 + half
+    error = 0.05, 0.01
+    kind = KINDS["delay"]
+    parts = (0.01,) * 4
+    return Suspect(kind, joints, 0.01, "s", 100.0, error, interval, by_part=parts, rivals=rivals)
+
+
+def test_delays_are_corrected_together_or_not_at_all() -> None:
+    """One that is not sure, or that something else explains as well, keeps all from it."""
+    names = ("a", "b", "c")
+    sure, other = delay_of(("a",), 1e-4), delay_of(("b",), 1e-4)
+    assert correction_of([sure, other], names) == {"a": 0.01, "b": 0.01}
+    assert correction_of([sure, delay_of(("b",), 5e-3)], names) is None
+    assert correction_of([sure, delay_of(("b",), 1e-4, ("position-late",))], names) is None
+    assert correction_of([delay_of((), 1e-4)], names) == 0.01
+    assert correction_of([replace(sure, error=(0.05, 0.045))], names) is None
+    assert correction_of([], names) is None
+
+
+def test_polled_joints_are_corrected_by_their_number() -> None:
+    """Each joint is later than the one before it."""
+    polled = replace(delay_of((), 1e-4), kind=KINDS["polled-joints"])
+    assert correction_of([polled], ("a", "b", "c")) == {"b": 0.01, "c": 0.02}
