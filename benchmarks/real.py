@@ -82,7 +82,7 @@ QUICK_GOALS = (
     Goal(f"{QUICK_ROW}_behind_best", "<=", 1.0),
     Goal(f"{QUICK_ROW}_beats_prior", ">=", 1.0),
     Goal(f"{QUICK_ROW}_plain", "<=", 6.01),
-    Goal(f"{QUICK_ROW}_plain_all", "<=", 10.1),
+    Goal(f"{QUICK_ROW}_plain_all", "<=", 10.11),
     Goal(f"{QUICK_ROW}_plain_unfiltered", "<=", 17.2),
 )
 """The figures of the TX-40 that the documentation states; tests hold those of the other arms."""
