@@ -325,7 +325,6 @@ KINDS = (
         lambda one: f"positions {one.whose} have the wrong sign",
         to_do="multiply these positions by -1 in the log",
         could_be=("the axis of the joint in the robot file",),
-        severity="always",
     ),
     Kind(
         "axis-sign",
@@ -334,21 +333,18 @@ KINDS = (
         to_do="turn the axis in the robot file the other way, or multiply position and torque of "
         "this joint by -1 in the log",
         could_be=("the signs of both position and torque in the log",),
-        severity="always",
     ),
     Kind(
         "positions-swapped",
         "log",
         lambda one: f"the positions of {pair(one)} are exchanged",
         to_do="name both columns after the joints that they belong to",
-        severity="always",
     ),
     Kind(
         "joints-swapped",
         "log",
         lambda one: f"the columns of {pair(one)} are exchanged",
         to_do="name their columns after the joints that they belong to",
-        severity="always",
     ),
     Kind(
         "joints-reversed",

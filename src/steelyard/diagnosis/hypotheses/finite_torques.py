@@ -313,7 +313,6 @@ KINDS = (
         "log",
         lambda one: f"the torques of {pair(one)} are exchanged",
         to_do="name both columns after the joints that they belong to",
-        severity="always",
     ),
     Kind(
         "torque-scale",

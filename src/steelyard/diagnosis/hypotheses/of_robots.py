@@ -289,13 +289,14 @@ KINDS = (
         "joint-elasticity",
         "robot",
         lambda one: (
-            f"'{listed(one.joints)}' is flexible: it turns by {abs(one.size):.3g} rad under "
-            f"1 N m {'behind' if one.size > 0.0 else 'before'} its encoder"
+            f"'{listed(one.joints)}' is flexible: it turns by {one.size:.3g} rad under "
+            "1 N m behind its encoder"
         ),
         unit="rad/(N m)",
-        to_do="record positions on both sides of the gear",
+        to_do="record positions behind the gear",
         columns=_flexible,
         doubtless=True,
+        positive=True,
         severity="never",
     ),
     Kind(

@@ -53,6 +53,8 @@ from steelyard.diagnosis.hypotheses.stepwise import (
     Missing,
     explained,
     missing_of,
+    score_of,
+    with_laws_of_friction,
 )
 from steelyard.diagnosis.hypotheses.weighing import Weighed
 from steelyard.errors import SteelyardError
@@ -274,7 +276,7 @@ def _found(model: Model, log: Log, samples: Samples) -> Searched:
             break
         readings = finite_readings(samples, scene)
         best = next((one for one in readings if believed(one, scene.fit)), None)
-        if best is None or (small.believed and best.score > small.score - AS_GOOD):
+        if best is None or not _explains_more(best, samples, small):
             break
         # an estimate of external torques is what no model explains
         if not found and best.code != "external-torque" and unrelated(best.fit):
@@ -288,6 +290,15 @@ def _found(model: Model, log: Log, samples: Samples) -> Searched:
     found += [_suspect_of(one, small.scene) for one in small.believed]
     found = found or without_friction(model, small)
     return Searched(tuple(found), tuple(laws_of_friction(small)), missing_of(small))
+
+
+def _explains_more(best: Reading, samples: Samples, small: Explanation) -> bool:
+    """Whether a finite change explains a log better than all small ones; where it can be taken out,
+    with the laws of friction that the log then has.
+    """
+    if best.mended is unchanged:
+        return best.score < small.score
+    return score_of(with_laws_of_friction(best.mended(samples))) < small.score - AS_GOOD
 
 
 def _suspect_of_reading(best: Reading, readings: list[Reading], given: Fit) -> Suspect:

@@ -322,6 +322,11 @@ def _instead_of_friction(plain: Scene, scene: Scene, kinds: Sequence[Kind]) -> _
     return best if best.believed.weighed.candidate.possible(best.believed.size) else None
 
 
+def with_laws_of_friction(samples: Samples) -> Scene:
+    """The scene of some samples with the laws of friction that are likely."""
+    return _with_friction(scene_of(samples))[0]
+
+
 def _with_friction(scene: Scene) -> tuple[Scene, list[Weighed]]:
     """The scene with the laws of friction that are likely, one more for each joint at a time."""
     laws, before = candidates_of(scene, FRICTION), scene.admitted
