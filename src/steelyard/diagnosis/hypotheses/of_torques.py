@@ -24,6 +24,8 @@ SEEN = 0.3
 """Delays below this share of the time between two samples do not matter."""
 STEPS = (0.25, 0.5, 0.75)
 """Shares of the log after which a gain may have changed."""
+LEAST_DRIFT = 0.05
+"""Share of a torque (rms) below which its zero drifts as slow noise does."""
 WARM_UP = 0.2
 """Time constant of a zero that warms up, as a share of the log."""
 DEAD_ZONES = (0.05, 0.2)
@@ -101,7 +103,8 @@ def _drifts(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     for k, name in enumerate(names):
         for form, values in enumerate((u, np.exp(-u / WARM_UP))):
             typical = np.array([0.5 * scene.fit.size[k]])
-            yield Candidate(kind, (name,), one_row(values, k, len(names)), typical, span, form)
+            column, least = one_row(values, k, len(names)), LEAST_DRIFT * scene.fit.size[k]
+            yield Candidate(kind, (name,), column, typical, span, form, least)
 
 
 def _saturations(kind: Kind, scene: Scene) -> Iterator[Candidate]:
