@@ -26,6 +26,8 @@ TRAVELS = (3e-3, 8e-3, 0.02, 0.05, 0.12, 0.3)
 """Travels of friction that are tried, as shares of the rms of each joint's position."""
 STRETCHES, LEAST_RATE_HZ = 12, 40.0
 """Stretches of a long log, and the rate below which torques are not thinned out."""
+LIMIT_SLACK = 0.05
+"""Share of its span by which a joint may be beyond its limits."""
 USUAL_LAG_S = 0.1
 """Time (s) after which the noise of unfiltered torques is another one, generously."""
 SLOW = 0.1
@@ -159,3 +161,15 @@ def spread_rows(n: int, rate_hz: float) -> IntArray:
     length = widest * (MOST_SAMPLES // STRETCHES)
     starts = np.linspace(0, n - length, STRETCHES).astype(np.int64)
     return np.asarray((starts[:, None] + np.arange(0, length, widest)).ravel())
+
+
+def within_limits(samples: Samples) -> bool:
+    """Whether the positions of every joint are within its limits, or hardly beyond."""
+    for name, q in zip(samples.model.channels, samples.q.T, strict=True):
+        limits = samples.model.robot.joint(name).limits
+        slack = LIMIT_SLACK * float(np.ptp(q))
+        if limits.lower is not None and q.min() < limits.lower - slack:
+            return False
+        if limits.upper is not None and q.max() > limits.upper + slack:
+            return False
+    return True

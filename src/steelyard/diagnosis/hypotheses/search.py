@@ -44,7 +44,7 @@ from steelyard.diagnosis.hypotheses.remedies import (
     correction_of,
     with_options,
 )
-from steelyard.diagnosis.hypotheses.samples import Samples, every, thinned
+from steelyard.diagnosis.hypotheses.samples import Samples, every, thinned, within_limits
 from steelyard.diagnosis.hypotheses.smoothness import commanded_quantity
 from steelyard.diagnosis.hypotheses.stepwise import (
     SMALL,
@@ -79,8 +79,6 @@ LAGGING_ERROR, NO_FRICTION = 0.04, 0.1
 """Unexplained share of a torque beside commanded positions; friction in commanded torques."""
 POSITIONS_DOUBTED = ("beyond-limits",)
 """Findings of the preparation after which only unit and order of positions are looked for."""
-LIMIT_SLACK = 0.05
-"""Share of its span by which a joint may be beyond its limits."""
 NOTHING_FITS, NO_JOINT_FITS = 0.4, 0.25
 """Unexplained shares of torques, mean and least of all joints, beyond which torques and motion have
 nothing to do with each other."""
@@ -406,18 +404,6 @@ def positions_only(samples: Samples) -> tuple[Suspect, ...]:
         if believed(one, fit) and within_limits(one.mended(coarse)):
             return (_suspect_of_reading(one, readings, fit),)
     return ()
-
-
-def within_limits(samples: Samples) -> bool:
-    """Whether the positions of every joint are within its limits, or hardly beyond."""
-    for name, q in zip(samples.model.channels, samples.q.T, strict=True):
-        limits = samples.model.robot.joint(name).limits
-        slack = LIMIT_SLACK * float(np.ptp(q))
-        if limits.lower is not None and q.min() < limits.lower - slack:
-            return False
-        if limits.upper is not None and q.max() > limits.upper + slack:
-            return False
-    return True
 
 
 def follows(fit: Fit, quantity: str) -> bool:
