@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
+import cvxpy
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -37,6 +39,7 @@ from steelyard.conic import exact
 from steelyard.conic.blocks import Block, linear_block, matrix_of, psd_block
 from steelyard.conic.settle import failing
 from steelyard.errors import EstimationError
+from steelyard.estimators.optimum_distance import above_optimum
 from steelyard.knowledge.physical_blocks import full_consistency
 from steelyard.model.base_map import BaseMap
 from steelyard.model.model import Model
@@ -302,7 +305,7 @@ def test_the_gap_at_a_known_optimum(case):
     assert found is not None
     assert float(found.value) == pytest.approx(3.0 + known, rel=1e-12)
     assert 0 <= found.gap < 1e-6
-    assert found.relative_gap == pytest.approx(float(found.gap) / float(found.value))
+    assert found.relative_gap == pytest.approx(float(found.gap) / float(found.lower_bound))
     if "equation" not in name:
         inner = [x + (0.125 if len(z) == 3 and at != 1 else 0.0) for at, x in enumerate(theta)]
         inner = {"lower": [0.5], "free": [1.5], "lower, raised": [3.5]}.get(name, inner)
@@ -337,28 +340,44 @@ def test_parameters_are_decimals_where_these_are_feasible():
     assert exact_parameters([at_least(0, 0.1, -1.0)], theta) == (Fraction(1, 10),)
 
 
-def test_a_value_of_zero_has_no_relative_gap():
-    """Nothing is divided by zero."""
+def test_without_a_positive_bound_the_gap_is_no_share():
+    """Nothing is divided by zero, and no share of an unknown optimum is claimed."""
     zero = Fraction(0)
     assert Optimality((), (), (), zero, zero, zero).relative_gap == 0.0
+    assert Optimality((), (), (), zero, Fraction(4), zero).relative_gap == float("inf")
     one = Optimality((), (), (), zero, Fraction(4), Fraction(3))
-    assert (one.gap, one.relative_gap) == (1, 0.25)
+    assert (one.gap, one.relative_gap) == (1, pytest.approx(1 / 3))
 
 
 @pytest.mark.parametrize(
     ("numbers", "relative"),
     [
-        ({"value": "4", "gap": "1"}, 0.25),
+        ({"value": "4", "lower_bound": "3", "gap": "1"}, 1 / 3),
+        ({"value": "158", "lower_bound": "2", "gap": "156"}, 78.0),
+        ({"value": "1", "lower_bound": "0", "gap": "1"}, float("inf")),
         ({"value": "4"}, None),
-        ({"gap": "1"}, None),
-        ({"value": "0", "gap": "1"}, None),
         ({}, None),
     ],
 )
-def test_a_certificate_has_a_relative_gap_if_it_states_both(numbers, relative):
-    """A gap needs a value that is not zero."""
-    verdict = Verification(True, "gap", "it holds")
-    assert Certificate({"numbers": numbers}, verdict).relative_gap == relative
+def test_the_relative_gap_is_a_share_of_the_bound(numbers, relative):
+    """Of the bound, so that it does not end at 100 %; none where nothing is proven."""
+    verdict = Verification(True, "optimal", "it holds", details={"conditions": 1})
+    found = Certificate({"numbers": numbers}, verdict)
+    assert found.relative_gap == pytest.approx(relative)
+
+
+def test_the_words_hold_for_the_optimum_that_cvxpy_finds():
+    """A poor fit is said to be at most so many times the optimum, and it is that many times."""
+    x = cvxpy.Variable(2)
+    z, theta = np.array([1.0, -3.0]), np.array([12.0, 12.0])
+    best = cvxpy.Problem(cvxpy.Minimize(0.5 * cvxpy.sum_squares(z - x) + 3.0), [x >= 0]).solve()
+    found = gap(z.tolist(), theta.tolist(), [at_least(0, 0.0), at_least(1, 0.0)])
+    assert found is not None
+    times = (0.5 * float(np.sum((z - theta) ** 2)) + 3.0) / best
+    assert 1.0 + found.relative_gap == pytest.approx(times, rel=1e-6)
+    words = above_optimum(float(found.gap), float(found.lower_bound))
+    (said,) = re.findall(r"^at most ([\d.,]+) times the optimum$", words)
+    assert times <= float(said) < 1.1 * times
 
 
 # --- feasibility of base parameters -------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from humanoid import humanoid, humanoid_log
 
 from steelyard.errors import SteelyardWarning
-from steelyard.estimators.optimum_distance import CODES, OptimumDistance
+from steelyard.estimators.optimum_distance import CODES, OptimumDistance, above_optimum
 from steelyard.identification.identify import identify
 from steelyard.signals.processing import Processing
 
@@ -29,6 +29,25 @@ def test_more_than_one_standard_deviation_is_a_warning(gap, level, code):
     assert distance.with_bound(None) == distance
     assert distance.with_bound(1e3 if np.isfinite(gap) else np.inf) == distance
     assert distance.with_bound(0.1).finding.code == "sequential-gap"
+
+
+@pytest.mark.parametrize(
+    ("gap", "lower_bound", "words"),
+    [
+        (0.0, 2.0, "at most 0 % above the optimum"),
+        (0.15, 21028.6, "at most 0.00072 % above the optimum"),
+        (1.0, 30.0, "at most 3.4 % above the optimum"),
+        (1.98, 2.0, "at most 99 % above the optimum"),
+        (2.0, 2.0, "at most 100 % above the optimum"),
+        (156.0, 2.0, "at most 79 times the optimum"),
+        (1.57e6, 2.0, "at most 790,000 times the optimum"),
+        (3.0, 0.0, "at most 3 above the optimum, of which no positive lower bound is proven"),
+        (3.0, -1.0, "at most 3 above the optimum, of which no positive lower bound is proven"),
+    ],
+)
+def test_a_gap_in_words(gap, lower_bound, words):
+    """A share of the bound, rounded up; a multiple where it is more than 100 %."""
+    assert above_optimum(gap, lower_bound) == words
 
 
 def test_the_certificate_and_the_finding_say_the_same():

@@ -14,6 +14,7 @@ from steelyard.certificates.verify import Verification, verify
 from steelyard.certificates.writing import drawn_certificate, feasible_certificate, fit_certificate
 from steelyard.errors import SteelyardError
 from steelyard.estimators.constrained import ConstrainedFit
+from steelyard.estimators.optimum_distance import above_optimum, relative_gap
 from steelyard.findings import Finding
 from steelyard.model.model import Model
 from steelyard.regression.regression import Regression
@@ -69,11 +70,19 @@ class Certificate:
         return self._stated("gap")
 
     @property
+    def lower_bound(self) -> float | None:
+        """No feasible parameters have a smaller value; None without a bound, as for the value."""
+        return self._stated("lower_bound")
+
+    @property
     def relative_gap(self) -> float | None:
-        """The gap as a share of the value."""
-        if self.gap is None or not self.value:
+        """The gap as a share of the lower bound: the value is at most 1 + this times the optimum.
+
+        Infinite where the bound is not positive; None without a bound.
+        """
+        if self.gap is None or self.lower_bound is None:
             return None
-        return self.gap / self.value
+        return relative_gap(self.gap, self.lower_bound)
 
     def _stated(self, key: str) -> float | None:
         numbers = self.document["numbers"]
@@ -106,12 +115,11 @@ class Certificate:
                 f"{meets}, and their objective, of fit and prior together, is at most "
                 f"{self.gap:.2g} above the optimum"
             )
-        if self.gap is None:
+        if self.gap is None or self.lower_bound is None:
             return meets if self.drawn else f"{meets}; how close to the best fit is not proven"
-        share = "" if self.relative_gap is None else f" ({100 * self.relative_gap:.1g} %)"
         return (
-            f"{meets}, and their objective value of {self.value:.6g} is at most "
-            f"{self.gap:.2g}{share} above the optimum"
+            f"{meets}, and their objective value of {self.value:.6g} is "
+            f"{above_optimum(self.gap, self.lower_bound)} (gap {self.gap:.2g})"
         )
 
     def summary(self) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from steelyard.conic.problem import adjoint, conic_problem
 from steelyard.conic.settle import failing
 from steelyard.conic.solver import solve
 from steelyard.errors import EstimationError
+from steelyard.estimators.optimum_distance import relative_gap
 from steelyard.model.base_map import BaseMap
 
 Array = NDArray[np.float64]
@@ -65,8 +66,8 @@ class Optimality:
 
     @property
     def relative_gap(self) -> float:
-        """The gap as a share of the value."""
-        return float(self.gap / self.value) if self.value else 0.0
+        """The gap as a share of the lower bound; infinite where the bound is not positive."""
+        return relative_gap(float(self.gap), float(self.lower_bound))
 
 
 def prove_gap(
