@@ -160,7 +160,8 @@ def test_every_criterion_can_be_optimised(criterion):
 @pytest.mark.parametrize("basis", ["via", "postures", "points"])
 def test_every_basis_gives_a_proven_motion(basis):
     model = arm(5, 2)
-    settings = replace(QUICK, basis=basis, period_s=20.0, budget_s=60.0)
+    own = {"via": {"rounds": 1, "budget_s": 60.0}, "points": {"budget_s": 60.0}}.get(basis, {})
+    settings = DesignSettings(basis=basis, share=1.0, **own)
     motion = design_motion(model, some_limits(model, 500.0), settings)
     assert motion.holds
     assert (motion.torque.bound <= 500.0).all()

@@ -196,7 +196,7 @@ def designed_motion(
 
     def tell(now: Any) -> None:
         shown.step(
-            f"searching: round {now.round}, {settings.criterion} {now.value:.4g} after "
+            f"searching: round {now.round}, {settings.goal} {now.value:.4g} after "
             f"{now.seconds:.0f} s; search and proofs have {settings.budget_s:g} s"
         )
 

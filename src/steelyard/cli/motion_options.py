@@ -27,34 +27,39 @@ CLEARANCE_M = 0.01
 
 def add_motion_arguments(parser: argparse.ArgumentParser, *, budget: str) -> None:
     """Options of the design; ``budget`` is the default of --budget."""
-    from steelyard.excitation.design_settings import BASES, DesignSettings
+    from steelyard.excitation.design_settings import BASES, COLUMN_SCALES, DesignSettings
     from steelyard.excitation.files.interpolation import INTERPOLATIONS
+    from steelyard.excitation.points.point_design import MEASURES, OPTIMISERS
     from steelyard.excitation.search.criteria import CRITERIA, DEFAULT_CRITERION
     from steelyard.model.term_kinds import SIDES
 
     default = DesignSettings()
     search = parser.add_argument_group("the search")
     add = search.add_argument
-    add("--budget", default=budget, metavar="TIME",
+    parser.set_defaults(default_budget=budget)
+    add("--budget", metavar="TIME",
         help="time for search and proofs, such as 30s or 2min; the proofs' share is measured, at "
         "least half is searched, and writing files comes after it "
         f"(default: {budget})")  # fmt: skip
     add("--rounds", type=int, metavar="N",
-        help="end the search after so many rounds, if its time has not ended before: the result "
-        "then does not depend on the machine's speed")  # fmt: skip
+        help="bases fourier and via: end the search after so many rounds, if its time has not "
+        "ended before: the result then does not depend on the machine's speed")  # fmt: skip
     add("--basis", choices=BASES, default=default.basis,
         help="fourier: sums of sines; points: optimum points joined by polynomials; via: via "
         "points with trapezoidal acceleration; postures: rest at static postures "
         f"(default: {default.basis})")  # fmt: skip
-    add("--criterion", choices=[one.name for one in CRITERIA], default=DEFAULT_CRITERION,
-        help="; ".join(f"{one.name}: {one.description}" for one in CRITERIA)
+    add("--criterion", choices=[one.name for one in CRITERIA],
+        help="bases fourier and via: "
+        + "; ".join(f"{one.name}: {one.description}" for one in CRITERIA)
         + f" (default: {DEFAULT_CRITERION})")  # fmt: skip
-    add("--period", type=float, default=default.period_s, metavar="S",
-        help=f"period, s (default: {default.period_s:g})")  # fmt: skip
-    add("--periods", type=int, default=default.periods, metavar="N",
-        help=f"how often the period is run (default: {default.periods})")  # fmt: skip
-    add("--harmonics", type=int, default=default.harmonics, metavar="N",
-        help=f"sines per joint (default: {default.harmonics})")  # fmt: skip
+    add("--period", type=float, metavar="S",
+        help="period of the sines, s; of via points and postures, about how long the motion takes "
+        f"(default: {default.period_s:g})")  # fmt: skip
+    add("--periods", type=int, metavar="N",
+        help="basis fourier: how often the period is run "
+        f"(default: {default.periods})")  # fmt: skip
+    add("--harmonics", type=int, metavar="N",
+        help=f"basis fourier: sines per joint (default: {default.harmonics})")  # fmt: skip
     add("--seed", type=int, default=default.seed, metavar="N",
         help=f"random seed of the search (default: {default.seed})")  # fmt: skip
     add("--rate-hz", type=float, default=default.rate_hz, metavar="F",
@@ -63,7 +68,12 @@ def add_motion_arguments(parser: argparse.ArgumentParser, *, budget: str) -> Non
     add("--interpolation", choices=INTERPOLATIONS, default=default.interpolation,
         help="what the controller does between the points, for which limits are proven too "
         f"(default: {default.interpolation})")  # fmt: skip
-    add("--threads", type=int, metavar="N", help="number of threads (default: all)")
+    add(
+        "--threads",
+        type=int,
+        metavar="N",
+        help="number of threads; of design for the basis fourier alone (default: all)",
+    )
     add("--torque-side", choices=SIDES,
         help="where torque is measured, which decides the default terms of joints, as --torque of "
         "identify")  # fmt: skip
@@ -72,6 +82,34 @@ def add_motion_arguments(parser: argparse.ArgumentParser, *, budget: str) -> Non
         "joint's torque range)")  # fmt: skip
     add("--torque-noise-bandwidth-hz", type=float, metavar="F",
         help="low-pass cutoff of that noise (default: white noise)")  # fmt: skip
+    points = parser.add_argument_group(
+        "optimum points",
+        "Of --basis points alone: Gautier and Khalil (1992). W has one row for each difference of "
+        "energy between neighbouring points, and one column for each base parameter of bodies and "
+        "drive inertias.",
+    )
+    add = points.add_argument
+    add("--measure", choices=MEASURES,
+        help="what is made small. svd: condition number of W; qr: its estimate by QR with column "
+        "pivoting; frobenius: condition of WᵀW in the Frobenius norm; balanced: lambda1 times the "
+        "condition number plus lambda2 times S, the largest by the smallest entry of W "
+        f"(default: {default.measure})")  # fmt: skip
+    add("--condition-weight", type=float, metavar="LAMBDA1",
+        help=f"of --measure balanced (default: {default.condition_weight:g})")  # fmt: skip
+    add("--equilibrium-weight", type=float, metavar="LAMBDA2",
+        help=f"of --measure balanced (default: {default.equilibrium_weight:g})")  # fmt: skip
+    add("--column-scale", choices=COLUMN_SCALES,
+        help="factors of the columns of W before it is measured, also for S: none; the typical "
+        "size of each base parameter; prior, its value in the robot file "
+        f"(default: {default.column_scale})")  # fmt: skip
+    add("--rows", type=int, metavar="R", dest="n_rows",
+        help="rows of W, one less than points (default: twice the base parameters of the "
+        "model)")  # fmt: skip
+    add("--optimiser", choices=OPTIMISERS,
+        help="gradient: exact derivatives; the others are those of the paper, without them "
+        f"(default: {default.optimiser})")  # fmt: skip
+    add("--starts", type=int, metavar="N", dest="n_starts",
+        help=f"random starts (default: {default.n_starts})")  # fmt: skip
     limits = parser.add_argument_group(
         "limits",
         "Those of the robot file and its overlay, unless given here; each may be repeated.",
@@ -114,23 +152,48 @@ def add_motion_arguments(parser: argparse.ArgumentParser, *, budget: str) -> Non
         help="folder in which package:// meshes are looked for; may be repeated")  # fmt: skip
 
 
-def settings_from(arguments: argparse.Namespace) -> DesignSettings:
-    """The settings of the search."""
-    from steelyard.excitation.design_settings import DesignSettings
+SETTING_OPTIONS = {
+    "period_s": "--period",
+    "budget_s": "--budget",
+    "n_rows": "--rows",
+    "n_starts": "--starts",
+}
+"""Options whose name is not that of the setting."""
+SETTINGS = (
+    *("period", "periods", "harmonics", "criterion", "budget", "rounds", "threads", "measure"),
+    *("condition_weight", "equilibrium_weight", "column_scale", "n_rows", "optimiser", "n_starts"),
+)
+"""Options that not every basis uses, as the parser stores them: None where not given."""
 
+
+def settings_from(arguments: argparse.Namespace, also_used: Sequence[str] = ()) -> DesignSettings:
+    """The settings of the search; an option without effect on it is refused by name.
+
+    also_used : options that the command uses for something else, too.
+    """
+    from steelyard.excitation.design_settings import DesignSettings, without_effect
+
+    basis, given = arguments.basis, {}
+    for stored in SETTINGS:
+        value = getattr(arguments, stored)
+        if value is None:
+            continue
+        name = {"period": "period_s", "budget": "budget_s"}.get(stored, stored)
+        reason = without_effect(name, basis, arguments.measure or DesignSettings.measure)
+        if reason is None:
+            given[name] = value
+        elif name not in also_used:
+            option = SETTING_OPTIONS.get(name, f"--{name.replace('_', '-')}")
+            raise SignalError(f"{option} {reason}; leave it out, or choose another --basis")
+    if without_effect("budget_s", basis, "") is None:
+        given["budget_s"] = budget_seconds(arguments.budget or arguments.default_budget)
     return DesignSettings(
-        basis=arguments.basis,
-        period_s=arguments.period,
-        periods=arguments.periods,
-        harmonics=arguments.harmonics,
-        criterion=arguments.criterion,
+        basis=basis,
         seed=arguments.seed,
-        budget_s=budget_seconds(arguments.budget),
-        rounds=arguments.rounds,
         rate_hz=arguments.rate_hz,
-        threads=arguments.threads,
         share=arguments.share,
         interpolation=arguments.interpolation,
+        **given,
     )
 
 

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     from steelyard.identification.rehearse import needed_names, rehearse
     from steelyard.simulation.simulate import Controller
 
-    settings = settings_from(arguments)
+    settings = settings_from(arguments, also_used=("threads",))
     known = what_is_known(arguments)
     needed_names(known.model, arguments.need)  # refuses a wrong name before any work
     if not arguments.tolerance > 0.0:

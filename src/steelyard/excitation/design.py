@@ -88,7 +88,7 @@ def design_motion(
         collision=collision,
         known=None if known is None else np.asarray(known, dtype=float),
     )
-    if settings.rounds is None:
+    if settings.rounds is None and settings.uses("budget_s"):
         timed = replace(settings, budget_s=search_seconds(task))
         task = replace(task, settings=timed)
     found = DESIGNS[settings.basis](task, progress)
@@ -104,7 +104,7 @@ def design_motion(
         criterion=found.criterion,
         value=found.value,
         start_value=found.start_value,
-        measures=measures_of(factors),
+        measures=(*measures_of(factors), *found.measures),
         predicted=predicted_precision(
             model,
             found.run,

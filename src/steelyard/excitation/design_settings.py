@@ -2,17 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from steelyard.errors import SignalError, listed, shown
 from steelyard.excitation.files.interpolation import INTERPOLATIONS, Interpolation
+from steelyard.excitation.points.point_design import Measure, Optimiser, PointSettings
 
 Basis = Literal["fourier", "points", "via", "postures"]
 MOST_POINTS = 5_000_000
 BASES: tuple[Basis, ...] = get_args(Basis)
+ColumnScale = Literal["none", "typical", "prior"]
+COLUMN_SCALES: tuple[ColumnScale, ...] = get_args(ColumnScale)
+MOST_ROWS = 10_000
+"""Energy differences between points."""
+
+USED_BY: Mapping[str, tuple[Basis, ...]] = {
+    "period_s": ("fourier", "via", "postures"),
+    "periods": ("fourier",),
+    "harmonics": ("fourier",),
+    "criterion": ("fourier", "via"),
+    "budget_s": ("fourier", "via", "points"),
+    "rounds": ("fourier", "via"),
+    "threads": ("fourier",),
+    **dict.fromkeys(
+        (
+            "measure",
+            "n_rows",
+            "condition_weight",
+            "equilibrium_weight",
+            "column_scale",
+            "optimiser",
+            "n_starts",
+        ),
+        ("points",),
+    ),
+}
+"""The bases that use a setting; settings that are not listed have an effect with every basis."""
+WEIGHTS = ("condition_weight", "equilibrium_weight")
+
+
+def without_effect(name: str, basis: str, measure: str) -> str | None:
+    """Why a setting has no effect with this basis, or None where it has one."""
+    users = USED_BY.get(name, BASES)
+    if basis not in users:
+        return f"has no effect with the basis '{basis}', only with {listed(users)}"
+    if name in WEIGHTS and measure != "balanced":
+        return f"has no effect with the measure '{measure}', only with 'balanced'"
+    return None
+
 
 LEAST_SHARE = 0.01
 DEFAULT_SHARE = 0.95
@@ -37,6 +78,15 @@ class DesignSettings:
     share : of every limit that the motion may use; ranges of positions shrink about their middle.
     interpolation : what the controller does between the points that it is sent, for which limits
         are proven too.
+
+    Of the basis "points" alone (Gautier and Khalil 1992): measure, condition_weight (lambda1),
+    equilibrium_weight (lambda2), optimiser and n_starts as in
+    `steelyard.excitation.points.point_design.PointSettings`; n_rows : energy differences r, twice
+    the base parameters if None. column_scale : factors of the columns of W before it is measured:
+    "none"; "typical", the typical size of each base parameter; "prior", its value in the robot
+    file, and at least a hundredth of the typical size.
+
+    A setting that the basis does not use is refused unless it has its default, see `USED_BY`.
     """
 
     basis: Basis = "fourier"
@@ -52,6 +102,13 @@ class DesignSettings:
     threads: int | None = None
     share: float = DEFAULT_SHARE
     interpolation: Interpolation = "quintic"
+    measure: Measure = "svd"
+    n_rows: int | None = None
+    condition_weight: float = 1.0
+    equilibrium_weight: float = 0.01
+    column_scale: ColumnScale = "none"
+    optimiser: Optimiser = "gradient"
+    n_starts: int = 60
 
     def __post_init__(self) -> None:
         if self.basis not in BASES:
@@ -92,3 +149,42 @@ class DesignSettings:
             raise SignalError(f"rounds is {self.rounds}; at least one is needed")
         if self.threads is not None and self.threads < 1:
             raise SignalError(f"threads is {self.threads}; at least one is needed")
+        if self.column_scale not in COLUMN_SCALES:
+            raise SignalError(
+                f"column_scale is {shown(self.column_scale)}; it is one of {listed(COLUMN_SCALES)}"
+            )
+        if self.n_rows is not None and not 1 <= self.n_rows <= MOST_ROWS:
+            raise SignalError(f"n_rows is {self.n_rows}; 1 to {MOST_ROWS:,} are possible")
+        self.point_settings(1 if self.n_rows is None else self.n_rows)  # checks the others
+        for one in fields(self):
+            reason = without_effect(one.name, self.basis, self.measure)
+            if reason is not None and getattr(self, one.name) != one.default:
+                raise SignalError(f"{one.name} {reason}; leave it out, or choose another basis")
+
+    def point_settings(self, n_rows: int) -> PointSettings:
+        """Those of the search for optimum points, with so many rows unless a number is given."""
+        return PointSettings(
+            n_rows=n_rows if self.n_rows is None else self.n_rows,
+            measure=self.measure,
+            condition_weight=self.condition_weight,
+            equilibrium_weight=self.equilibrium_weight,
+            optimiser=self.optimiser,
+            n_starts=self.n_starts,
+            budget_s=self.budget_s,
+            seed=self.seed,
+        )
+
+    def uses(self, name: str) -> bool:
+        """Whether a setting has an effect with this basis and measure."""
+        return without_effect(name, self.basis, self.measure) is None
+
+    @property
+    def goal(self) -> str:
+        """What the search makes small, as it is named among the options."""
+        if self.uses("criterion"):
+            return self.criterion
+        return self.measure if self.basis == "points" else "condition"
+
+    def as_json(self) -> dict[str, Any]:
+        """Every setting by name; None for those without effect."""
+        return {name: value if self.uses(name) else None for name, value in asdict(self).items()}

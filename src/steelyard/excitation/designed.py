@@ -43,8 +43,9 @@ class DesignedMotion:
     predicted : how well a log of it determines each base parameter.
     torque, clearance : bounds on torque and distances under the reference model; None where they
         were not asked for.
-    seconds, evaluations : that the optimisation took. model : that it was designed for. theta :
-        (n_columns,) reference parameters, with which torques were computed.
+    seconds, evaluations : that the optimisation took; of postures, how many were candidates.
+    model : that it was designed for. theta : (n_columns,) reference parameters, with which torques
+        were computed.
     """
 
     trajectory: Trajectory

@@ -12,17 +12,26 @@ from numpy.typing import NDArray
 from steelyard.errors import SignalError
 from steelyard.excitation._poses import allowed_poses, kept_poses
 from steelyard.excitation.design_task import DesignTask
+from steelyard.excitation.designed import Measure
 from steelyard.excitation.limits import MotionLimits
 from steelyard.excitation.motions.polynomial import PolynomialTrajectory
 from steelyard.excitation.motions.postures import choose_postures, posture_motion
 from steelyard.excitation.motions.via_points import via_point_motion
-from steelyard.excitation.points.point_design import PointSettings
+from steelyard.excitation.points._point_problem import energy_model
+from steelyard.excitation.points.conditioning import (
+    condition_number,
+    equilibrium,
+    frobenius_condition,
+    pivot_condition,
+)
 from steelyard.excitation.points.point_motion import design_point_motion
 from steelyard.excitation.proven_core import DesignedCore, missed
 from steelyard.excitation.search.information import Information
 from steelyard.excitation.search.search import REPORT_SAMPLES, Progress
 from steelyard.excitation.trajectory import motion_of
 from steelyard.excitation.verified import verify_run
+from steelyard.model.base_map import base_map
+from steelyard.model.typical_sizes import parameter_scale
 
 Array = NDArray[np.float64]
 Report = Callable[[Progress], None] | None
@@ -34,8 +43,15 @@ ROWS_PER_PARAMETER = 2
 REST_S = 2.0
 SECONDS_PER_VIA_POINT = 1.8
 MOST_CHANGES = 4000
-ENERGY = "condition of energy differences"
-GRAVITY = "condition of gravity columns"
+LEAST_OF_TYPICAL = 0.01
+"""Share of its typical size that a base parameter of the robot file is taken for, at least."""
+MEASURE_WORDS = {
+    "svd": "condition number",
+    "qr": "condition number, estimate by QR,",
+    "frobenius": "Frobenius condition of WᵀW",
+    "balanced": "weighted sum of condition number and equilibrium S",
+}
+GRAVITY = "condition number of gravity columns"
 
 
 def design_points_motion(task: DesignTask, progress: Report = None) -> DesignedCore:
@@ -43,25 +59,64 @@ def design_points_motion(task: DesignTask, progress: Report = None) -> DesignedC
     _refuse_still(task, "points")
     began = time.perf_counter()
     allowed_poses(task)  # an error where no pose can be held
-    refusal = ""
-    rest = task.limits.middle if task.start is None else task.start
+    settings = task.settings.point_settings(ROWS_PER_PARAMETER * task.base.rank)
+    settings = replace(settings, budget_s=settings.budget_s / 2.0)
+    refusal, evaluations = "", 0
     for attempt, share in enumerate(SPEEDS, start=1):
-        settings = PointSettings(
-            n_rows=ROWS_PER_PARAMETER * task.base.rank,
-            budget_s=task.settings.budget_s / 2.0,
-            seed=task.settings.seed,
+        found = design_point_motion(
+            task.model,
+            _slower(task.limits, share),
+            settings,
+            rest=task.start,
+            end=task.end,
+            column_scale=_column_scale(task),
         )
-        found = design_point_motion(task.model, _slower(task.limits, share), settings, rest=rest)
-        value, start = float(np.log(found.design.value)), float(np.log(found.design.start_value))
+        design = found.design
+        evaluations += design.evaluations
         if progress is not None:
-            progress(Progress(time.perf_counter() - began, value, attempt))
+            progress(Progress(time.perf_counter() - began, design.value, attempt))
         proven = _proven(
-            task, found.motion.trajectory, value, start, len(found.rounds), attempt, began
+            task,
+            found.motion.trajectory,
+            design.value,
+            design.start_value,
+            len(found.rounds),
+            attempt,
+            began,
         )
         if not isinstance(proven, str):
-            return replace(proven, criterion=ENERGY, whole=not found.design.cut_short)
+            rows, columns = design.matrix.shape
+            what = f"energy differences ({rows} × {columns})"
+            return replace(
+                proven,
+                criterion=f"{MEASURE_WORDS[settings.measure]} of {what}",
+                whole=not design.cut_short,
+                evaluations=evaluations,
+                measures=tuple(
+                    Measure(f"{words} of {what}", measure(design.matrix))
+                    for words, measure in (
+                        (MEASURE_WORDS["svd"], condition_number),
+                        (MEASURE_WORDS["qr"], pivot_condition),
+                        (MEASURE_WORDS["frobenius"], frobenius_condition),
+                        ("equilibrium S", equilibrium),
+                    )
+                ),
+            )
         refusal = proven
     raise SignalError(f"no motion through points is proven within the limits: {refusal}")
+
+
+def _column_scale(task: DesignTask) -> Array | None:
+    """Factors (n_base,) of the columns of energy differences, as the settings ask for."""
+    if task.settings.column_scale == "none":
+        return None
+    model = energy_model(task.model)
+    base = base_map(model)
+    typical = parameter_scale(model)[list(base.independent)]
+    if task.settings.column_scale == "typical":
+        return typical
+    places = [task.model.column_names.index(name) for name in model.column_names]
+    return np.maximum(np.abs(base.K @ task.reference[places]), LEAST_OF_TYPICAL * typical)
 
 
 def design_via_points(task: DesignTask, progress: Report = None) -> DesignedCore:
@@ -73,16 +128,16 @@ def design_via_points(task: DesignTask, progress: Report = None) -> DesignedCore
     poses = allowed_poses(task)
     n_points = max(4, round(task.settings.period_s / SECONDS_PER_VIA_POINT))
     rng = np.random.default_rng((task.settings.seed, 2))
-    refusal = ""
+    refusal, evaluations = "", 0
     for attempt, share in enumerate(SPEEDS, start=1):
         limits = _slower(task.limits, share)
         deadline = time.perf_counter() + task.settings.budget_s / (attempt + 1)
         best = np.array([poses[k] for k in rng.integers(len(poses), size=n_points)])
         value = start = _criterion(task, via_point_motion(best, limits))
         most = MOST_CHANGES if task.settings.rounds is None else 50 * task.settings.rounds
-        changes = 0
+        changes, evaluations = 0, evaluations + 1
         while changes < most and time.perf_counter() < deadline:
-            changes += 1
+            changes, evaluations = changes + 1, evaluations + 1
             points = _changed_point(task, best, rng)
             own = _criterion(task, via_point_motion(points, limits))
             if own < value:
@@ -92,7 +147,7 @@ def design_via_points(task: DesignTask, progress: Report = None) -> DesignedCore
         run = via_point_motion(_with_ends(task, best), limits)
         proven = _proven(task, run, value, start, changes, attempt, began)
         if not isinstance(proven, str):
-            return replace(proven, whole=changes >= most)
+            return replace(proven, whole=changes >= most, evaluations=evaluations)
         refusal = proven
     raise SignalError(f"no motion through via points is proven within the limits: {refusal}")
 
@@ -100,7 +155,7 @@ def design_via_points(task: DesignTask, progress: Report = None) -> DesignedCore
 def design_postures(task: DesignTask, progress: Report = None) -> DesignedCore:
     """Static postures at which gravity determines its parameters, and moves between them.
 
-    The value is the log of the condition number of the columns that gravity shows.
+    The value is the condition number of the columns that gravity shows.
     """
     began = time.perf_counter()
     poses = np.array(allowed_poses(task))
@@ -116,7 +171,7 @@ def design_postures(task: DesignTask, progress: Report = None) -> DesignedCore:
         noise=task.torque_noise.rms,
         seed=task.settings.seed,
     )
-    value = float(np.log(chosen.condition))
+    value = chosen.condition
     refusal = ""
     for attempt, share in enumerate(SPEEDS, start=1):
         run = posture_motion(
@@ -126,7 +181,7 @@ def design_postures(task: DesignTask, progress: Report = None) -> DesignedCore:
             progress(Progress(time.perf_counter() - began, value, attempt))
         proven = _proven(task, run, value, value, 1, attempt, began)
         if not isinstance(proven, str):
-            return replace(proven, criterion=GRAVITY)
+            return replace(proven, criterion=GRAVITY, evaluations=len(candidates))
         refusal = proven
     raise SignalError(f"no motion between postures is proven within the limits: {refusal}")
 

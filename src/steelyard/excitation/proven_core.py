@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from steelyard.excitation.designed import Measure
 from steelyard.excitation.trajectory import Trajectory
 from steelyard.excitation.verified import Verified
 
@@ -14,6 +15,7 @@ class DesignedCore:
 
     core : what was optimised. run : from rest to rest. attempts : until all was proven.
     criterion : what was optimised. value : its value. start_value : of the first motion.
+    evaluations : of it, in all attempts. measures : of what was optimised, besides its value.
     whole : False where the budget ended so soon that the result depends on the machine's speed.
     """
 
@@ -28,6 +30,7 @@ class DesignedCore:
     whole: bool
     seconds: float
     evaluations: int
+    measures: tuple[Measure, ...] = ()
 
 
 def missed(verified: Verified) -> str:

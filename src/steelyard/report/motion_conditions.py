@@ -19,6 +19,7 @@ def setting_rows(designed: DesignedMotion) -> list[tuple[str, str]]:
     rows = [
         (name.removesuffix("_s").removesuffix("_hz").replace("_", " "), _setting(name, value))
         for name, value in asdict(designed.settings).items()
+        if designed.settings.uses(name)
     ]
     rows.append(("time taken", f"{designed.seconds:.3g} s, {designed.evaluations} evaluations"))
     return rows

@@ -104,7 +104,7 @@ def motion_document(designed: DesignedMotion, robot: Robot) -> dict[str, Any]:
         },
         "measures": [asdict(measure) for measure in designed.measures],
         "predicted": predicted_data(designed.predicted),
-        "settings": asdict(designed.settings),
+        "settings": designed.settings.as_json(),
         "conditions": designed.conditions.to_dict(),
         "seconds": designed.seconds,
         "evaluations": designed.evaluations,

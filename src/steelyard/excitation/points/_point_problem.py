@@ -119,15 +119,12 @@ def point_problem(
 
     Terms other than drive inertia are left out: their work depends on the path between points.
     """
-    refuse_floating_base(model)
+    model = energy_model(model)
     if limits.joints != model.robot.joint_names:
         raise SignalError(
             f"limits are those of {listed(limits.joints)}, but the joints of robot "
             f"'{model.robot.name}' are {listed(model.robot.joint_names)}"
         )
-    inertias = tuple(term for term in model.terms if term.term_kind.is_inertia)
-    # the same object where nothing is left out, so that its base map is computed once
-    model = model if inertias == model.terms else Model(model.robot, inertias)
     columns = np.array(base_map(model).independent, dtype=np.int64)
     if not len(columns):
         raise ModelError(f"robot '{model.robot.name}' has no parameters that its energy determines")
@@ -145,6 +142,14 @@ def point_problem(
         _factors(row_weights, n_rows, "row_weights"),
         _factors(column_scale, len(columns), "column_scale"),
     )
+
+
+def energy_model(model: Model) -> Model:
+    """Bodies and drive inertias of a model with a fixed base: what its energy depends on."""
+    refuse_floating_base(model)
+    inertias = tuple(term for term in model.terms if term.term_kind.is_inertia)
+    # the same object where nothing is left out, so that its base map is computed once
+    return model if inertias == model.terms else Model(model.robot, inertias)
 
 
 def effective_positions(model: Model, columns: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -104,21 +104,23 @@ def motion_through(
     limits: MotionLimits,
     rest: ArrayLike | None = None,
     *,
+    end: ArrayLike | None = None,
     choose_directions: bool = False,
     idle: Sequence[str] = (),
 ) -> PointMotion:
     """The quickest motion of fifth-degree moves from rest through the points to rest.
 
     It keeps the limits of speed, acceleration and jerk; whether it keeps those of position, its
-    ``extremes`` tell. rest : (n_joints,) where it starts and ends, rad or m; the middle of the
-    ranges when not given.
+    ``extremes`` tell. rest, end : (n_joints,) where it starts and where it ends, rad or m, both at
+    rest; the middle of the ranges, and the start again, when not given.
 
     choose_directions : whether a point may be passed with all speeds reversed, which does not
         change its energy, where that makes moves shorter or keeps them inside the ranges.
     idle : joints whose positions at the points are free: they go where their speeds carry them.
     """
     _check_points(points, limits, idle)
-    nodes = _with_rest(points, limits, _rest(limits, rest))
+    start = _rest(limits, rest)
+    nodes = _with_rest(points, start, start if end is None else _rest(limits, end, "end"))
     rates = (1.0 - ROUNDING) * np.stack([limits.of(rate) for rate in RATES])
     v = np.clip(nodes.v, -rates[0], rates[0])
     free = np.isin(limits.joints, list(idle))
@@ -154,6 +156,7 @@ def design_point_motion(
     settings: PointSettings,
     *,
     rest: ArrayLike | None = None,
+    end: ArrayLike | None = None,
     rounds: int = 12,
     row_weights: Array | None = None,
     column_scale: Array | None = None,
@@ -166,8 +169,8 @@ def design_point_motion(
     positions, that make the motion easy. Where it still leaves a range of positions, the points
     are searched for again, from where they were, in a range that is smaller by the overshoot and
     with lower speeds. The budget is that of the first search; each of the others has a quarter of
-    it. rest : (n_joints,) where the motion starts and ends; rounds : searches at most. Other
-    arguments are those of `design_points`.
+    it. rest, end : (n_joints,) where the motion starts and ends, as for `motion_through`;
+    rounds : searches at most. Other arguments are those of `design_points`.
     """
     at_rest = _rest(limits, rest)
     share = np.ones((2, len(limits.joints)))
@@ -188,7 +191,7 @@ def design_point_motion(
             progress=progress,
         )
         motion = motion_through(
-            design.points, limits, at_rest, choose_directions=True, idle=design.idle
+            design.points, limits, at_rest, end=end, choose_directions=True, idle=design.idle
         )
         outside = overshoots(motion.extremes, limits)
         done.append(ShrinkRound(share[0], share[1], design.condition, outside))
@@ -246,19 +249,19 @@ def _moved(points: PointSequence, old: MotionLimits, new: MotionLimits) -> Point
     )
 
 
-def _rest(limits: MotionLimits, rest: ArrayLike | None) -> Array:
+def _rest(limits: MotionLimits, rest: ArrayLike | None, what: str = "rest") -> Array:
     if rest is None:
         return limits.middle
     at = np.asarray(rest, dtype=float)
     if at.shape != limits.lower.shape:
         raise SignalError(
-            f"the rest position has shape {at.shape}; it needs one value for each of "
+            f"the {what} position has shape {at.shape}; it needs one value for each of "
             f"{listed(limits.joints)}"
         )
     for joint, value, low, high in zip(limits.joints, at, limits.lower, limits.upper, strict=True):
         if not low < value < high:
             raise SignalError(
-                f"the rest position of joint '{joint}' is {value:g}, which is not between its "
+                f"the {what} position of joint '{joint}' is {value:g}, which is not between its "
                 f"limits {low:g} and {high:g}"
             )
     return at
@@ -290,10 +293,10 @@ def _refuse_first(wrong: Any, joints: Sequence[str], what: str) -> None:
         raise SignalError(f"joint '{joints[int(wrong.argmax())]}' {what}")
 
 
-def _with_rest(points: PointSequence, limits: MotionLimits, rest: Array) -> PointSequence:
-    still = np.zeros((1, len(limits.joints)))
+def _with_rest(points: PointSequence, start: Array, end: Array) -> PointSequence:
+    still = np.zeros((1, len(points.joints)))
     return PointSequence(
         points.joints,
-        np.concatenate([rest[None], points.q, rest[None]]),
+        np.concatenate([start[None], points.q, end[None]]),
         np.concatenate([still, points.v, still]),
     )
