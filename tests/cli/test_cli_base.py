@@ -226,3 +226,68 @@ def test_verify_says_what_is_wrong(capsys, tmp_path, arm):
     proof.write_text("{}")
     assert "this is not a certificate" in refused(capsys, "verify", proof)
     assert "there is no such file" in refused(capsys, "verify", tmp_path / "none.json")
+
+
+def closest_by_cvxpy(model: Model, base, beta: np.ndarray, consistency: str, margin: float):
+    """The distance to the closest feasible base parameters, from the papers' matrices."""
+    cvxpy = pytest.importorskip("cvxpy")
+    theta = cvxpy.Variable(len(model.columns))
+    conditions = []
+    for first in model.first_column_of_body:
+        m, x, y, z, xx, xy, yy, xz, yz, zz = (theta[first + k] for k in range(10))
+        inertia = cvxpy.bmat([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        zero = 0.0 * m
+        if consistency == "sousa":
+            skew = cvxpy.bmat([[zero, -z, y], [z, zero, -x], [-y, x, zero]])
+            matrix = cvxpy.bmat([[inertia, skew.T], [skew, m * np.eye(3)]])
+        else:
+            moment = 0.5 * cvxpy.trace(inertia) * np.eye(3) - inertia
+            first_moment = cvxpy.bmat([[x], [y], [z]])
+            mass = cvxpy.reshape(m, (1, 1), order="F")
+            matrix = cvxpy.bmat([[moment, first_moment], [first_moment.T, mass]])
+        n = matrix.shape[0]
+        conditions.append(0.5 * (matrix + matrix.T) >> margin * np.eye(n))
+    problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.norm(base.K @ theta - beta)), conditions)
+    problem.solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    return problem.value
+
+
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+@pytest.mark.parametrize(("consistency", "distance"), [("sousa", 1.649e-3), ("full", 5.64e-2)])
+def test_the_correction_is_the_closest_one_and_passes_the_test(
+    capsys, tmp_path, consistency, distance
+):
+    """Sousa and Cortesão's Table 1 without any overlay but its terms: the distance is CVXPY's, a
+    stricter margin is never closer, and the output is feasible by the certificate's witness.
+    """
+    robot = write_arm(tmp_path, TABLE_1_URDF, "table1.urdf")
+    model = Model(Robot.from_urdf(robot), ())
+    base = base_map(model)
+    values = write_values(tmp_path / "beta.csv", base.names, BETA_T2)
+    out, proof = tmp_path / "corrected.csv", tmp_path / "proof.json"
+    found = []
+    for margin in (0.0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3):
+        overlay = tmp_path / "table1.toml"
+        overlay.write_text(f"terms = []\n[constraints]\nmargin = {margin!r}\n", encoding="utf-8")
+        options = (robot, "--overlay", overlay, "--consistency", consistency, "--json")
+        written = ("-o", out, "--certificate", proof)
+        code, text, _ = run(capsys, "base", "correct", values, *options, *written)
+        assert code == 0
+        found.append(json.loads(text)["distance"])
+        expected = closest_by_cvxpy(model, base, BETA_T2, consistency, margin)
+        assert found[-1] == pytest.approx(expected, rel=2e-3)
+        code, text, _ = run(capsys, "base", "test", out, *options, "--witness", proof)
+        assert (code, json.loads(text)["verdict"]) == (0, "feasible")
+    assert found == sorted(found)
+    assert found[0] == pytest.approx(distance, rel=1e-3)
+
+
+def test_a_witness_of_another_robot_is_refused(capsys, tmp_path, arm):
+    """And a certificate without standard parameters, which proves that there are none."""
+    robot, base, beta = arm
+    values = write_values(tmp_path / "beta.csv", base.names, broken(base, beta))
+    proof = tmp_path / "proof.json"
+    run(capsys, "base", "test", values, robot, "--certificate", proof)
+    assert "has no standard parameters of robot" in refused(
+        capsys, "base", "test", values, robot, "--witness", proof
+    )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from steelyard.certificates.infeasibility import Infeasibility, prove_infeasible
 from steelyard.conic import exact
-from steelyard.conic.blocks import Block, triangle_index
+from steelyard.conic.blocks import Block, linear_block, triangle_index
 from steelyard.conic.common_slack import common_slack
 from steelyard.conic.problem import conic_problem
 from steelyard.conic.settle import Settled, settle
@@ -80,11 +80,13 @@ def base_feasibility(
         raise EstimationError(
             f"there are {base.rank} base parameters, but {beta.size} values were given"
         )
-    theta, margin = widest_margin(base.K, beta, blocks, scale)
     if near is not None:
         witness = exact_witness(base, beta, np.asarray(near, dtype=float), blocks)
         if witness is not None:
-            return BaseFeasibility("feasible", max(margin, 0.0), witness=witness)
+            return BaseFeasibility(
+                "feasible", max(_margin_if_found(base.K, beta, blocks, scale), 0.0), witness=witness
+            )
+    theta, margin = widest_margin(base.K, beta, blocks, scale)
     if margin > 0.0:
         witness = exact_witness(base, beta, theta, blocks)
         if witness is not None:
@@ -115,6 +117,14 @@ def widest_margin(
             "base parameters"
         )
     return found.theta, found.amount
+
+
+def _margin_if_found(K: Array, beta: Array, blocks: Sequence[Block], scale: Array) -> float:
+    """The widest margin, or zero where the solver fails: a witness needs none."""
+    try:
+        return widest_margin(K, beta, blocks, scale)[1]
+    except EstimationError:
+        return 0.0
 
 
 def exact_witness(
@@ -169,28 +179,55 @@ def correct_base(
     root = np.eye(base.rank)
     if covariance is not None:
         root = np.linalg.inv(np.linalg.cholesky(covariance))
-    free_masses = masses_without_effect(base, blocks)
-    problem = conic_problem(
-        len(scale),
-        [without_mass(block) if k in free_masses else block for k, block in enumerate(blocks)],
-        scale,
-        F=root @ base.K,
-        g=root @ beta,
-        pull=pull / scale**2,
-        towards=np.zeros(len(scale)) if towards is None else towards,
-    )
-    solution = solve(problem, accuracy=1e-12)
-    if solution.status not in ("solved", "stalled"):
-        raise EstimationError(f"the solver found no correction ({solution.said})")
-    theta = solution.theta.copy()
-    for k in free_masses:
-        mass = blocks[k].columns[0]
-        theta[mass] = max(theta[mass], LARGE * scale[mass])
-    settled = settle(theta, blocks, scale)
-    corrected = base.K @ settled.theta
-    return Correction(
-        corrected, settled.theta, float(np.linalg.norm(root @ (corrected - beta))), settled
-    )
+    found: Settled | None = None
+    distance, said = np.inf, ""
+    for bound in BOUNDS:
+        free = masses_without_effect(base, blocks) if bound is None else set()
+        bounded = [without_mass(block) if k in free else block for k, block in enumerate(blocks)]
+        bounded += [] if bound is None else _bounds(blocks, scale, bound)
+        problem = conic_problem(
+            len(scale),
+            bounded,
+            scale,
+            F=root @ base.K,
+            g=root @ beta,
+            pull=pull / scale**2,
+            towards=np.zeros(len(scale)) if towards is None else towards,
+        )
+        solution = solve(problem, accuracy=1e-12)
+        if solution.status not in ("solved", "stalled"):
+            said = solution.said
+            continue
+        theta = solution.theta.copy()
+        for k in free:
+            mass = blocks[k].columns[0]
+            theta[mass] = max(theta[mass], LARGE * scale[mass])
+        settled = settle(theta, blocks, scale)
+        own = float(np.linalg.norm(root @ (base.K @ settled.theta - beta)))
+        if found is None or own < distance:
+            found, distance = settled, own
+        if pull > 0.0:  # the pull bounds all parameters
+            break
+    if found is None:
+        raise EstimationError(f"the solver found no correction ({said})")
+    return Correction(base.K @ found.theta, found.theta, distance, found)
+
+
+BOUNDS = (None, 1e2, 1e3, 1e4, 1e5, 1e6)
+"""Largest bodies, in typical sizes, among which the closest parameters are looked for, besides all:
+where these need infinite bodies, a solver stops early, and the largest bounded ones are closer.
+None of these bounds is a condition: the closest of all solutions counts.
+"""
+
+
+def _bounds(blocks: Sequence[Block], scale: Array, bound: float) -> list[Block]:
+    """Mass and half the trace of the inertia of every body together at most so large."""
+    weights = np.array([1.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.5, 0.0, 0.0, 0.5])
+    return [
+        linear_block(None, block.columns, -(weights / scale[list(block.columns)])[None], [bound])
+        for block in blocks
+        if block.kind == "psd" and len(block.columns) == 10
+    ]
 
 
 LARGE = 1e6

@@ -1,4 +1,4 @@
-"""Base parameters: what sensors see of each link; test given ones, or find feasible ones."""
+"""Base parameters: list them, see what sensors see of each link, test and correct values."""
 
 from __future__ import annotations
 
@@ -22,12 +22,34 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 NAME = "base"
-HELP = "what sensors see of each link; test base parameters, or find the closest feasible ones"
+HELP = "list, test or correct base parameters; what sensors see of each link"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``base seen``, ``base test`` and ``base correct``."""
+    """Arguments of ``base list``, ``base seen``, ``base test`` and ``base correct``."""
     actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
+    listing = actions.add_parser(
+        "list",
+        help="the base parameters of a robot, as combinations of its parameters",
+        description="List the combinations of parameters that joint torques determine, before any "
+        "log is recorded.",
+        allow_abbrev=False,
+    )
+    add_robot_arguments(listing)
+    listing.add_argument(
+        "--order",
+        choices=("sousa", "pinocchio"),
+        default="sousa",
+        help="which columns become base columns: the first independent ones with inertia before "
+        "mass (sousa, default: the shortest combinations), or with mass first",
+    )
+    listing.add_argument(
+        "--style",
+        choices=("names", "papers"),
+        default="names",
+        help="how parameters are written: forearm.Ixx (names, default), or L_3xx (papers)",
+    )
+    add_json(listing)
     seen = actions.add_parser(
         "seen",
         help="what each choice of sensors can see of every link",
@@ -71,6 +93,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
         action.add_argument("--certificate", metavar="OUT", help="certificate file to write (JSON)")
         add_json(action)
+    test.add_argument(
+        "--witness",
+        metavar="CERTIFICATE",
+        help="certificate of feasible parameters, such as that of base correct: its standard "
+        "parameters are tried first, which decides on the boundary, too",
+    )
     correct.add_argument(
         "-o", "--out", required=True, metavar="FILE", help="CSV file of name,value lines to write"
     )
@@ -87,7 +115,9 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show what is seen, test or correct."""
+    """List, show what is seen, test or correct."""
+    if arguments.action == "list":
+        return show_list(arguments)
     if arguments.action == "seen":
         return seen(arguments)
     with progress() as shown:
@@ -103,6 +133,51 @@ def run(arguments: argparse.Namespace) -> int:
         output.line(line)
     output.document({**document, "model_hash": model.hash, "notes": list(notes)})
     return code
+
+
+def show_list(arguments: argparse.Namespace) -> int:
+    """Print every base parameter with its unit, and the parameters without effect."""
+    from steelyard.errors import listed
+    from steelyard.knowledge.overlay.terms import terms_to_identify
+    from steelyard.model.base_map import base_map
+    from steelyard.model.model import Model
+
+    with progress() as shown:
+        shown.step("finding the base parameters")
+        robot, overlay = robot_from(arguments)
+        model = Model(robot, terms_to_identify(robot, overlay))
+        base = base_map(model, arguments.order)
+    combinations = base.combinations(arguments.style)
+    without = [fate.name for fate in base.fates() if fate.kind == "never"]
+    output = Output(arguments.json)
+    output.table(
+        ("", "base parameter", "unit"),
+        [
+            (str(k), words, unit)
+            for k, (words, unit) in enumerate(zip(combinations, base.units, strict=True), 1)
+        ],
+        left=("base parameter", "unit"),
+    )
+    output.line(
+        f"{base.rank} base parameters of {len(base.columns)} parameters of robot '{robot.name}'"
+    )
+    if without:
+        output.line(f"without effect on any torque: {listed(without)}")
+    output.line(SYMBOLS + _terms(model))
+    output.document(
+        {
+            "robot": robot.name,
+            "model_hash": model.hash,
+            "n_base": base.rank,
+            "n_parameters": len(base.columns),
+            "base_parameters": [
+                {"name": name, "unit": unit, "combination": words}
+                for name, unit, words in zip(base.names, base.units, combinations, strict=True)
+            ],
+            "without_effect": without,
+        }
+    )
+    return 0
 
 
 def seen(arguments: argparse.Namespace) -> int:
@@ -186,10 +261,30 @@ def _problem(
     base = base_map(model)
     beta = read_base_values(arguments.file, base)
     constraints, notes = constraints_from_overlay(model, overlay)
+    if constraints.second_moment == "auto":  # the question is about any robot, not a likely one
+        constraints = replace(constraints, second_moment=None)
+    if getattr(arguments, "witness", None) is not None:
+        near = _witness(arguments.witness, model)
     if arguments.consistency is not None:
         constraints = replace(constraints, consistency=arguments.consistency)
     notes = (*(finding.words for finding in change_findings(model.robot)), *notes)
     return model, base, beta, blocks(model, constraints), near, notes
+
+
+def _witness(path: str, model: Model) -> Array:
+    """The standard parameters of a certificate, which must be about parameters of this model."""
+    import numpy as np
+
+    from steelyard.certificates.document import parse, read_certificate
+    from steelyard.errors import EstimationError, shown
+
+    found = parse(read_certificate(path))
+    if found.parameters != model.column_names or "theta" not in found.vectors:
+        raise EstimationError(
+            f"{shown(path)} has no standard parameters of robot '{model.robot.name}'; give the "
+            "certificate that base correct wrote for this robot, with the same overlay"
+        )
+    return np.array([float(x) for x in found.vectors["theta"]])
 
 
 WORDS = {
@@ -257,6 +352,12 @@ def correct(
             lines.append(f"  {base.names[k]}: {beta[k]:.6g} -> {corrected[k]:.6g} {base.units[k]}")
     lines.append(f"wrote {arguments.out}")
     lines += _write(arguments.certificate, certificate)
+    if arguments.certificate is not None:
+        lines.append(
+            "They lie on the boundary of what is feasible, where a search may find no witness; "
+            f"the certificate has one: steelyard base test {arguments.out} {arguments.robot} "
+            f"--witness {arguments.certificate}, with the overlay and options of this command"
+        )
     document = {
         "verdict": before.verdict,
         "margin": before.margin,

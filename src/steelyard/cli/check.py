@@ -36,7 +36,12 @@ UNITS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="URDF or MJCF files")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="URDF or MJCF files, or Denavit-Hartenberg tables (.toml)",
+    )
     parser.add_argument(
         "-v",
         "--verbose",

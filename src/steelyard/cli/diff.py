@@ -25,8 +25,12 @@ HELP = "what differs between two robot files"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.add_argument("before", metavar="A", help="URDF or MJCF file")
-    parser.add_argument("after", metavar="B", help="URDF or MJCF file")
+    parser.add_argument(
+        "before", metavar="A", help="URDF or MJCF file, or Denavit-Hartenberg table (.toml)"
+    )
+    parser.add_argument(
+        "after", metavar="B", help="URDF or MJCF file, or Denavit-Hartenberg table (.toml)"
+    )
     parser.add_argument(
         "--digits",
         type=int,

@@ -9,6 +9,7 @@ from steelyard._files.xml import read_file
 from steelyard.cli.output import Output
 from steelyard.errors import RobotError, shown_path
 from steelyard.knowledge.overlay.read_robot import first_element
+from steelyard.robot.formats.dh import is_dh_file
 
 if TYPE_CHECKING:
     from steelyard.export.physical import LinkRepair
@@ -19,6 +20,11 @@ def refuse_fix(files: list[str], out: str) -> None:
     if len(files) != 1:
         raise RobotError(f"--fix writes one file; {len(files)} were given, fix them one by one")
     source, target = Path(files[0]), Path(out)
+    if is_dh_file(source):
+        raise RobotError(
+            f"{shown_path(source)} is a Denavit-Hartenberg table, and --fix writes URDF only; "
+            "correct its inertials in the file"
+        )
     if first_element(read_file(source)) == "mujoco":
         raise RobotError(
             f"{shown_path(source)} is MJCF, and --fix writes URDF only; "

@@ -28,7 +28,9 @@ def add_robot_arguments(parser: argparse.ArgumentParser, *, file: bool = True) -
     file : whether to add the robot file, too; a command may take it in another way.
     """
     if file:
-        parser.add_argument("robot", metavar="ROBOT", help="URDF or MJCF file")
+        parser.add_argument(
+            "robot", metavar="ROBOT", help="URDF or MJCF file, or Denavit-Hartenberg table (.toml)"
+        )
     parser.add_argument(
         "--overlay", metavar="FILE", help="TOML file with facts that the robot file cannot state"
     )

@@ -12,6 +12,7 @@ from steelyard.estimators.result_file import Result
 from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.knowledge.overlay.read_robot import first_element, read_robot
 from steelyard.model.model import Model
+from steelyard.robot.formats.dh import is_dh_file
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +23,10 @@ class RobotFile:
     data: bytes
 
     @property
-    def format(self) -> Literal["urdf", "mjcf"]:
-        """What it is, by its first element."""
+    def format(self) -> Literal["urdf", "mjcf", "dh"]:
+        """What it is, by its first element, or by its name."""
+        if is_dh_file(self.path):
+            return "dh"
         return "mjcf" if first_element(self.data) == "mujoco" else "urdf"
 
     @property

@@ -181,8 +181,8 @@ def _new_file(identified: IdentifiedRobot) -> RobotFiles:
     names = file_names(_new_name(identified.robot.name))
     data = _new_text(identified, "urdf")
     words = (
-        f"the robot was not read from a file: {names['identified_robot']} is a new URDF of its "
-        "links, joints and inertials, without shapes"
+        f"the robot was not read from a URDF or MJCF file: {names['identified_robot']} is a new "
+        "URDF of its links, joints and inertials, without shapes"
     )
     made = _contents(names, identified, data, "urdf")
     return replace(made, findings=(Finding("info", "new-robot-file", words), *made.findings))

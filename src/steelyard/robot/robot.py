@@ -129,6 +129,13 @@ class Robot:
             read_dh(rows, convention=convention, gravity=gravity, name=name)
         )
 
+    @staticmethod
+    def from_dh_file(path: str | Path, *, gravity: object = None) -> Robot:
+        """Read a table from TOML; see :func:`steelyard.robot.formats.dh.read_dh_file`."""
+        from steelyard.robot.formats.dh import read_dh_file
+
+        return Robot.from_description(read_dh_file(path, gravity=gravity))
+
     @cached_property
     def root(self) -> str:
         """Name of the one link that is not the child of a joint."""

@@ -10,6 +10,7 @@ from steelyard._files.xml import read_file
 from steelyard.knowledge.overlay.apply import apply_overlay
 from steelyard.knowledge.overlay.overlay import Overlay
 from steelyard.model.right_angles import with_right_angles
+from steelyard.robot.formats.dh import is_dh_file
 from steelyard.robot.parts import gravity_vector
 from steelyard.robot.robot import Robot
 
@@ -26,7 +27,8 @@ def read_robot(
     mimics: bool = True,
     keep_angles: bool = False,
 ) -> Robot:
-    """The robot in a URDF or MJCF file, recognised by its first XML element.
+    """The robot in a URDF or MJCF file, recognised by its first XML element, or in a table of
+    Denavit and Hartenberg, a file whose name ends in .toml.
 
     gravity : (3,) m/s² in the root link's frame; by default the file's, or 9.81 downward.
         It replaces the overlay's.
@@ -38,7 +40,9 @@ def read_robot(
         default they are turned onto right angles where that removes near-dependencies, see
         :func:`steelyard.model.right_angles.with_right_angles`.
     """
-    if first_element(read_file(path)) == "mujoco":
+    if is_dh_file(path):
+        robot = Robot.from_dh_file(path)
+    elif first_element(read_file(path)) == "mujoco":
         robot = Robot.from_mjcf(path)
     else:
         robot = Robot.from_urdf(path, mimics=mimics)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from steelyard._files.access import read_capped
 from steelyard._files.frozen_mapping import frozen_mapping
-from steelyard._files.limits import MAX_KEY_PARTS
-from steelyard._files.limits import MAX_TOML_BYTES as MAX_BYTES
+from steelyard._files.toml import parse_toml, read_toml_text
 from steelyard.errors import (
     OverlayError,
     did_you_mean,
     is_name,
     listed,
-    one_line,
     shown,
     shown_path,
 )
@@ -50,36 +45,12 @@ KEYS = (
 JOINT_KEYS = (*LIMITS, "terms", "torque", "motor_zero")
 COUPLING_KEYS = ("name", "direction", "terms")
 NOT_NEGATIVE = ("velocity", "effort", "acceleration")
-KEY_PART = r"""(?>[A-Za-z0-9_-]{1,200}+|"(?:[^"\\\n]|\\.){0,200}+"|'[^'\n]{0,200}+')"""
-LONG_KEY = re.compile(
-    rf"(?<![A-Za-z0-9_-]){KEY_PART}(?:[ \t]*+\.[ \t]*+{KEY_PART}){{{MAX_KEY_PARTS},}}+"
-)
-"""A dotted key that is too long, wherever it stands."""
-
-
-def read_toml_text(path: str | Path) -> str:
-    """The text of a TOML file of at most ``MAX_BYTES``; raises OverlayError otherwise."""
-    where = shown_path(path)
-    data = read_capped(path, MAX_BYTES, OverlayError)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise OverlayError(f"{where} is not UTF-8 text: byte {error.start} is invalid") from None
 
 
 def parse_overlay(text: str, *, source: str | None = None) -> Overlay:
     """The overlay in a TOML text; ``source`` names its file in messages."""
     where = shown_path(source) if source else "overlay"
-    if (long_key := LONG_KEY.search(text)) is not None:
-        line = text.count("\n", 0, long_key.start()) + 1
-        raise OverlayError(
-            f"{where}, line {line}: a key of more than {MAX_KEY_PARTS} parts, the limit"
-        )
-    try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise OverlayError(f"{where} is not TOML: {one_line(reason)}") from None
+    table = parse_toml(text, where, OverlayError)
     try:
         return _overlay(table, source)
     except OverlayError as error:
@@ -210,4 +181,4 @@ def _couplings(value: object) -> tuple[Coupling, ...]:
 
 def read_overlay(path: str | Path) -> Overlay:
     """The overlay in a TOML file; :class:`OverlayError` says which key is wrong."""
-    return parse_overlay(read_toml_text(path), source=str(path))
+    return parse_overlay(read_toml_text(path, OverlayError), source=str(path))

@@ -11,12 +11,18 @@ from pathlib import Path
 from steelyard._files.xml import XmlElement, number, parse_xml, read_file
 from steelyard.errors import RobotError, shown, shown_path
 from steelyard.robot.formats._urdf_elements import name_of
+from steelyard.robot.formats.dh import is_dh_file
 from steelyard.robot.formats.mjcf import mjcf_dynamics
 from steelyard.robot.joint_dynamics import JointDynamics
 
 
 def read_dynamics(path: str | Path) -> dict[str, JointDynamics]:
-    """What a URDF or MJCF file states, by joint; zero where a joint states nothing."""
+    """What a URDF or MJCF file states, by joint; zero where a joint states nothing.
+
+    Empty for a table of Denavit and Hartenberg, which cannot state any.
+    """
+    if is_dh_file(path):
+        return {}
     where = shown_path(path)
     root = parse_xml(read_file(path), where)
     if root.tag == "mujoco":
