@@ -3,7 +3,9 @@
 Two arms (`sequential_arms`), each fitted from the compressed factors by
 
     paper          as published: each joint's own rows, outer links fixed, regularised towards zero
+    paper_same_pull  the same, regularised towards typical bodies, as the others are
     sequential     the sound pass on the global factor
+    sequential_zero  the same, regularised towards zero, as the published one is
     refined        the pass and sweeps until the gap is proven to be at most 0.1 %
     simultaneous   all links at once, by the interior-point method; also by Clarabel
 
@@ -87,7 +89,11 @@ def fitted(arm) -> tuple[dict[str, float], dict]:
     best = fit_feasible(model, data)
     found = {
         "paper": fit_sequential_paper(model, data),
+        "paper_same_pull": fit_sequential_paper(model, data, towards=typical_parameters(model)),
         "sequential": fit_sequential(model, data, sweeps=0),
+        "sequential_zero": fit_sequential(
+            model, data, sweeps=0, towards=np.zeros(len(model.columns))
+        ),
         "refined": fit_sequential(model, data),
     }
     thetas = {name: one.fit.theta for name, one in found.items()}

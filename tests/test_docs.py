@@ -30,6 +30,7 @@ from steelyard.estimators.result_file import read_schema
 from steelyard.knowledge.overlay.overlay import LIMITS
 from steelyard.knowledge.overlay.toml_file import COUPLING_KEYS, KEYS, parse_overlay
 from steelyard.model.term_kinds import TERM_NAMES
+from steelyard.robot.formats.dh import read_dh_file
 from steelyard.signals.processing import Processing
 
 PAGES = sorted(DOCS.glob("*.md"))
@@ -68,9 +69,15 @@ def test_there_is_something_to_run():
 
 
 @pytest.mark.parametrize("text", OVERLAYS)
-def test_overlays_parse(text):
-    """Every TOML block of the documentation is an overlay that is read as it stands."""
-    parse_overlay(text)
+def test_overlays_parse(text, tmp_path):
+    """Every TOML block of the documentation is an overlay that is read as it stands, or a table of
+    Denavit and Hartenberg.
+    """
+    if "dh = " in text:
+        (tmp_path / "robot.toml").write_text(text, encoding="utf-8")
+        read_dh_file(tmp_path / "robot.toml")
+    else:
+        parse_overlay(text)
 
 
 @pytest.fixture(scope="module")

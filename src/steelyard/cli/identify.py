@@ -25,7 +25,12 @@ from steelyard.cli.processing import (
 )
 from steelyard.cli.robot import add_robot_arguments, robot_for_logs
 from steelyard.errors import EstimationError, ResultError
-from steelyard.estimators.estimator import DEFAULT_METHOD
+from steelyard.estimators.estimator import (
+    CHOICES,
+    DEFAULT_METHOD,
+    EssentialLimits,
+    EstimationOptions,
+)
 from steelyard.estimators.registry import all_estimators, estimator_named, method_names
 from steelyard.model.term_kinds import SIDES, TERM_CLASSES
 from steelyard.regression.equation import EQUATION_NAMES, KINDS, TORQUE
@@ -128,6 +133,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "be within 0.1 %% of the simultaneous optimum; "
         f"{', '.join(one.name for one in all_estimators() if 'sweeps' in one.options)})",
     )
+    add_method_arguments(parser)
     parser.add_argument(
         "--write-anyway",
         action="store_true",
@@ -159,6 +165,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_friction_width_argument(add_processing_arguments(parser, sensing=True))
 
 
+def add_method_arguments(parser: argparse.ArgumentParser) -> None:
+    """Choices of single methods, which the others refuse."""
+
+    def able(option: str) -> str:
+        return ", ".join(one.name for one in all_estimators() if option in one.options)
+
+    parser.add_argument(
+        "--weighting",
+        choices=CHOICES["weighting"],
+        default=EstimationOptions.weighting,
+        help="weights of the joints: ols, all alike; wls, each by its own noise (default; "
+        f"{able('weighting')})",
+    )
+    parser.add_argument(
+        "--towards",
+        choices=CHOICES["towards"],
+        help="values to which the weak pull draws what the data leave open: those of the robot "
+        "file, or zero (default: zero for sequential-paper, file for the others; "
+        f"{able('towards')})",
+    )
+    parser.add_argument(
+        "--drive-terms",
+        choices=tuple(name.replace(" ", "-") for name in CHOICES["drive_terms"]),
+        default=EstimationOptions.drive_terms,
+        help="friction and drive inertia of the prior: those that it states, and the others of a "
+        "first fit (stated, default); the same, the stated ones kept in the result, too; all as "
+        f"given, zero where nothing is stated; or all of the first fit ({able('drive_terms')})",
+    )
+    for name, metavar, words in (
+        ("multiple", "X", "largest ratio of relative standard deviations that may remain"),
+        ("ceiling", "P", "largest relative standard deviation that may remain"),
+        ("significance", "P", "level of the F-test that ends the reduction, 0 for no test"),
+    ):
+        default = getattr(EssentialLimits(), name)
+        parser.add_argument(
+            f"--essential-{name}",
+            type=float,
+            default=default,
+            metavar=metavar,
+            help=f"{words} (default: {default:g}; {able('essential')})",
+        )
+
+
+def essential_from(arguments: argparse.Namespace) -> EssentialLimits:
+    """When essential parameters are no longer removed."""
+    return EssentialLimits(
+        arguments.essential_multiple, arguments.essential_ceiling, arguments.essential_significance
+    )
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Identify, validate if asked, print, and write files if asked.
 
@@ -186,7 +242,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ResultError("--write-anyway is about the robot file in the folder of -o; give -o")
     level = checked_level(arguments.level)
     processing = processing_from(arguments, Processing())
-    width = friction_width_from(arguments.friction_width)
+    width = friction_width_from(arguments.friction_width, arguments.preset)
     changing = parameter_columns(arguments)
     columns = columns_from(arguments)
     files: dict[str, Path] = {}
@@ -221,6 +277,10 @@ def run(arguments: argparse.Namespace) -> int:
             budget_s=arguments.budget_s,
             sweeps=arguments.sweeps,
             columns=changing,
+            weighting=arguments.weighting,
+            towards=arguments.towards,
+            drive_terms=arguments.drive_terms.replace("-", " "),
+            essential=essential_from(arguments),
             level=level,
             keep_first_run=folder is not None and not arguments.validate_on,
             progress=lambda what, done, total: shown.step(f"{what}: {done} of {total}"),

@@ -208,8 +208,12 @@ def torque_delay_from(given: list[str]) -> TorqueDelay:
     return None if given == ["none"] else _numbers("--torque-delay", given, "delay", "auto or none")
 
 
-def friction_width_from(given: list[str] | None) -> float | dict[str, float] | Literal["auto"]:
-    """One speed for all, speeds by name, or "auto"."""
+def friction_width_from(
+    given: list[str] | None, preset: str | None = None
+) -> float | dict[str, float] | Literal["auto"]:
+    """One speed for all, speeds by name, or "auto"; 0, for sign(v), where a preset says nothing."""
+    if given is None and preset is not None:
+        return 0.0
     if given is None or given == ["auto"]:
         return "auto"
     return _numbers("--friction-width", given, "speed", "or auto")

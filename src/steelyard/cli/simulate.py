@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from steelyard.logs.log import Log
     from steelyard.model.model import Model
     from steelyard.simulation.sensors import Sensors
-    from steelyard.simulation.simulate import Array
+    from steelyard.simulation.simulate import Array, Controller, ControllerKind
 
 NAME = "simulate"
 HELP = "simulate a robot that follows a motion, and write its log"
@@ -46,6 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--controller", choices=("computed_torque", "pd", "ideal"),
         help="ideal: the robot follows exactly (default: computed_torque)")  # fmt: skip
+    add("--stiffness", action="append", default=[], metavar="KP|JOINT=KP",
+        help="gain of position errors of the controller, 1/s², for all joints or one; may be "
+        "repeated (default: 400, and more for joints with much friction)")  # fmt: skip
+    add("--damping", action="append", default=[], metavar="KD|JOINT=KD",
+        help="gain of speed errors, 1/s (default: 2 sqrt(KP), critically damped)")  # fmt: skip
+    add("--controller-model", choices=("true", "file"), default="true",
+        help="bodies that the controller computes torques with: those of the simulated robot, "
+        "payload included, with drive inertia, or those of the robot file alone, as CAD values; "
+        "always without friction (default: true)")  # fmt: skip
     add("--seed", type=int, default=0, metavar="N", help="random seed of motion and noise")
     robot = parser.add_argument_group("the robot's joints")
     robot.add_argument("--friction", nargs=2, type=float, metavar=("FV", "FC"),
@@ -115,6 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
         shown.step(f"simulating {robot.name}")
         trajectory, duration_s, findings = motion_of(model, motion, arguments)
         if robot.floating_base:
+            refuse_gains(arguments)
             log = simulated_floating(model, loaded, trajectory, duration_s, sensors, arguments)
         else:
             refuse_floating_options(arguments)
@@ -169,7 +179,7 @@ def on_fixed_base(
     """The log of a robot on a fixed base that follows the trajectory."""
     from steelyard.simulation.carried_payload import with_wrench
     from steelyard.simulation.sensors import record
-    from steelyard.simulation.simulate import Controller, followed
+    from steelyard.simulation.simulate import followed
     from steelyard.simulation.wrench_sensor import WrenchSensor
 
     true, tau = followed(
@@ -178,7 +188,7 @@ def on_fixed_base(
         trajectory,
         duration_s=duration_s,
         rate_hz=arguments.rate_hz,
-        controller=Controller(kind=arguments.controller or "computed_torque"),
+        controller=controller_from(model, arguments),
     )
     log = record(model.robot, true.time, true.q, true.v, tau, sensors, arguments.seed, "virtual")
     if arguments.sensor is not None:
@@ -186,6 +196,32 @@ def on_fixed_base(
         below = WrenchSensor(force_noise, torque_noise, bias=arguments.sensor_bias)
         log = with_wrench(log, model, true, payload, arguments.sensor, below, seed=arguments.seed)
     return log
+
+
+def controller_from(model: Model, arguments: argparse.Namespace) -> Controller:
+    """The controller with its gains and its model; gains that it has not are refused."""
+    from steelyard.cli.motion_options import per_joint
+    from steelyard.simulation.simulate import Controller
+
+    kind: ControllerKind = arguments.controller or "computed_torque"
+    if kind == "ideal":
+        refuse_gains(arguments)
+    stiffness, damping = (
+        per_joint(getattr(arguments, name), model.channels, f"--{name}")
+        for name in ("stiffness", "damping")
+    )
+    of_file = arguments.controller_model == "file"
+    return Controller(kind, stiffness, damping, model.prior_theta() if of_file else None)
+
+
+def refuse_gains(arguments: argparse.Namespace) -> None:
+    """Refuse options of a controller for a robot that follows exactly."""
+    for name, default in (("stiffness", []), ("damping", []), ("controller_model", "true")):
+        if getattr(arguments, name) != default:
+            raise ModelError(
+                f"--{name.replace('_', '-')} is of a controller, but this robot follows its motion "
+                "exactly; leave it out, or choose another --controller"
+            )
 
 
 def motion_of(

@@ -29,14 +29,14 @@ does which columns are base columns. The result is not constrained to be physica
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.errors import EstimationError
+from steelyard.errors import EstimationError, listed
 from steelyard.estimators.essential import (
     CEILING,
     MULTIPLE,
@@ -46,7 +46,7 @@ from steelyard.estimators.essential import (
 )
 from steelyard.estimators.estimate import Estimate, Standard
 from steelyard.estimators.estimate_record import EssentialPath
-from steelyard.estimators.estimator import Columns, check_columns
+from steelyard.estimators.estimator import Columns, DriveTerms, check_columns
 from steelyard.estimators.least_squares import (
     channel_fits,
     joint_noise,
@@ -56,6 +56,8 @@ from steelyard.estimators.least_squares import (
 )
 from steelyard.estimators.physical_counts import consistency_of
 from steelyard.findings import Finding
+from steelyard.knowledge.prior import Prior
+from steelyard.model.base_map import BaseMap
 from steelyard.model.model import Model
 from steelyard.regression.regression import Regression
 
@@ -100,11 +102,13 @@ def closest_to_prior(
     columns: Columns = "all",
     essential: Sequence[int] | None = None,
     weights: ArrayLike | None = None,
+    held: Sequence[int] = (),
 ) -> Closest:
     """Eq 30, or eq 32 where ``essential`` names the base parameters (by index) that may move.
 
     prior : (n_columns,) a priori values. columns : which standard parameters change.
     weights : (n_groups,) of the torque rows, 1/(N m); by default those of IDIM-WLS.
+    held : indices of standard parameters that keep the prior's values.
 
     With "all", the other base parameters keep the prior's values as well: the change of the
     essential ones is spread over all columns without changing any other base parameter. For
@@ -119,18 +123,22 @@ def closest_to_prior(
     misfit = factor[:, -1] - R @ (K @ known)
     independent = list(regression.base.independent)
     theta = known.copy()
+    free = [k for k in range(K.shape[1]) if k not in held]
     if essential is None and columns == "all":
-        change, rank = least_change(R @ K, misfit)
-        return Closest(theta + change, known, rank, K.shape[1])
+        change, rank = least_change(R @ K[:, free], misfit)
+        theta[free] += change
+        return Closest(theta, known, rank, len(free))
     moving = list(range(R.shape[1]) if essential is None else essential)
+    moving = [k for k in moving if independent[k] not in held]
     change, rank = least_change(R[:, moving], misfit)
     if columns == "independent":
         theta[[independent[k] for k in moving]] += change
         return Closest(theta, known, rank, len(moving))
     of_base = np.zeros(R.shape[1])
     of_base[moving] = change
-    spread, _ = least_change(K, of_base)
-    return Closest(theta + spread, known, rank, K.shape[1])
+    spread, _ = least_change(K[:, free], of_base)
+    theta[free] += spread
+    return Closest(theta, known, rank, len(free))
 
 
 def least_change(A: Array, b: Array) -> tuple[Array, int]:
@@ -152,8 +160,12 @@ def closest_weighted(A: Array, b: Array, scale: ArrayLike) -> Array:
     return np.asarray(S * change)
 
 
-def drive_terms_from_fit(model: Model, regression: Regression, prior: ArrayLike) -> Array:
+def drive_terms_from_fit(
+    model: Model, regression: Regression, prior: ArrayLike, *, keep: Collection[str] = ()
+) -> Array:
     """The prior (n_columns,) with drive inertia and friction of a first IDIM-WLS (section V-B).
+
+    keep : names of terms that stay as they were, since their values are stated.
 
     Manufacturers state neither. Terms that the data determine individually are replaced by their
     values in the fit of all base parameters, negative ones by zero. The others (such as a drive
@@ -165,9 +177,47 @@ def drive_terms_from_fit(model: Model, regression: Regression, prior: ArrayLike)
     for value, column in zip(estimate.beta, regression.base.independent, strict=True):
         stated = model.columns[column]
         kind = stated.term_kind
-        if kind is not None and not kind.may_be_negative and stated.name in alone:
+        if stated.name in keep or kind is None or kind.may_be_negative:
+            continue
+        if stated.name in alone:
             known[column] = max(float(value), 0.0)
     return known
+
+
+def prior_with_drive_terms(
+    model: Model, regression: Regression, prior: Prior, drive_terms: DriveTerms
+) -> tuple[Array, tuple[int, ...], Finding]:
+    """The prior's values (n_columns,) with drive terms by this rule, the indices of those that the
+    estimate must keep, and which are from where.
+    """
+    stated = prior.terms_stated(model) if drive_terms != "first fit" else frozenset()
+    known = prior_values(prior.theta, len(regression.base.columns))
+    if drive_terms != "given":
+        known = drive_terms_from_fit(model, regression, known, keep=stated)
+    terms = [
+        (column.name, known[k] != prior.theta[k])
+        for k, column in enumerate(model.columns)
+        if column.term_kind is not None
+    ]
+    fitted = [name for name, changed in terms if changed]
+    kept = [name for name, changed in terms if not changed and name in stated]
+    rest = [name for name, changed in terms if not changed and name not in stated]
+    parts = [
+        f"{words} {listed(names)}"
+        for words, names in (
+            ("kept as stated:" if drive_terms == "kept" else "as stated:", kept),
+            ("from a first weighted fit:", fitted),
+            (f"as {prior.source} has them, mostly zero:", rest),
+        )
+        if names
+    ]
+    words = f"friction, drive inertia and offsets of the prior are {'; '.join(parts) or 'none'}"
+    held = [column.name in kept and drive_terms == "kept" for column in model.columns]
+    return (
+        known,
+        tuple(np.flatnonzero(held).tolist()),
+        Finding("info", "drive-terms-of-prior", words),
+    )
 
 
 def estimate_cad(
@@ -177,19 +227,30 @@ def estimate_cad(
     *,
     columns: Columns = "all",
     drive_terms: Literal["given", "first fit"] = "given",
+    held: Sequence[int] = (),
 ) -> Estimate:
     """The WLS estimate with the standard parameters closest to a prior (eq 30).
 
     prior : (n_columns,) such as ``model.prior_theta()``. drive_terms : whether those of the
-        prior are used, or taken from a first fit; see :func:`drive_terms_from_fit`.
+        prior are used, or taken from a first fit; see :func:`drive_terms_from_fit`. held : indices
+        of standard parameters that keep the prior's values.
 
     Base parameters and their intervals are those of WLS; in directions that the data do not
     determine, the prior's values are used.
     """
     known = _prior(model, regression, prior, drive_terms)
-    found = closest_to_prior(regression, known, columns=columns)
+    found = closest_to_prior(regression, known, columns=columns, held=held)
     weights = 1.0 / joint_noise(regression)
-    return _with_standard(solve(regression, weights, "cad"), model, regression, weights, found)
+    base = regression.base
+    moving = _not_held(base, range(base.rank), held)
+    fixed = base.K @ known if held else None
+    estimate = solve(regression, weights, "cad", moving=moving if held else None, fixed=fixed)
+    return _with_standard(estimate, model, regression, weights, found)
+
+
+def _not_held(base: BaseMap, moving: Sequence[int], held: Sequence[int]) -> list[int]:
+    """The base parameters that are more than one standard parameter that is held."""
+    return [k for k in moving if base.independent[k] not in held or np.count_nonzero(base.K[k]) > 1]
 
 
 def estimate_cad_essential(
@@ -202,19 +263,23 @@ def estimate_cad_essential(
     multiple: float = MULTIPLE,
     ceiling: float = CEILING,
     significance: float = SIGNIFICANCE,
+    held: Sequence[int] = (),
 ) -> tuple[Estimate, EssentialPath]:
     """Standard parameters that differ from the prior only by essential parameters (eqs 31-33).
 
     The essential base parameters are selected as in
     :func:`steelyard.estimators.essential.estimate_essential`, and fitted again with all others
-    held at the prior's values.
+    held at the prior's values. held : indices of standard parameters that keep these, too.
     """
     known = _prior(model, regression, prior, drive_terms)
     path = essential_path(regression, multiple=multiple, ceiling=ceiling, significance=significance)
-    found = closest_to_prior(regression, known, columns=columns, essential=path.essential)
+    found = closest_to_prior(
+        regression, known, columns=columns, essential=path.essential, held=held
+    )
     weights = 1.0 / joint_noise(regression)
     fixed = regression.base.K @ known
-    estimate = solve(regression, weights, "cad-essential", moving=path.essential, fixed=fixed)
+    moving = _not_held(regression.base, path.essential, held)
+    estimate = solve(regression, weights, "cad-essential", moving=moving, fixed=fixed)
     estimate = with_path(estimate, path, "the prior")
     return _with_standard(estimate, model, regression, weights, found), path
 

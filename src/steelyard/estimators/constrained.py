@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +19,11 @@ from steelyard.estimators.least_squares import Fit, joint_noise, triangular_fit
 from steelyard.estimators.optimum_distance import OptimumDistance
 from steelyard.estimators.parallel.workers import Solver
 from steelyard.estimators.pull import Pull
-from steelyard.estimators.solver_names import SolverName
+from steelyard.estimators.solver_names import SolverName, Weighting
 from steelyard.model.model import Model
 from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
-Weighting = Literal["ols", "wls"]
 
 # a condition with a slack below this share of its typical size is active
 ACTIVE = 1e-6

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from steelyard.errors import EstimationError, listed
 from steelyard.estimators.estimate import Estimate
 from steelyard.estimators.estimate_record import EssentialPath, Removal, Stop
+from steelyard.estimators.estimator import EssentialLimits
 from steelyard.estimators.least_squares import (
     Fit,
     joint_noise,
@@ -41,13 +42,13 @@ from steelyard.regression.regression import Regression
 
 Array = NDArray[np.float64]
 
-MULTIPLE = 30.0
+MULTIPLE = EssentialLimits.multiple
 """Largest allowed ratio of the largest to the smallest relative standard deviation."""
 
-CEILING = 0.5
+CEILING = EssentialLimits.ceiling
 """Largest allowed relative standard deviation: above it, a 95 % interval contains zero."""
 
-SIGNIFICANCE = 0.05
+SIGNIFICANCE = EssentialLimits.significance
 """Level of the F-test."""
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from steelyard.errors import EstimationError
+from steelyard.estimators.solver_names import Weighting
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from steelyard.estimators.constrained import ConstrainedFit
     from steelyard.estimators.estimate import Estimate
     from steelyard.estimators.prior_weight import GammaRule
@@ -16,6 +20,8 @@ if TYPE_CHECKING:
     from steelyard.knowledge.prior import Prior
     from steelyard.model.model import Model
     from steelyard.regression.regression import Regression
+
+    Array = NDArray[np.float64]
 
 DEFAULT_METHOD = "entropic"
 PriorUse = Literal["none", "values", "bodies"]
@@ -31,7 +37,36 @@ Option = Literal[
     "budget_s",
     "sweeps",
     "columns",
+    "weighting",
+    "towards",
+    "drive_terms",
+    "essential",
 ]
+DriveTerms = Literal["stated", "kept", "given", "first fit"]
+"""Friction and drive inertia of a prior: "stated" values, and the others of a first fit; the same,
+with the stated ones "kept" in the result, too; all as "given", zero where nothing is stated; or all
+of the "first fit"."""
+Towards = Literal["file", "zero"]
+"""Values to which parameters that the data leave open are regularised."""
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "weighting": get_args(Weighting),
+    "towards": get_args(Towards),
+    "drive_terms": get_args(DriveTerms),
+}
+
+
+@dataclass(frozen=True)
+class EssentialLimits:
+    """When essential parameters are no longer removed.
+
+    multiple : largest allowed ratio between relative standard deviations. ceiling : largest
+    relative standard deviation that may remain. significance : a removal is refused where the
+    F-test's p-value is below it; 0 never refuses. See `steelyard.estimators.essential`.
+    """
+
+    multiple: float = 30.0
+    ceiling: float = 0.5
+    significance: float = 0.05
 
 
 def check_columns(columns: str) -> None:
@@ -54,6 +89,11 @@ class EstimationOptions:
         take time of their own.
     sweeps : of a sequential fit towards the simultaneous optimum; None for as many as needed.
     columns : which standard parameters differ from the prior; see `steelyard.estimators.cad`.
+    weighting : "ols" gives all joints the same weight, "wls" each by its own noise.
+    towards : "file" or "zero", values to which the weak pull of feasible and sequential fits draws
+        what the data leave open; None for the method's own choice.
+    drive_terms : friction and drive inertia of a prior of "cad", see `DriveTerms`.
+    essential : when essential parameters are no longer removed.
     """
 
     method: str = DEFAULT_METHOD
@@ -63,6 +103,10 @@ class EstimationOptions:
     budget_s: float | None = None
     sweeps: int | None = None
     columns: Columns = "all"
+    weighting: Weighting = "wls"
+    towards: Towards | None = None
+    drive_terms: DriveTerms = "stated"
+    essential: EssentialLimits = EssentialLimits()
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +131,14 @@ class EstimationTask:
         """The prior of an estimator that takes one."""
         assert self.prior is not None
         return self.prior
+
+    def centre(self, default: Towards) -> Array:
+        """Values (n_columns,) to which a weak pull draws what the data leave open."""
+        from steelyard.model.typical_sizes import known_parameters
+
+        towards = self.options.towards or default
+        known = known_parameters(self.model)
+        return known if towards == "file" else 0.0 * known
 
     def progress_of(self, what: str) -> Callable[[int, int], None] | None:
         """The progress function for one part of the work."""

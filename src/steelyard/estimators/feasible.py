@@ -19,13 +19,13 @@ from steelyard.conic.simultaneous import solve_fit
 from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import (
     ConstrainedFit,
-    Weighting,
     fit_problem,
     squares,
     weighted_system,
 )
 from steelyard.estimators.estimate import Estimate
 from steelyard.estimators.intervals import with_intervals
+from steelyard.estimators.solver_names import Weighting
 from steelyard.knowledge.conflicts import check_constraints
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints

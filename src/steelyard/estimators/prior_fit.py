@@ -18,7 +18,6 @@ from steelyard.errors import EstimationError
 from steelyard.estimators.constrained import (
     ConstrainedFit,
     System,
-    Weighting,
     fit_problem,
     squares,
     weighted_system,
@@ -51,6 +50,7 @@ from steelyard.estimators.prior_weight import (
 )
 from steelyard.estimators.pull import Pull
 from steelyard.estimators.size_rules import FEWER_PARTS, has_many
+from steelyard.estimators.solver_names import Weighting
 from steelyard.knowledge.conflicts import check_constraints
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints

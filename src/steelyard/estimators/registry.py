@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable
+from dataclasses import fields, replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from steelyard.errors import EstimationError
+from steelyard.errors import EstimationError, listed
 from steelyard.estimators import methods
 from steelyard.estimators.estimator import (
+    CHOICES,
     COLUMN_CHOICES,
     DEFAULT_METHOD,
     EstimationOptions,
@@ -21,6 +23,7 @@ from steelyard.estimators.estimator import (
     Estimator,
     check_columns,
 )
+from steelyard.findings import Finding
 
 if TYPE_CHECKING:
     from steelyard.estimators.constrained import ConstrainedFit
@@ -78,17 +81,55 @@ def estimate_by(
     if estimator.takes_prior and prior is None:
         raise EstimationError(f"the method '{estimator.name}' needs a prior")
     refuse_needless_prior(estimator, prior)
-    refuse_needless_budget(estimator, options.budget_s)
-    refuse_needless_sweeps(estimator, options.sweeps)
-    refuse_needless_columns(estimator, options.columns)
+    refuse_needless_options(estimator, options)
     task = EstimationTask(model, regression, options, prior, constraints, threads, progress)
-    return estimator.run(task)
+    estimate, fit = estimator.run(task)
+    return with_options_said(estimate, options), fit
+
+
+def with_options_said(estimate: Estimate, options: EstimationOptions) -> Estimate:
+    """The estimate with a note on options that are not the method's own."""
+    plain = EstimationOptions()
+    said = [
+        f"{name} {value}"
+        for name in ("weighting", "towards", "drive_terms")
+        if (value := getattr(options, name)) != getattr(plain, name)
+    ]
+    said += [
+        f"essential {field.name} {getattr(options.essential, field.name):g}"
+        for field in fields(options.essential)
+        if getattr(options.essential, field.name) != field.default
+    ]
+    if not said:
+        return estimate
+    finding = Finding("info", "method-options", f"estimated with {', '.join(said)}, as asked")
+    return replace(estimate, findings=(*estimate.findings, finding))
 
 
 def refuse_needless_prior(estimator: Estimator, prior: object) -> None:
     """Refuse a prior for an estimator that takes none."""
     if prior is not None and not estimator.takes_prior:
         raise EstimationError(f"a prior is given, but the method '{estimator.name}' takes none")
+
+
+def refuse_needless_options(estimator: Estimator, options: EstimationOptions) -> None:
+    """Refuse options that the estimator does not use, and values that there are not."""
+    refuse_needless_budget(estimator, options.budget_s)
+    refuse_needless_sweeps(estimator, options.sweeps)
+    refuse_needless_columns(estimator, options.columns)
+    plain = EstimationOptions()
+    for name in ("weighting", "towards", "drive_terms", "essential"):
+        value = getattr(options, name)
+        if value == getattr(plain, name):
+            continue
+        if name in CHOICES and value not in CHOICES[name]:
+            raise EstimationError(f"{name} is {value!r:.60}; it is one of {listed(CHOICES[name])}")
+        if name not in estimator.options:
+            able = ", ".join(one.name for one in all_estimators() if name in one.options)
+            raise EstimationError(
+                f"{name} is given, but the method '{estimator.name}' does not use it; methods that "
+                f"do: {able}"
+            )
 
 
 def refuse_needless_budget(estimator: Estimator, budget_s: float | None) -> None:

@@ -18,3 +18,6 @@ SOLVER_WORDS: dict[SolverName, str] = {
     "manifold": "solved by descent on the manifold of physical robots",
 }
 """What each one does."""
+
+Weighting = Literal["ols", "wls"]
+"""All joints with the same weight, or each by its own noise."""

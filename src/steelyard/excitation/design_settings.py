@@ -10,7 +10,8 @@ import numpy as np
 
 from steelyard.errors import SignalError, listed, shown
 from steelyard.excitation.files.interpolation import INTERPOLATIONS, Interpolation
-from steelyard.excitation.points.point_design import Measure, Optimiser, PointSettings
+from steelyard.excitation.points._point_search import Measure, Optimiser
+from steelyard.excitation.points.point_design import PointSettings
 
 Basis = Literal["fourier", "points", "via", "postures"]
 MOST_POINTS = 5_000_000

@@ -34,7 +34,14 @@ from steelyard.diagnosis.verdict.references import file_with_terms
 from steelyard.diagnosis.verdict.rules import found_by_judging
 from steelyard.errors import EstimationError, LogError
 from steelyard.estimators.attached_choice import estimate_with_attached
-from steelyard.estimators.estimator import DEFAULT_METHOD, Columns, EstimationOptions
+from steelyard.estimators.estimator import (
+    DEFAULT_METHOD,
+    Columns,
+    DriveTerms,
+    EssentialLimits,
+    EstimationOptions,
+    Towards,
+)
 from steelyard.estimators.least_squares import NOT_MEASURED
 from steelyard.estimators.merged_bodies import with_merged_bodies
 from steelyard.estimators.optimum_distance import CODES
@@ -42,10 +49,9 @@ from steelyard.estimators.parallel.threads import available_threads
 from steelyard.estimators.prior_weight import MIN_GROUPS, GammaRule
 from steelyard.estimators.registry import (
     estimator_named,
-    refuse_needless_budget,
-    refuse_needless_columns,
-    refuse_needless_sweeps,
+    refuse_needless_options,
 )
+from steelyard.estimators.solver_names import Weighting
 from steelyard.findings import Finding
 from steelyard.identification._arguments import (
     RobotLike,
@@ -116,6 +122,10 @@ def identify(
     budget_s: float | None = None,
     sweeps: int | None = None,
     columns: Columns = "all",
+    weighting: Weighting = "wls",
+    towards: Towards | None = None,
+    drive_terms: DriveTerms = "stated",
+    essential: EssentialLimits | None = None,
     certify: bool = True,
     level: float = 0.95,
     keep_first_run: bool = True,
@@ -176,6 +186,8 @@ def identify(
         many as prove the fit to be within 0.1 % of it. A finding says how far it is.
     columns : of the methods "cad" and "cad-essential": whether all standard parameters may differ
         from the prior, or the "independent" base columns alone.
+    weighting, towards, drive_terms, essential : options of single methods, see
+        :class:`steelyard.estimators.estimator.EstimationOptions`.
     certify : whether to prove that a constrained estimate meets its constraints.
     level : of the intervals in the files that :func:`steelyard.write_outputs` writes.
     keep_first_run : whether the first run stays in memory, for the report to show if no log is
@@ -210,10 +222,11 @@ def identify(
     classes = classes_to_admit("none" if admit == "auto" and method != DEFAULT_METHOD else admit)
     estimator = estimator_named(method)
     fitted = Equation(equation, interval_s)
-    options = EstimationOptions(method, gamma, n_resamples, ranges, budget_s, sweeps, columns)
-    refuse_needless_budget(estimator, budget_s)
-    refuse_needless_sweeps(estimator, sweeps)
-    refuse_needless_columns(estimator, columns)
+    options = EstimationOptions(
+        *(method, gamma, n_resamples, ranges, budget_s, sweeps, columns),
+        *(weighting, towards, drive_terms, essential or EssentialLimits()),
+    )
+    refuse_needless_options(estimator, options)
     threads = available_threads() if threads is None else threads
     if threads < 1:
         raise EstimationError(f"threads is {threads}; at least one is needed")

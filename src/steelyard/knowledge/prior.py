@@ -64,7 +64,8 @@ class Prior:
     theta : (n_columns,) values; bodies with trust > 0 are strictly physical.
     trust : (n_bodies,) weight of each body's prior relative to the others; 0 without a prior.
     source : in words. findings : what was repaired or left out. made_from : content hashes of the
-        logs that it was estimated from, if any.
+        logs that it was estimated from, if any. stated_terms : names of the terms of joints whose
+        values the source states; None for those that are not zero.
     """
 
     theta: Array
@@ -72,6 +73,16 @@ class Prior:
     source: str
     findings: tuple[Finding, ...] = field(default=())
     made_from: frozenset[str] = frozenset()
+    stated_terms: frozenset[str] | None = None
+
+    def terms_stated(self, model: Model) -> frozenset[str]:
+        """Names of the terms of joints (friction, drive inertia, ...) whose values are stated."""
+        if self.stated_terms is not None:
+            return self.stated_terms
+        pairs = zip(model.columns, self.theta, strict=True)
+        return frozenset(
+            column.name for column, value in pairs if column.term_kind is not None and value != 0.0
+        )
 
 
 def prior_of_wider(prior: Prior, model: Model, wider: Model) -> Prior:
@@ -122,7 +133,9 @@ def prior_from_values(
                 f"{source} gives '{body.name}' {10 - len(missing)} of its ten parameters; "
                 f"{listed(missing)} are missing: give all or none"
             )
-    return checked_prior(model, theta, source, repair=repair)
+    terms = {column.name for column in model.columns if column.term_kind is not None}
+    found = checked_prior(model, theta, source, repair=repair)
+    return replace(found, stated_terms=frozenset(terms & values.keys()))
 
 
 def prior_from_file(

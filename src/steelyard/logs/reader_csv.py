@@ -124,6 +124,8 @@ def open_csv(
         lines = _first_lines(text, where)
     layout = layout_of(lines)
     _refuse_foreign_bytes(layout.header or (), where)
+    if columns is None and layout.header is None:
+        columns = _rbtlog_columns(path, len(layout.first or ()))
     if layout.header is None and isinstance(columns, Mapping | None):
         first = list(layout.first or ())
         raise LogError(
@@ -138,6 +140,18 @@ def open_csv(
     _refuse_columns(len(names), where)
     found, _ = parse_header(names, where, stated, count_rows=count_rows)
     return CsvTable(path, layout, tuple(names), found)
+
+
+def _rbtlog_columns(path: Path, width: int) -> list[str] | None:
+    """Columns of a recording of Sousa and Cortesão (2014), recognised by its name; else None.
+
+    Their files rbtlog_traj1.dat to 4 have no header: time (s), then q (rad) and then tau (N m) of
+    every joint.
+    """
+    n = (width - 1) // 2
+    if not path.name.lower().startswith("rbtlog") or width != 2 * n + 1 or n == 0:
+        return None
+    return ["time", *(f"{word}{k}" for word in ("q", "tau") for k in range(1, n + 1))]
 
 
 def read_csv(

@@ -204,7 +204,8 @@ class Processing:
 
         Butterworth of order 3 at 2.5 Hz, zero phase, on positions only; torque unfiltered;
         five-point central differences; 3 s and 1 s cut at the ends; every sample kept, no delay
-        corrected, no torque left out, and no dead band.
+        corrected, no torque left out, and no dead band. Its Coulomb friction is sign(v), which is
+        ``friction_width=0.0`` of :func:`steelyard.identify`; ``--preset`` sets it.
         """
         return Processing(
             cutoff_hz=2.5,

@@ -17,8 +17,8 @@ from steelyard.logs.reading import read_log
 from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
 
-SIMULATED = "--friction 0.5 1 --drive-inertia 0.05 --torque-noise 0.05 --rate-hz 200".split()
-SIMULATED += ["--duration-s", "8"]
+SIMULATED = ["--friction", "0.5", "1", "--drive-inertia", "0.05", "--torque-noise", "0.05"]
+SIMULATED += ["--rate-hz", "200", "--duration-s", "8"]
 ARM = """
 dh = "modified"
 name = "two links"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from steelyard.estimators.estimator import EstimationTask, Estimator
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 def _essential(task: EstimationTask) -> tuple[Estimate, None]:
     from steelyard.estimators.essential import estimate_essential
 
-    return estimate_essential(task.regression)[0], None
+    return estimate_essential(task.regression, **asdict(task.options.essential))[0], None
 
 
 ESTIMATORS = (
@@ -21,5 +22,6 @@ ESTIMATORS = (
         "essential",
         "weighted least squares of the essential base parameters, the others zero",
         _essential,
+        options=frozenset({"essential"}),
     ),
 )

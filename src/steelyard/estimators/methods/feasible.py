@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 def _feasible(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
     from steelyard.estimators.complete_estimate import complete_estimate
     from steelyard.estimators.feasible import fit_feasible
-    from steelyard.model.typical_sizes import known_parameters
 
-    known = known_parameters(task.model)
-    fit = fit_feasible(task.model, task.regression, task.constraints, prior=known)
+    fit = fit_feasible(
+        task.model,
+        task.regression,
+        task.constraints,
+        prior=task.centre("file"),
+        weighting=task.options.weighting,
+    )
     return complete_estimate(task, fit), fit
 
 
@@ -26,7 +30,7 @@ ESTIMATORS = (
         "feasible",
         "weighted least squares with physical constraints, without a prior",
         _feasible,
-        options=frozenset({"n_resamples", "ranges", "constraints"}),
+        options=frozenset({"n_resamples", "ranges", "constraints", "weighting", "towards"}),
         gives_standard=True,
         physical=True,
     ),

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 def _sequential(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
     from steelyard.estimators.sequential.fit import fit_sequential
-    from steelyard.model.typical_sizes import known_parameters
 
     found = fit_sequential(
         task.model,
         task.regression,
         task.constraints,
-        towards=known_parameters(task.model),
+        towards=task.centre("file"),
+        weighting=task.options.weighting,
         sweeps=task.options.sweeps,
         progress=task.progress_of("sweeps"),
     )
@@ -47,7 +47,14 @@ def _with_prior(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
 def _paper(task: EstimationTask) -> tuple[Estimate, ConstrainedFit]:
     from steelyard.estimators.sequential.fit import fit_sequential_paper
 
-    return _estimate(task, fit_sequential_paper(task.model, task.regression, task.constraints))
+    found = fit_sequential_paper(
+        task.model,
+        task.regression,
+        task.constraints,
+        towards=task.centre("zero"),
+        weighting=task.options.weighting,
+    )
+    return _estimate(task, found)
 
 
 def _estimate(task: EstimationTask, found: SequentialFit) -> tuple[Estimate, ConstrainedFit]:
@@ -65,7 +72,9 @@ ESTIMATORS = (
         "like feasible, link by link from the leaves inward in linear time, then refined by sweeps "
         "until it is proven to be near the optimum",
         _sequential,
-        options=frozenset({"n_resamples", "ranges", "constraints", "sweeps"}),
+        options=frozenset(
+            {"n_resamples", "ranges", "constraints", "sweeps", "weighting", "towards"}
+        ),
         gives_standard=True,
         physical=True,
     ),
@@ -83,7 +92,7 @@ ESTIMATORS = (
         "link by link as published, from each joint's own torque with the outer links fixed; for "
         "comparison",
         _paper,
-        options=frozenset({"n_resamples", "ranges", "constraints"}),
+        options=frozenset({"n_resamples", "ranges", "constraints", "weighting", "towards"}),
         gives_standard=True,
         physical=True,
     ),

@@ -20,7 +20,6 @@ from steelyard.estimators.constrained import (
     ConstrainedFit,
     Refit,
     System,
-    Weighting,
     fit_problem,
     squares,
     weighted_system,
@@ -41,7 +40,7 @@ from steelyard.estimators.sequential.links import (
 from steelyard.estimators.sequential.paper import fit_paper, joint_rows
 from steelyard.estimators.sequential.refined import Refined, Stage, check_sweeps, refine
 from steelyard.estimators.sequential.resampled import paper_solver, sequential_solver
-from steelyard.estimators.solver_names import SolverName
+from steelyard.estimators.solver_names import SolverName, Weighting
 from steelyard.findings import Finding
 from steelyard.knowledge.conflicts import check_constraints
 from steelyard.knowledge.constraint_blocks import blocks
