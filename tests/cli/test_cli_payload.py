@@ -61,7 +61,7 @@ def test_ft_passes_every_option_on(stand):
     words = "payload ft r.urdf a.csv b.csv --sensor flange --poses p.csv --axes base --sign by-body"
     more = "--quaternion w-first --rotation --no-bias --solver manifold --inertia needed --at-rest"
     names = "--wrench-columns ft --motion-columns tcp --twist-axes base --interpolation cubic"
-    last = "--kinematics twist --level 0.9 --gravity 0 0 -1.6 --cutoff-hz 7"
+    last = "--kinematics twist --level 0.9 --gravity 0 0 -1.6 --cutoff-hz 7 --budget-s 0.5"
     mounting = "--mounting 0.1 0.2 0.3 0 0 1.5707963267948966"
     assert main(f"{words} {more} {names} {last} {mounting}".split()) == 0
     assert stand.robot.name == "r"
@@ -88,6 +88,7 @@ def test_ft_passes_every_option_on(stand):
         "rotation": True,
         "bias": False,
         "solver": "manifold",
+        "budget_s": 0.5,
         "level": 0.9,
     }
 

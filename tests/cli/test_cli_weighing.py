@@ -148,3 +148,39 @@ def test_too_few_orientations_are_a_negative_or_a_bad_answer(folder, capsys):
     assert run("payload ft poses.csv --sensor ft --at-rest") in (1, 2)
     captured = capsys.readouterr()
     assert "orientation" in captured.out + captured.err
+
+
+def test_unconstrained_least_squares_is_in_table_json_and_page(tmp_path, monkeypatch, capsys):
+    """Beside the physical body, with what no body can have of it; read back from the file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arm.urdf").write_text(arm_urdf(), encoding="utf-8")
+    noisy = SENSOR.replace("--sensor-noise 0.2 0.01", "--sensor-noise 5 1")
+    assert run(f"simulate arm.urdf -o held.csv {RUN} {CARRIED} {noisy}") == 0
+    main(["payload", "ft", "arm.urdf", "held.csv", "--sensor", "tool", "-o", "weighed"])
+    text = capsys.readouterr().out
+    assert "The physical body beside unconstrained least squares" in text
+    main(["payload", "ft", "arm.urdf", "held.csv", "--sensor", "tool", "--json"])
+    entry = json.loads(capsys.readouterr().out)["unconstrained"]
+    assert entry["broken"]
+    assert entry["broken"][0] in text
+    found = read_payload("weighed/payload.json")
+    np.testing.assert_allclose(found.unconstrained.phi, entry["inertial_parameters"])
+    assert list(found.unconstrained.broken) == entry["broken"]
+    page = (tmp_path / "weighed" / "report.html").read_text("utf-8")
+    assert "The physical body beside unconstrained least squares" in page
+    assert "Unconstrained least squares fits no body" in page
+    shown = f"{1000.0 * found.unconstrained.value('cx'):.4g}"
+    assert shown in page
+    assert shown in text
+
+
+def test_a_budget_is_an_option_of_the_manifold(folder, capsys):
+    """Refused by name for the other solver; without time a warning says so."""
+    assert run(f"simulate arm.urdf -o held.csv {RUN} {CARRIED} {SENSOR}") == 0
+    capsys.readouterr()
+    ft = "payload ft arm.urdf held.csv --sensor tool"
+    assert run(f"{ft} --budget-s 1") == 2
+    assert "the solver 'sdp' cannot be stopped early; use the solver 'manifold'" in (
+        capsys.readouterr().err
+    )
+    assert run(f"{ft} --solver manifold --budget-s 30") == 0

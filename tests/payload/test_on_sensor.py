@@ -243,3 +243,108 @@ def test_result_can_be_written(fast):
     """The estimate is plain JSON."""
     motion, _, wrench = fast
     assert json.dumps(weigh_on_sensor([(motion, wrench)]).to_dict())
+
+
+@pytest.fixture(scope="module")
+def slow():
+    """A body of 2 kg on a motion that hardly shows its inertia: least squares is no body."""
+    rng = np.random.default_rng(3)
+    motion, phi = free_motion(4, duration_s=20.0, rate_hz=50.0), random_body(rng, 2.0)
+    wrench = measured(motion, phi, rng, bias=BIAS, torque_noise=1.0, force_noise=2.0)
+    return motion, wrench
+
+
+def newton_euler_rows(motion) -> np.ndarray:
+    """Wrench (n, 6) on a body about the origin of its frame, for each of its ten parameters, from
+    Newton and Euler's equations (Traversaro et al. 2016, eqs 1-4), force before moment.
+    """
+    a, w, dw = motion.proper_acceleration, motion.angular_velocity, motion.angular_acceleration
+    n = len(a)
+    rows = np.zeros((n, 6, 10))
+    rows[:, :3, 0] = a
+    for k, axis in enumerate(np.eye(3)):
+        across = np.broadcast_to(axis, (n, 3))
+        # m c = e_k: the force of its turning about the origin, and the moment of its acceleration
+        rows[:, :3, 1 + k] = np.cross(dw, across) + np.cross(w, np.cross(w, across))
+        rows[:, 3:, 1 + k] = np.cross(across, a)
+    for k, (i, j) in enumerate(((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))):
+        unit = np.zeros((3, 3))
+        unit[i, j] = unit[j, i] = 1.0
+        rows[:, 3:, 4 + k] = dw @ unit + np.cross(w, w @ unit)
+    return rows
+
+
+def test_unconstrained_least_squares_stands_beside_the_physical_body(slow):
+    """It is NumPy's, on rows from Newton and Euler's equations; it fits better than the body, by
+    as much as the relative errors say, and what no body can have of it is named.
+    """
+    motion, wrench = slow
+    found = weigh_on_sensor([(motion, wrench)])
+    n = len(motion)
+    rows = newton_euler_rows(motion)
+    X = np.concatenate([np.tile(np.eye(6), (n, 1, 1)), rows], axis=2)
+    y = np.column_stack([wrench.force, wrench.torque])
+    weight = np.zeros(6)
+    for part in (slice(0, 3), slice(3, 6)):
+        own, values = X[:, part].reshape(-1, 16), y[:, part].ravel()
+        solution, _, rank, _ = np.linalg.lstsq(own, values, rcond=1e-10)
+        weight[part] = 1.0 / np.sqrt(np.sum((values - own @ solution) ** 2) / (len(values) - rank))
+    A, b = (weight[:, None] * X).reshape(-1, 16), (weight * y).ravel()
+    free = np.linalg.lstsq(A, b, rcond=None)[0]
+    beside = found.unconstrained
+    np.testing.assert_allclose(beside.phi, free[6:], rtol=1e-5, atol=1e-7)
+    bias = np.linalg.lstsq(A[:, :6], b - A[:, 6:] @ found.phi, rcond=None)[0]
+    loaded = np.linalg.norm(b - A[:, :6] @ bias)
+    assert beside.relative_error == pytest.approx(np.linalg.norm(b - A @ free) / loaded, rel=1e-6)
+    assert beside.relative_error < found.relative_error
+    inertia = np.array([[free[10], free[11], free[13]], [0, free[12], free[14]], [0, 0, free[15]]])
+    inertia = inertia + np.triu(inertia, 1).T
+    m, c = free[6], free[7:10] / free[6]
+    about_com = inertia - m * (c @ c * np.eye(3) - np.outer(c, c))
+    for name, value in (
+        ("m", m), ("cx", c[0]), ("cz", c[2]), ("mx", free[7]), ("Ixz", free[13]),
+        ("Ixx_com", about_com[0, 0]), ("Iyz_com", about_com[1, 2]), ("Izz_com", about_com[2, 2]),
+    ):  # fmt: skip
+        assert beside.value(name) == pytest.approx(value, rel=1e-4, abs=1e-8)
+    moments = np.linalg.eigvalsh(about_com)
+    assert moments[0] < 0.0 or moments[2] > moments[0] + moments[1]
+    assert beside.broken
+    assert np.linalg.eigvalsh(0.5 * np.trace(about_com) * np.eye(3) - about_com)[0] < 0.0
+
+
+def test_a_physical_least_squares_breaks_nothing(fast):
+    """On a fast motion it is the body itself."""
+    motion, _, wrench = fast
+    found = weigh_on_sensor([(motion, wrench)])
+    np.testing.assert_allclose(found.unconstrained.phi, found.phi, rtol=1e-9, atol=1e-12)
+    assert found.unconstrained.broken == ()
+
+
+def test_a_budget_ends_the_steps_on_the_manifold(slow):
+    """Without time the body is physical and poorer, and says so; with time it is the optimum."""
+    motion, wrench = slow
+    best = weigh_on_sensor([(motion, wrench)])
+    short = weigh_on_sensor([(motion, wrench)], solver="manifold", budget_s=1e-9)
+    long = weigh_on_sensor([(motion, wrench)], solver="manifold", budget_s=60.0)
+    assert not short.optimum_reached
+    assert short.excess > 0.0
+    (said,) = [one.words for one in short.findings if one.code == "optimum-not-reached"]
+    assert "the budget was over after 0 steps on the manifold" in said
+    assert inertia_is_physical(short.phi)
+    assert long.optimum_reached
+    np.testing.assert_allclose(long.phi, best.phi, rtol=1e-3, atol=1e-4)
+    with pytest.raises(EstimationError, match="the solver 'sdp' cannot be stopped early"):
+        weigh_on_sensor([(motion, wrench)], budget_s=1.0)
+    with pytest.raises(EstimationError, match="positive number of seconds"):
+        weigh_on_sensor([(motion, wrench)], solver="manifold", budget_s=0.0)
+
+
+def inertia_is_physical(phi: np.ndarray) -> bool:
+    """Whether the 4×4 pseudo-inertia has no negative eigenvalue, up to rounding."""
+    xx, xy, yy, xz, yz, zz = phi[4:]
+    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    J = np.zeros((4, 4))
+    J[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+    J[:3, 3] = J[3, :3] = phi[1:4]
+    J[3, 3] = phi[0]
+    return bool(np.linalg.eigvalsh(J)[0] > -1e-12 * np.trace(J))

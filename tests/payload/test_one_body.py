@@ -69,8 +69,9 @@ def test_missed_optimum_is_told(monkeypatch):
 
     class Early:
         theta = sphere_of_water(optimum.phi[0], optimum.body.com)
+        stopped, iterations = "iterations", 3
 
-    monkeypatch.setattr("steelyard.payload.one_body.fit_on_manifold", lambda *_: Early)
+    monkeypatch.setattr("steelyard.payload.one_body.fit_on_manifold", lambda *_, **__: Early)
     early = fit_body(R, z, "manifold")
     assert not early.optimum_reached
     assert early.excess == pytest.approx(early.objective / optimum.objective - 1.0, rel=1e-6)

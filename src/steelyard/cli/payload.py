@@ -93,6 +93,9 @@ def _add_ft_arguments(parser: argparse.ArgumentParser) -> None:
     add("--rotation", action="store_true",
         help="estimate by how much the sensor is turned against its frame, too")  # fmt: skip
     add("--no-bias", action="store_true", help="the sensor shows zero without load")
+    add("--budget-s", type=float, metavar="S",
+        help="stop the steps of --solver manifold after so many seconds; the body is physical then "
+        "too, and a warning says how far it is from the optimum")  # fmt: skip
     add_robot_arguments(parser, file=False)
 
 
@@ -206,6 +209,7 @@ def _ft_task(arguments: argparse.Namespace) -> tuple[list[str], Weigh]:
             rotation=arguments.rotation,
             bias=not arguments.no_bias,
             solver=arguments.solver,
+            budget_s=arguments.budget_s,
             level=arguments.level,
             processing=processing,
         )

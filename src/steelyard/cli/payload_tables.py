@@ -8,15 +8,16 @@ from steelyard.cli.output import Output
 from steelyard.cli.results import show_findings
 from steelyard.report.numbers import percent, significant
 from steelyard.report.payload_notes import KIND_WORDS, is_about_origin, payload_notes
-from steelyard.report.payload_page import box_known, value_row
+from steelyard.report.payload_page import both_rows, box_known, unconstrained_words, value_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from steelyard.payload.payload_estimate import PayloadEstimate, PayloadValue
+    from steelyard.payload.payload_estimate import PayloadEstimate, PayloadValue, Unconstrained
 
 MOST_OTHERS = 9
 """Bias and rotation of a sensor are shown; friction changes of all joints would hide the body."""
+UNCONSTRAINED_COLUMNS = ("value", "physical", "unconstrained", "unit")
 COLUMNS = ("value", "estimate", "interval", "unit", "kind")
 
 
@@ -33,6 +34,8 @@ def show_payload(output: Output, estimate: PayloadEstimate) -> None:
         )
     elif estimate.others:
         show_values(output, "Estimated with it", estimate.others)
+    if estimate.unconstrained is not None:
+        show_unconstrained(output, estimate, estimate.unconstrained)
     box = estimate.box
     size = " × ".join(significant(2000.0 * float(half), 3) for half in box.half_sizes)
     density = "" if box.density is None else f", {significant(box.density, 3)} kg/m³"
@@ -55,6 +58,19 @@ def show_payload(output: Output, estimate: PayloadEstimate) -> None:
     show_findings(output, estimate.findings)
     for note in payload_notes(estimate):
         output.line(f"note: {note}")
+
+
+def show_unconstrained(
+    output: Output, estimate: PayloadEstimate, unconstrained: Unconstrained
+) -> None:
+    """Print least squares without physical consistency beside the physical body."""
+    output.table(
+        UNCONSTRAINED_COLUMNS,
+        [(row.label, row.physical, row.unconstrained, row.unit) for row in both_rows(estimate)],
+        title="The physical body beside unconstrained least squares",
+        left=("value", "unit"),
+    )
+    output.line(unconstrained_words(unconstrained))
 
 
 def show_values(output: Output, title: str, values: Iterable[PayloadValue]) -> None:

@@ -52,7 +52,7 @@ from steelyard.payload.joint_columns import (
 )
 from steelyard.payload.joint_fit import KnownArm
 from steelyard.payload.on_joints import FRICTION_CHANGES, FrictionChange, weigh_on_joints
-from steelyard.payload.on_sensor import weigh_on_sensor
+from steelyard.payload.on_sensor import check_budget, weigh_on_sensor
 from steelyard.payload.payload_estimate import PayloadEstimate, PayloadRun, PayloadSolver
 from steelyard.regression.regression import Regression
 from steelyard.robot.file_changes import change_findings
@@ -202,6 +202,7 @@ def weigh_payload_ft(
     rotation: bool = False,
     static: bool | None = None,
     solver: PayloadSolver = "sdp",
+    budget_s: float | None = None,
     level: float = 0.95,
 ) -> PayloadEstimate:
     """The payload that a force/torque sensor carries, from logs of its wrench and its motion.
@@ -219,10 +220,11 @@ def weigh_payload_ft(
     twist_axes, columns, wrench_columns, mounting, gravity, at_rest : see
         :func:`steelyard.signals.prepared_frame.prepare_frame`.
     overlay, lock, keep_angles : as for :func:`steelyard.identify`; only with a robot.
-    bias, rotation, static, solver, level : see
+    bias, rotation, static, solver, budget_s, level : see
         :func:`steelyard.payload.on_sensor.weigh_on_sensor`.
     """
     check_level(level)
+    check_budget(budget_s, solver)
     check_logs(logs)
     used = None
     if robot is not None:
@@ -270,6 +272,7 @@ def weigh_payload_ft(
     found = weigh_on_sensor(
         recordings,
         solver=solver,
+        budget_s=budget_s,
         bias=bias,
         rotation=rotation,
         level=level,

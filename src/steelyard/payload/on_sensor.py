@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import EstimationError, WeighingError
+from steelyard.estimators.optimum_distance import above_optimum
 from steelyard.findings import Finding
 from steelyard.payload._fit_doubts import check_levers, force_mass, implausible_body, poor_fit
 from steelyard.payload._measured_sizes import check_sizes
@@ -20,6 +21,7 @@ from steelyard.payload.payload_estimate import (
     PayloadRun,
     PayloadSolver,
     PayloadValue,
+    Unconstrained,
 )
 from steelyard.payload.sensor_factors import SensorFactors, compress_wrench, usable_samples
 from steelyard.payload.sensor_fit import LEAST_MASS, SensorFit, fit_on_sensor, rotation_vector
@@ -49,6 +51,7 @@ def weigh_on_sensor(
     level: float = 0.95,
     static: bool | None = None,
     axes: Axes | None = None,
+    budget_s: float | None = None,
 ) -> PayloadEstimate:
     """The body that the sensor carries, with intervals.
 
@@ -60,7 +63,10 @@ def weigh_on_sensor(
         report it as not determined where the motion is too slow.
     axes : in which the wrench was recorded as the user stated, for messages only: the wrench that
         is given here is in those of the frame.
+    budget_s : of the solver "manifold": time (s) after which its steps end; the body is physical
+        then, too, and a finding says how far it is from the optimum.
     """
+    check_budget(budget_s, solver)
     whole = checked(recordings)
     check_sizes(whole)
     used, findings = within_range(whole)
@@ -73,7 +79,7 @@ def weigh_on_sensor(
     ignored = orientations.ignored
     if static:
         ignored = np.column_stack([ignored, np.eye(10)[:, 4:]])
-    fit = fit_on_sensor(factors, solver, ignored=ignored)
+    fit = fit_on_sensor(factors, solver, ignored=ignored, budget_s=budget_s)
     check_levers(factors, used[0][0].frame, fit.R_frame_sensor)
     p = factors.n_nuisance
     values = values_with_intervals(
@@ -123,7 +129,21 @@ def weigh_on_sensor(
         static=is_static,
         runs=tuple(run_of(motion, wrench) for motion, wrench in used),
         findings=findings,
+        unconstrained=Unconstrained(fit.body.free, fit.free_error),
     )
+
+
+def check_budget(budget_s: float | None, solver: PayloadSolver) -> None:
+    """Refuse a budget of a solver that cannot be stopped, and one that is none."""
+    if budget_s is None:
+        return
+    if solver != "manifold":
+        raise EstimationError(
+            f"a budget of {budget_s:g} s is given, but the solver '{solver}' cannot be stopped "
+            "early; use the solver 'manifold'"
+        )
+    if not 0.0 < budget_s < float("inf"):
+        raise EstimationError(f"budget_s is {budget_s:g}; it must be a positive number of seconds")
 
 
 def checked(recordings: Sequence[Recording]) -> tuple[Recording, ...]:
@@ -191,12 +211,16 @@ def fit_findings(fit: SensorFit) -> tuple[Finding, ...]:
             )
         )
     if not fit.body.optimum_reached:
+        why, cure = "", "use the solver 'sdp'"
+        if fit.body.stopped == "budget":
+            why = f"the budget was over after {fit.body.iterations} steps on the manifold: "
+            cure = "give it more time, or use the solver 'sdp'"
         found.append(
             Finding(
                 "warning",
                 "optimum-not-reached",
-                f"the sum of squares is {fit.body.excess:.2g} above the optimum (relative); use "
-                "the solver 'sdp'",
+                f"{why}the body is physical, but its sum of squares is "
+                f"{above_optimum(fit.body.excess, 1.0)}; {cure}",
             )
         )
     return tuple(found)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from steelyard.conic.problem import conic_problem
 from steelyard.conic.settle import holds_exactly, rounded, settle
 from steelyard.conic.solver import solve
 from steelyard.errors import EstimationError
-from steelyard.estimators.manifold.fit import fit_on_manifold
+from steelyard.estimators.manifold.fit import Stopped, fit_on_manifold
 from steelyard.knowledge.physical_blocks import full_consistency
 from steelyard.payload.payload_estimate import PayloadSolver
 from steelyard.regression.regression import triangle
@@ -43,6 +44,8 @@ SMALLEST_MASS = 1e-9
 """Mass (kg) of the sphere towards which a body without mass is moved."""
 FIRST_SHARE = 1e-13
 """Smallest share of the way to the sphere that is tried to make the digits physical."""
+LEAST_BUDGET_S = 1e-9
+"""Time (s) that steps on the manifold have after their budget is over: that of the start."""
 REACHED = 1e-6
 """Largest relative excess of the sum of squares at which the optimum counts as reached."""
 
@@ -55,7 +58,8 @@ class OneBodyFit:
     objective : |z - R phi|². optimum : the smallest that a physical body has, by the semidefinite
     programme. excess : objective / optimum - 1. optimum_reached : whether it is at most 1e-6.
     free : (10,) the unconstrained least squares. at_boundary : whether it is not physical, so that
-    the body is at the edge of the physical set.
+    the body is at the edge of the physical set. stopped, iterations : of the steps on the
+    manifold; None and 0 for the semidefinite programme.
     """
 
     phi: Array
@@ -66,12 +70,18 @@ class OneBodyFit:
     optimum_reached: bool
     free: Array
     at_boundary: bool
+    stopped: Stopped | None = None
+    iterations: int = 0
 
 
-def fit_body(R: Array, z: Array, solver: PayloadSolver = "sdp") -> OneBodyFit:
+def fit_body(
+    R: Array, z: Array, solver: PayloadSolver = "sdp", *, deadline: float | None = None
+) -> OneBodyFit:
     """The physical body phi (10,) with the smallest |z - R phi|².
 
     R : (k, 10), z : (k,), of rows that are divided by their noise. solver : "sdp", or "manifold".
+    deadline : of the clock `perf_counter`, at which the steps on the manifold end; the body is
+        physical then, too. The semidefinite programme that it is compared with takes its own time.
     """
     R, z = np.asarray(R, dtype=float), np.asarray(z, dtype=float)
     if R.ndim != 2 or R.shape[1] != 10 or z.shape != R.shape[:1]:
@@ -85,8 +95,11 @@ def fit_body(R: Array, z: Array, solver: PayloadSolver = "sdp") -> OneBodyFit:
     at_boundary = not holds_exactly(physical_block(), digits)
     best = _by_sdp(F, g, scale) if at_boundary else digits
     optimum = _squares(R, z, best)
+    stopped, iterations = None, 0
     if solver == "manifold":
-        best = fit_on_manifold(F, g, (0,)).theta
+        left = None if deadline is None else max(deadline - perf_counter(), LEAST_BUDGET_S)
+        ran = fit_on_manifold(F, g, (0,), budget_s=left)
+        best, stopped, iterations = ran.theta, ran.stopped, ran.iterations
     phi = settled_body(best)
     objective = _squares(R, z, phi)
     # the rounding of z limits what a relative difference can say
@@ -101,6 +114,8 @@ def fit_body(R: Array, z: Array, solver: PayloadSolver = "sdp") -> OneBodyFit:
         optimum_reached=excess <= REACHED,
         free=free,
         at_boundary=at_boundary,
+        stopped=stopped,
+        iterations=iterations,
     )
 
 

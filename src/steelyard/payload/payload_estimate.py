@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from steelyard.diagnosis.verdict.verdict import Verdict
 from steelyard.findings import Finding
 from steelyard.payload.payload_verdict import payload_verdict
+from steelyard.robot.inertia import PARAMETERS, to_com, violations
 from steelyard.robot.principal_body import EquivalentBox, PrincipalBody, equivalent_box
 
 Array = NDArray[np.float64]
@@ -60,6 +61,41 @@ class PayloadRun:
 
 
 @dataclass(frozen=True, eq=False)
+class Unconstrained:
+    """Least squares without physical consistency, beside the physical body (Traversaro et al. 2016,
+    Table I).
+
+    phi : (10,), which no body needs to have. relative_error : of it, as that of the estimate.
+    """
+
+    phi: Array
+    relative_error: float
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """What no body can have of it; empty where it is physical, up to rounding."""
+        return tuple(one.words for one in violations(self.phi, "unconstrained least squares"))
+
+    def value(self, name: str) -> float:
+        """One of its numbers by the name that it has in `PayloadEstimate.values`; NaN for what a
+        mass of zero leaves without meaning.
+        """
+        if name in PARAMETERS:
+            return float(self.phi[PARAMETERS.index(name)])
+        if self.phi[0] == 0.0:
+            return float("nan")
+        com = self.phi[1:4] / self.phi[0]
+        if name in COM_NAMES:
+            return float(com[COM_NAMES.index(name)])
+        inertia = to_com(self.phi)[2]
+        row, column = ("xyz".index(axis) for axis in name[1:3])
+        return float(inertia[row, column])
+
+
+COM_NAMES = ("cx", "cy", "cz")
+
+
+@dataclass(frozen=True, eq=False)
 class PayloadEstimate:
     """A weighed payload.
 
@@ -70,6 +106,7 @@ class PayloadEstimate:
     relative_error : |residual| / |wrench or torque without bias|. channels : rms of the residual
         by channel, with its name and unit.
     static : whether the motion was too slow to say anything about the inertia.
+    unconstrained : least squares without physical consistency, of a body on a sensor; else None.
     """
 
     mode: Literal["ft", "joints"]
@@ -88,6 +125,7 @@ class PayloadEstimate:
     static: bool
     runs: tuple[PayloadRun, ...]
     findings: tuple[Finding, ...]
+    unconstrained: Unconstrained | None = None
 
     def __repr__(self) -> str:
         return f"<PayloadEstimate at '{self.frame}': {self.body.mass:.4g} kg by '{self.solver}'>"
@@ -141,6 +179,13 @@ class PayloadEstimate:
                 {"name": name, "rms": rms, "unit": unit} for name, rms, unit in self.channels
             ],
             "static": self.static,
+            "unconstrained": None
+            if self.unconstrained is None
+            else {
+                "inertial_parameters": self.unconstrained.phi.tolist(),
+                "relative_error": self.unconstrained.relative_error,
+                "broken": list(self.unconstrained.broken),
+            },
             "runs": [vars(run) for run in self.runs],
             "findings": [finding.as_json() for finding in self.findings],
         }

@@ -33,6 +33,7 @@ from steelyard.payload.payload_estimate import (
     PayloadRun,
     PayloadSolver,
     PayloadValue,
+    Unconstrained,
 )
 from steelyard.robot.principal_body import principal_body
 
@@ -110,7 +111,19 @@ def _parse(document: JsonObject) -> PayloadEstimate:
         static=document.flag("static"),
         runs=tuple(_run(entry) for entry in stored_list(document, "runs")),
         findings=tuple(stored_finding(entry) for entry in stored_list(document, "findings")),
+        unconstrained=_unconstrained(document),
     )
+
+
+def _unconstrained(document: JsonObject) -> Unconstrained | None:
+    """Least squares beside the body; None in files of earlier versions, and by joint torques."""
+    entry = document.child("unconstrained")
+    if entry is None:
+        return None
+    phi = np.array(entry.numbers("inertial_parameters"))
+    if phi.shape != (10,) or not np.isfinite(phi).all():
+        raise ResultError(f"{entry.where}: 'inertial_parameters' must be ten numbers")
+    return Unconstrained(phi, _not_negative(entry, "relative_error"))
 
 
 def _values(document: JsonObject, key: str) -> tuple[PayloadValue, ...]:

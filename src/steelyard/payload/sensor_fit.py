@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,8 @@ class SensorFit:
     nuisance_open : (n_nuisance, k) by how much bias and rotation change with each of the
         undetermined directions.
     blocks_used : whether it is from the time blocks. residual : (2,) rms of force and torque.
-    relative_error : weighted norm of the residual over that of the wrench without bias.
+    relative_error : weighted norm of the residual over that of the wrench without bias; free_error
+        : the same of unconstrained least squares, ``body.free``.
     """
 
     body: OneBodyFit
@@ -61,16 +63,23 @@ class SensorFit:
     why_no_blocks: str
     residual: Array
     relative_error: float
+    free_error: float
     inflation: float
 
 
 def fit_on_sensor(
-    factors: SensorFactors, solver: PayloadSolver = "sdp", *, ignored: Array | None = None
+    factors: SensorFactors,
+    solver: PayloadSolver = "sdp",
+    *,
+    ignored: Array | None = None,
+    budget_s: float | None = None,
 ) -> SensorFit:
     """Weighted least squares of a physical body, bias and rotation.
 
-    ignored : (10, k) directions of the parameters to leave out, as not determined.
+    ignored : (10, k) directions of the parameters to leave out, as not determined. budget_s : time
+        (s) after which steps on the manifold end.
     """
+    deadline = None if budget_s is None else perf_counter() + budget_s
     left_out = np.zeros((10, 0)) if ignored is None else ignored
     R_frame_sensor = np.eye(3)
     noise = group_noise(factors, R_frame_sensor)
@@ -86,7 +95,7 @@ def fit_on_sensor(
             raise _not_converged(turn)
     for _ in range(MOST_TURNS):
         system = _system(factors, noise, R_frame_sensor, left_out)
-        body = fit_body(system.R, system.z, solver)
+        body = fit_body(system.R, system.z, solver, deadline=deadline)
         nuisance = system.nuisance(body.phi)
         if not factors.rotation:
             break
@@ -99,14 +108,14 @@ def fit_on_sensor(
         raise _not_converged(turn)
     covariance, freedom, reason, inflation = _covariance(factors, system)
     bias = nuisance[:6].reshape(2, 3) if factors.bias else np.zeros((2, 3))
-    values = np.concatenate([nuisance, body.phi])
-    away = system.rows[..., -1] - system.rows[..., :-1] @ values
     k = factors.force.shape[1]
     n = factors.n_rows / 2
-    parts = np.array([np.sum(away[:, :k] ** 2), np.sum(away[:, k:] ** 2)])
+    parts = _squares_of(system, nuisance, body.phi, k)
+    of_free = _squares_of(system, system.nuisance(body.free), body.free, k)
     loaded = system.rows[..., -1]
     if factors.bias:
         loaded = loaded - system.rows[..., :6] @ nuisance[:6]
+    size = max(float(np.sum(loaded**2)), 1e-300)
     return SensorFit(
         body=body,
         R=system.R,
@@ -121,9 +130,16 @@ def fit_on_sensor(
         blocks_used=not reason,
         why_no_blocks=reason,
         residual=np.sqrt(parts / n) * noise,
-        relative_error=float(np.sqrt(parts.sum() / max(float(np.sum(loaded**2)), 1e-300))),
+        relative_error=float(np.sqrt(parts.sum() / size)),
+        free_error=float(np.sqrt(of_free.sum() / size)),
         inflation=inflation,
     )
+
+
+def _squares_of(system: _System, nuisance: Array, phi: Array, n_force: int) -> Array:
+    """Squared residuals (2,) of force and torque, in units of their noise."""
+    away = system.rows[..., -1] - system.rows[..., :-1] @ np.concatenate([nuisance, phi])
+    return np.array([np.sum(away[:, :n_force] ** 2), np.sum(away[:, n_force:] ** 2)])
 
 
 def group_noise(factors: SensorFactors, R_frame_sensor: Array) -> Array:

@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from steelyard.export.payload_texts import payload_mjcf, payload_urdf
-from steelyard.payload.payload_estimate import PayloadEstimate, PayloadValue
+from steelyard.payload.payload_estimate import PayloadEstimate, PayloadValue, Unconstrained
 from steelyard.report._environment import template_environment
 from steelyard.report._payload_figures import VIEWS, DrawnBody, body_figure
-from steelyard.report.numbers import significant, with_half_width
+from steelyard.report.numbers import percent, significant, with_half_width
 from steelyard.report.page import data_uri
 from steelyard.report.payload_notes import (
     KIND_SIGNS,
@@ -77,6 +79,10 @@ def _context(estimate: PayloadEstimate) -> dict[str, Any]:
             ("The body", [value_row(value) for value in main]),
             ("Estimated with it", [value_row(value) for value in estimate.others]),
         ],
+        "both": both_rows(estimate),
+        "unconstrained_words": None
+        if estimate.unconstrained is None
+        else unconstrained_words(estimate.unconstrained),
         "origin_rows": [value_row(value) for value in origin],
         "kinds": [(KIND_SIGNS[kind], kind, words) for kind, words in KIND_WORDS.items()],
         "open_names": [label_of(value.name) for value in left if not is_about_origin(value.name)],
@@ -111,6 +117,46 @@ def value_row(value: PayloadValue) -> ValueRow:
         KIND_SIGNS[value.kind],
         value.at_boundary,
     )
+
+
+@dataclass(frozen=True)
+class BothRow:
+    """One value of the physical body, and that of unconstrained least squares."""
+
+    label: str
+    physical: str
+    unconstrained: str
+    unit: str
+
+
+def both_rows(estimate: PayloadEstimate) -> list[BothRow]:
+    """Mass, centre of mass and inertia about it, of the physical body and without constraint."""
+    beside = estimate.unconstrained
+    if beside is None:
+        return []
+    rows = []
+    for one in estimate.values:
+        if is_about_origin(one.name):
+            continue
+        unit, factor = SHOWN_UNITS.get(one.unit, (one.unit, 1.0))
+        other = beside.value(one.name)
+        rows.append(
+            BothRow(
+                label_of(one.name),
+                significant(factor * one.value),
+                significant(factor * other) if np.isfinite(other) else "?",
+                unit,
+            )
+        )
+    return rows
+
+
+def unconstrained_words(unconstrained: Unconstrained) -> str:
+    """Whether unconstrained least squares is a body, and how well it fits."""
+    error = f"relative error {percent(unconstrained.relative_error)}"
+    if not unconstrained.broken:
+        return f"Unconstrained least squares is physical ({error})."
+    return f"Unconstrained least squares fits no body ({error}): {'; '.join(unconstrained.broken)}."
 
 
 def channel_rows(channels: Iterable[tuple[str, float, str]]) -> list[tuple[str, str, float]]:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from experiments import chain_experiment
+from humanoid import humanoid, humanoid_log
 from random_problems import random_problem
 from seeds import every
 
 from steelyard.certificates.certificate import prove
 from steelyard.conic.settle import failing
-from steelyard.errors import EstimationError
+from steelyard.errors import EstimationError, SteelyardWarning
 from steelyard.estimators.estimator import EstimationOptions
 from steelyard.estimators.feasible import fit_feasible
 from steelyard.estimators.manifold.robot_fit import fit_robot_on_manifold
 from steelyard.estimators.registry import estimate_by
+from steelyard.identification.identify import identify
 from steelyard.knowledge.constraints import Box, Constraints
 from steelyard.model.typical_sizes import known_parameters
 from steelyard.regression.compress import compress
+from steelyard.signals.processing import Processing
 
 
 def noisy(seed, noise=3.0):
@@ -122,3 +126,38 @@ def test_a_budget_is_refused_where_it_has_no_effect():
         estimate_by(options, model, regression)
     with pytest.raises(EstimationError, match="positive number of seconds"):
         estimate_by(replace(options, method="manifold", budget_s=-1.0), model, regression)
+
+
+def test_a_humanoid_is_fitted_within_a_budget():
+    """Of the small humanoid, with its floating base: whenever the fit is stopped, every body is
+    physical exactly and the objective is at most that of less time; with enough time it is that of
+    Clarabel's solution, and a short budget is kept to within its last step.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SteelyardWarning)
+        found = identify(
+            humanoid(),
+            humanoid_log(1),
+            method="wls",
+            processing=Processing(cutoff_hz=12.0, torque_filter="same", dead_band="tenth"),
+            friction_width=0.0,
+            threads=1,
+        )
+    model, regression = found.model, found.regression
+    assert model.robot.floating_base
+    fits = [fit_robot_on_manifold(model, regression, budget_s=b) for b in (1e-9, 60.0, None)]
+    for one in fits:
+        assert not failing(one.fit.blocks, one.fit.theta)
+    stopped, long, free = fits
+    assert stopped.on_manifold.stopped == "budget"
+    assert stopped.finding.code == "manifold-not-optimal"
+    assert stopped.above > 1.0
+    assert np.all(np.diff(free.on_manifold.objectives) <= 0.0)
+    for one in (long, free):
+        assert one.same_optimum
+        assert one.value == pytest.approx(stopped.value - stopped.above, rel=1e-6)
+    # every iterate on the way is physical, too: stop after any number of steps
+    for k in range(1, 12, 3):
+        part = fit_robot_on_manifold(model, regression, max_iterations=k)
+        assert not failing(part.fit.blocks, part.fit.theta)
+        assert part.on_manifold.iterations == k

@@ -96,9 +96,9 @@ class RobotFit:
             "warning",
             "manifold-not-optimal",
             f"the fit on the manifold was stopped {steps} ({_reason(self)}): the parameters are "
-            f"physical, but their objective value of {self.value:.6g} is {self.above:.2g} "
-            f"({100.0 * self.above / self.value:.1g} %) above that of the semidefinite program; "
-            "give it more time, or use the method 'feasible'",
+            f"physical, but their objective value of {self.value:.6g} is {self.above:.2g} above "
+            f"the {self.value - self.above:.6g} of the semidefinite program; give it more time, or "
+            "use the method 'feasible'",
         )
 
 
