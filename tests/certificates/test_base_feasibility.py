@@ -11,6 +11,7 @@ from scipy.linalg import sqrtm
 from seeds import every
 
 from steelyard import Robot
+from steelyard.certificates.base_correction import proven_correction
 from steelyard.certificates.base_feasibility import base_feasibility, correct_base
 from steelyard.conic.exact_duals import exact_adjoint, exact_pairing
 from steelyard.knowledge.constraint_blocks import blocks
@@ -174,3 +175,34 @@ def test_a_fixed_value_that_contradicts_beta_is_infeasible_not_a_failure():
     given = blocks(model, Constraints(fixed={"joint_1.fv": 2.0}))
     found = base_feasibility(base, base.K @ theta, given, parameter_scale(model))
     assert found.verdict == "infeasible"
+
+
+@pytest.mark.parametrize("seed", [3, 5])
+def test_a_stricter_margin_is_never_closer(seed):
+    """Also where the closest parameters need bodies without limit, which a solver finds roughly:
+    distances grow with the margin, exactly, and every answer has an exact witness.
+    """
+    rng = np.random.default_rng(seed)
+    model = Model(random_robot(rng, int(rng.integers(1, 5))))
+    base, scale = base_map(model), parameter_scale(model)
+    size = np.max(np.abs(base.K * scale), axis=1)
+    away = rng.choice([0.1, 0.5]) * size * rng.normal(size=base.rank)
+    beta = base.K @ model.prior_theta() + away
+    margins = [0.0, 1e-8, 1e-6, 1e-4]
+    sets = {
+        m: blocks(model, Constraints(consistency="sousa", second_moment=None, margin=m))
+        for m in margins
+    }
+    found = [
+        proven_correction(
+            base, beta, sets[m], scale, stricter=[sets[other] for other in margins if other > m]
+        )
+        for m in margins
+    ]
+    distances = [one.distance for one in found]
+    assert distances == sorted(distances)
+    for margin, one in zip(margins, found, strict=True):
+        witness = np.array([float(x) for x in one.witness])
+        assert base_feasibility(base, one.beta, sets[margin], scale, near=witness).verdict == (
+            "feasible"
+        )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,9 +17,13 @@ from steelyard.certificates.base_feasibility import (
 )
 from steelyard.certificates.writing import provable_base
 from steelyard.conic.blocks import Block
+from steelyard.errors import EstimationError
 from steelyard.model.base_map import BaseMap
 
 Array = NDArray[np.float64]
+
+WITHOUT_LIMIT = 1e3
+"""Typical sizes above which a body of the closest parameters may grow without limit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +43,12 @@ class ProvenCorrection:
 
 
 def proven_correction(
-    base: BaseMap, beta: Array, blocks: Sequence[Block], scale: Array
+    base: BaseMap,
+    beta: Array,
+    blocks: Sequence[Block],
+    scale: Array,
+    *,
+    stricter: Iterable[Sequence[Block]] = (),
 ) -> ProvenCorrection:
     """The feasible base parameters closest to beta (n_base,), and a witness.
 
@@ -47,10 +57,20 @@ def proven_correction(
 
     scale : (n_columns,) typical size of each standard parameter, from
         :func:`steelyard.model.typical_sizes.parameter_scale`.
+    stricter : conditions of which each set implies ``blocks``, such as those with larger margins.
+        Where the closest parameters need bodies without limit, the closest of these count, too: a
+        solver finds them no better, so that a stricter set may come out closer by its accuracy.
     """
     before = base_feasibility(base, beta, blocks, scale)
     if before.witness is not None:
         return ProvenCorrection(before, beta, before.witness, 0.0)
     closest = correct_base(base, beta, blocks, scale)
-    corrected, witness = provable_base(base, closest.theta, blocks, scale)
-    return ProvenCorrection(before, corrected, witness, float(np.linalg.norm(corrected - beta)))
+    found = [provable_base(base, closest.theta, blocks, scale)]
+    if np.abs(closest.theta / scale).max() > WITHOUT_LIMIT:
+        for other in stricter:
+            with suppress(EstimationError):  # it may have no solution
+                theta = correct_base(base, beta, other, scale).theta
+                found.append(provable_base(base, theta, other, scale))
+    distances = [float(np.linalg.norm(corrected - beta)) for corrected, _ in found]
+    best = int(np.argmin(distances))
+    return ProvenCorrection(before, *found[best], distances[best])

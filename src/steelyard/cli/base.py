@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -122,12 +122,12 @@ def run(arguments: argparse.Namespace) -> int:
         return seen(arguments)
     with progress() as shown:
         shown.step("finding the base parameters")
-        model, base, beta, blocks, near, notes = _problem(arguments)
+        model, base, beta, blocks, near, stricter, notes = _problem(arguments)
         shown.step("testing them" if arguments.action == "test" else "correcting them")
         if arguments.action == "test":
             code, lines, document = test(arguments, model, base, beta, blocks, near)
         else:
-            code, lines, document = correct(arguments, model, base, beta, blocks)
+            code, lines, document = correct(arguments, model, base, beta, blocks, stricter)
     output = Output(arguments.json)
     for line in (*lines, *(f"note: {note}" for note in notes)):
         output.line(line)
@@ -237,8 +237,18 @@ def _terms(model: Model) -> str:
 
 def _problem(
     arguments: argparse.Namespace,
-) -> tuple[Model, BaseMap, Array, tuple[Block, ...], Array | None, tuple[str, ...]]:
-    """The model, its base parameters and their values, the conditions, and a possible witness."""
+) -> tuple[
+    Model,
+    BaseMap,
+    Array,
+    tuple[Block, ...],
+    Array | None,
+    Iterator[tuple[Block, ...]],
+    tuple[str, ...],
+]:
+    """The model, its base parameters and their values, the conditions, a possible witness, and the
+    conditions with larger margins.
+    """
     from dataclasses import replace
 
     from steelyard.estimators.result_file import read_result
@@ -268,7 +278,12 @@ def _problem(
     if arguments.consistency is not None:
         constraints = replace(constraints, consistency=arguments.consistency)
     notes = (*(finding.words for finding in change_findings(model.robot)), *notes)
-    return model, base, beta, blocks(model, constraints), near, notes
+    stricter = (
+        blocks(model, replace(constraints, margin=margin))
+        for margin in MARGINS
+        if margin > constraints.margin
+    )
+    return model, base, beta, blocks(model, constraints), near, stricter, notes
 
 
 def _witness(path: str, model: Model) -> Array:
@@ -287,6 +302,8 @@ def _witness(path: str, model: Model) -> Array:
     return np.array([float(x) for x in found.vectors["theta"]])
 
 
+MARGINS = tuple(10.0**k for k in range(-9, -2))
+"""Margins whose closest parameters are looked at, too, where bodies grow without limit."""
 WORDS = {
     "feasible": "feasible: a physical robot can have these base parameters",
     "infeasible": "infeasible: no physical robot can have these base parameters",
@@ -331,6 +348,7 @@ def correct(
     base: BaseMap,
     beta: Array,
     blocks: tuple[Block, ...],
+    stricter: Iterator[tuple[Block, ...]],
 ) -> tuple[int, list[str], dict[str, Any]]:
     """Find the closest base parameters that are feasible exactly, in the digits written."""
     import numpy as np
@@ -340,7 +358,7 @@ def correct(
     from steelyard.knowledge.base_values import write_base_values
     from steelyard.model.typical_sizes import parameter_scale
 
-    found = proven_correction(base, beta, blocks, parameter_scale(model))
+    found = proven_correction(base, beta, blocks, parameter_scale(model), stricter=stricter)
     before, corrected, distance = found.before, found.beta, found.distance
     write_base_values(arguments.out, base.names, corrected)
     certificate = feasible_certificate(model, blocks, found.witness, base=base, beta=corrected)

@@ -63,13 +63,14 @@ def show_payload(output: Output, estimate: PayloadEstimate) -> None:
 def show_unconstrained(
     output: Output, estimate: PayloadEstimate, unconstrained: Unconstrained
 ) -> None:
-    """Print least squares without physical consistency beside the physical body."""
-    output.table(
-        UNCONSTRAINED_COLUMNS,
-        [(row.label, row.physical, row.unconstrained, row.unit) for row in both_rows(estimate)],
-        title="The physical body beside unconstrained least squares",
-        left=("value", "unit"),
-    )
+    """Print least squares without physical consistency: beside the physical body if it is none."""
+    if unconstrained.broken:
+        output.table(
+            UNCONSTRAINED_COLUMNS,
+            [(row.label, row.physical, row.unconstrained, row.unit) for row in both_rows(estimate)],
+            title="The physical body beside unconstrained least squares",
+            left=("value", "unit"),
+        )
     output.line(unconstrained_words(unconstrained))
 
 

@@ -42,8 +42,9 @@ from pathlib import Path
 
 import numpy as np
 
+from steelyard._files.access import read_capped
+from steelyard._files.limits import MAX_TOML_BYTES
 from steelyard._files.toml import decoded, parse_toml
-from steelyard._files.xml import read_file
 from steelyard.errors import RobotError, did_you_mean, is_name, listed, shown, shown_path
 from steelyard.robot.description import RobotDescription
 from steelyard.robot.parts import Array, Joint, Limits, Link, gravity_vector
@@ -136,7 +137,9 @@ def read_dh_file(path: str | Path, *, gravity: object = None) -> RobotDescriptio
     gravity : (3,) m/s² in the base frame, by default the file's or (0, 0, -9.81).
     """
     where = shown_path(path)
-    data = read_file(path)
+    data = read_capped(path, MAX_TOML_BYTES, RobotError)
+    if not data.strip():
+        raise RobotError(f"{where} is empty")
     table = parse_toml(decoded(data, where, RobotError), where, RobotError)
     try:
         found = _of_table(table, Path(path).stem, gravity)
