@@ -47,10 +47,7 @@ from steelyard.estimators.merged_bodies import with_merged_bodies
 from steelyard.estimators.optimum_distance import CODES
 from steelyard.estimators.parallel.threads import available_threads
 from steelyard.estimators.prior_weight import MIN_GROUPS, GammaRule
-from steelyard.estimators.registry import (
-    estimator_named,
-    refuse_needless_options,
-)
+from steelyard.estimators.registry import estimator_named, refuse_needless_options
 from steelyard.estimators.solver_names import Weighting
 from steelyard.findings import Finding
 from steelyard.identification._arguments import (
