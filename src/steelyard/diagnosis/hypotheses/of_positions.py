@@ -48,7 +48,7 @@ def factor_mended(samples: Samples, joints: tuple[int, ...], sizes: Array) -> Sa
 
 def _late(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     s = scene.samples
-    jerk = scene.derivative(s.a)
+    jerk = scene.thinned(scene.derivative(scene.smoothed(scene.full.a)))
     for k, name in enumerate(scene.model.channels):
         column = scene.moved(k, s.v[:, k], s.a[:, k], jerk[:, k])
         yield Candidate(kind, (name,), column, np.array([0.02]))
@@ -107,7 +107,7 @@ KINDS = (
         could_be=("links of the file whose lengths are not the robot's",),
         columns=_factors,
         told=lambda sizes: float(np.exp(np.clip(sizes[0], -3.0, 3.0))),
-        least=0.03,
+        least=0.004,
         most=1.6,
         from_size=1.0,
         lowest=0.35,
@@ -124,7 +124,7 @@ KINDS = (
         to_do="record the positions of all joints with one clock, and without filters",
         could_be=("velocities or positions of this joint that went through a slow filter",),
         columns=_late,
-        least=0.004,
+        least=0.0015,
         most=0.12,
         mended=late_position_mended,
     ),

@@ -68,9 +68,9 @@ def _couplings(kind: Kind, scene: Scene) -> Iterator[Candidate]:
 
 
 def _flexible(kind: Kind, scene: Scene) -> Iterator[Candidate]:
-    tau = scene.rigid
-    slope = scene.derivative(tau)
-    curve = scene.derivative(slope)
+    whole = scene.smoothed(scene.whole.rigid)
+    faster = scene.derivative(whole)
+    tau, slope, curve = (scene.thinned(one) for one in (whole, faster, scene.derivative(faster)))
     for k, name, _ in each_joint(scene):
         column = -scene.moved(k, tau[:, k], slope[:, k], curve[:, k])
         yield Candidate(kind, (name,), column, np.array([0.01 / scene.fit.size[k]]))
@@ -350,7 +350,7 @@ KINDS = (
         could_be=("a wrong base frame in the robot file",),
         columns=_tilts,
         told=lambda sizes: float(np.degrees(norm(sizes))),
-        least=4.0,
+        least=1.5,
         mended=gravity_turned,
     ),
     Kind(
@@ -390,7 +390,7 @@ KINDS = (
         columns=_twists,
         doubtless=True,
         told=lambda sizes: float(np.degrees(norm(sizes))),
-        least=0.6,
+        least=0.3,
         mended=twist_mended,
     ),
 )
