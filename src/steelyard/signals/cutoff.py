@@ -37,7 +37,7 @@ TOLERATED_GROWTH = 1.25
 """Otherwise the error may be up to this many times the least possible one."""
 BANDWIDTHS = 10.0
 """The cutoff never needs to exceed this many bandwidths of the motion."""
-LEAST_BANDWIDTHS = 4.0
+LEAST_BANDWIDTHS = 3.0
 """A cutoff below this many bandwidths spoils a fit."""
 MOTION_SHARE = 0.99
 """Share of the velocity's energy that lies within the bandwidth of the motion."""

@@ -96,6 +96,5 @@ def noise_of(residual: Array, time: Array, used: Mask, least: Array) -> Noise:
     count = np.maximum(used.sum(axis=0), 1)
     variance = squares / count + least**2
     logs = np.einsum("nj,ngj->gj", used.astype(float), np.log(spread))
-    best = np.argmin(count * np.log(variance) + logs, axis=0)
-    joints = np.arange(len(least))
-    return Noise(np.sqrt(variance[best, joints]), slow[best, joints], memory[best, joints])
+    best = np.argmin(count * np.log(variance) + logs, axis=0), np.arange(len(least))
+    return Noise(np.sqrt(variance[best]), slow[best], memory[best])

@@ -12,8 +12,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.hypotheses.hypothesis import Candidate, Kind, Scene
-from steelyard.diagnosis.hypotheses.samples import Samples
+from steelyard.diagnosis.hypotheses.hypothesis import (
+    Candidate,
+    Kind,
+    Scene,
+    each_joint,
+    one_row,
+)
+from steelyard.diagnosis.hypotheses.samples import Samples, term_columns
 from steelyard.signals.cubic_spline import cubic_spline
 
 Array = NDArray[np.float64]
@@ -49,9 +55,11 @@ def factor_mended(samples: Samples, joints: tuple[int, ...], sizes: Array) -> Sa
 def _late(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     s = scene.samples
     jerk = scene.thinned(scene.derivative(scene.smoothed(scene.full.a)))
-    for k, name in enumerate(scene.model.channels):
+    rubbing = scene.thinned(scene.derivative(scene.whole.friction))
+    drives = scene.theta[term_columns(scene.model)[:, 0]] * jerk + rubbing
+    for k, name, n in each_joint(scene):
         column = scene.moved(k, s.v[:, k], s.a[:, k], jerk[:, k])
-        yield Candidate(kind, (name,), column, np.array([0.02]))
+        yield Candidate(kind, (name,), column + one_row(drives[:, k], k, n), np.array([0.02]))
 
 
 def late_position_mended(samples: Samples, joints: tuple[int, ...], sizes: Array) -> Samples:

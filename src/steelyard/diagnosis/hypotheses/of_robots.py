@@ -21,7 +21,7 @@ from steelyard.diagnosis.hypotheses.hypothesis import (
     one_row,
     rms,
 )
-from steelyard.diagnosis.hypotheses.samples import Samples
+from steelyard.diagnosis.hypotheses.samples import Samples, term_columns
 from steelyard.errors import listed
 from steelyard.model.kernels import rigid_torque
 from steelyard.model.model import Model
@@ -65,6 +65,16 @@ def _couplings(kind: Kind, scene: Scene) -> Iterator[Candidate]:
                 laws = s.v[:, i] / v[i], s.jump[:, i], s.a[:, i] / a[i]
                 columns = np.stack([one_row(law, k, n) for law in laws], axis=2)
                 yield Candidate(kind, (other, name), columns, np.full(3, 0.2 * size[k]))
+    # a motor that turns with a neighbour's joint carries its gear's torque there, too
+    gear = scene.predicted - scene.friction
+    viscous = scene.theta[term_columns(scene.model)[:, 1]]
+    for k, name, n in each_joint(scene):
+        for i in (k - 1, k + 1):
+            if 0 <= i < n:
+                column = one_row(viscous[k] * s.v[:, i], k, n) - one_row(gear[:, k], i, n)
+                joints = scene.model.channels[i], name
+                typical = np.array([0.3 * min(1.0, size[i] / size[k])])
+                yield Candidate(kind, joints, column, typical, None, 1.0)
 
 
 def _flexible(kind: Kind, scene: Scene) -> Iterator[Candidate]:

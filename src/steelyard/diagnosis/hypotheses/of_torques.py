@@ -28,7 +28,7 @@ LEAST_DRIFT = 0.05
 """Share of a torque (rms) below which its zero drifts as slow noise does."""
 WARM_UP = 0.2
 """Time constant of a zero that warms up, as a share of the log."""
-DEAD_ZONES = (0.05, 0.2)
+DEAD_ZONES = (0.012, 0.05, 0.2)
 """Widths of a dead zone that are tried, as shares of the largest torque."""
 
 
@@ -284,7 +284,7 @@ KINDS = (
         could_be=("a joint that is balanced by a spring or weight",),
         columns=_without_gravity,
         doubtless=True,
-        least=0.05,
+        least=0.015,
         most=1.4,
         positive=True,
         mended=gravity_given_back,

@@ -34,7 +34,12 @@ from steelyard.diagnosis.hypotheses.of_positions import KINDS as OF_POSITIONS
 from steelyard.diagnosis.hypotheses.of_robots import KINDS as OF_ROBOTS
 from steelyard.diagnosis.hypotheses.of_torques import KINDS as OF_TORQUES
 from steelyard.diagnosis.hypotheses.samples import Samples
-from steelyard.diagnosis.hypotheses.weighing import PER_COLUMN, TOLD_GAIN, Weighed, weighed
+from steelyard.diagnosis.hypotheses.weighing import (
+    PER_COLUMN,
+    TOLD_GAIN,
+    Weighed,
+    weighed,
+)
 
 Array = NDArray[np.float64]
 

@@ -25,16 +25,16 @@ FEW_PARTS = 4
 """Parts in which a size has to agree."""
 PER_COLUMN = 6.0
 """Gain that each column costs."""
-TOLD_GAIN, TOLD_STEADINESS = 30.0, 4.5
-"""Gain, and standard errors of the size, of what is told to a user."""
+TOLD_GAIN, TOLD_STEADINESS = 36.0, 3.5
+STEADY_GAIN, STEADY = 22.0, 9.0
+"""Gain, and standard errors of the size, of what is told to a user: either the gain is beyond that
+of any noise, or all parts of the log agree."""
 LIKE_GAIN, LIKE_STEADINESS = 8.0, 2.5
 """The same that admit a law of friction, which every joint has."""
 RIDGE = 1e-3
 """Pull on a size in units of the typical one: only for columns that the model absorbs."""
-TESTABLE = 0.004
+TESTABLE = 0.0008
 """Share of its columns that the model must not absorb for a log to say anything."""
-NEEDED = 0.05
-"""Share of a part in a column's square from which on it is needed to say whether parts agree."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,17 +42,16 @@ class Weighed:
     """What a candidate explains of a log, beside what was admitted before.
 
     gain : by how much it makes the score smaller, with left-out parts. share : of the squared
-    residual that it explains, of all joints. certainty : mean of the gains of the parts over its
-    standard error. steadiness : the size over its standard error, from how parts of the log differ
-    (of all columns together). sizes : (k,) of its columns. half : half of the 95 % interval of the
-    size that is told. parts : (FEW_PARTS, k) sizes in each of some parts.
+    residual that it explains, of all joints. steadiness : the size over its standard error, from
+    how parts of the log differ (of all columns together). sizes : (k,) of its columns. half : half
+    of the 95 % interval of the size that is told. parts : (FEW_PARTS, k) sizes in each of some
+    parts.
     kept : share of its columns that the model does not absorb.
     """
 
     candidate: Candidate
     gain: float
     share: float
-    certainty: float
     steadiness: float
     sizes: Array
     half: float
@@ -81,9 +80,10 @@ class Weighed:
 
     @property
     def is_sure(self) -> bool:
-        """Whether it explains much more than noise would, and parts of the log agree on it."""
-        agreed = self.steadiness > TOLD_STEADINESS and self.kept > TESTABLE
-        return agreed and self.worth > TOLD_GAIN and self.candidate.possible(self.size)
+        """Whether it explains much more than noise would, or parts of the log agree on it."""
+        much = self.worth > TOLD_GAIN and self.steadiness > TOLD_STEADINESS
+        steady = self.worth > STEADY_GAIN and self.steadiness > STEADY
+        return (much or steady) and self.kept > TESTABLE and self.candidate.possible(self.size)
 
     @property
     def may_be(self) -> bool:
@@ -161,13 +161,6 @@ def _weighed_one(
     off = slope - float(slope.sum()) / whole_square * square
     spread_of_all = float(np.sqrt(PARTS / (PARTS - 1) * np.sum(off**2)))
     steadiness = float(slope.sum()) / max(spread_of_all, 1e-300)
-    energy = np.einsum("bkk->b", CC)
-    used = energy > NEEDED * energy.max()
-    n_used = int(used.sum())
-    certainty = 0.0
-    if n_used > 2:
-        spread = float(np.std(gains[used], ddof=1)) / np.sqrt(n_used)
-        certainty = float(gains[used].mean()) / max(spread, 1e-300)
     from scipy.special import stdtrit  # quantile of Student's t; scipy.stats takes long to load
 
     told = candidate.kind.told
@@ -178,6 +171,4 @@ def _weighed_one(
     few = np.linalg.solve(few_c, few_r[..., None])[..., 0]
     kept = float(np.trace(CC.sum(axis=0) + by_file)) / max(whole, 1e-300)
     share = float(np.sum(gains)) / max(squares, 1e-300)
-    return Weighed(
-        candidate, gain, share, certainty, steadiness, typical * sizes, half, typical * few, kept
-    )
+    return Weighed(candidate, gain, share, steadiness, typical * sizes, half, typical * few, kept)
