@@ -30,9 +30,9 @@ from steelyard.robot.rotations import frozen_array
 
 Array = NDArray[np.float64]
 
-SPLITS = tuple(np.arange(0.1, 0.95, 0.1).round(1).tolist())
+SPLITS = tuple(np.arange(0.1, 0.95, 0.02).round(2).tolist())
 """Shares of the log after which a payload may have changed."""
-BRIEF = 0.3
+BRIEF = 0.33
 """Share of the log for which a tool may be there, or not."""
 WINDOWS, WINDOW = 7, 0.25
 """Windows in which a brake may drag, and their share of the log."""
@@ -178,7 +178,7 @@ def _payloads(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     last = scene.model.first_column_of_body[-1]
     body, time, u = scene.W[:, :, last : last + 4], scene.samples.time, scene.shares
     spans = [(share, 1.0) for share in SPLITS]
-    spans += [(share, share + BRIEF) for share in SPLITS[:6:2]]
+    spans += [(share, share + BRIEF) for share in SPLITS if share + BRIEF < 0.95]
     for start, end in spans:
         within = ((u >= start) & (u <= end))[:, None, None]
         span = time[0] + (time[-1] - time[0]) * np.array([start, end])
@@ -360,7 +360,7 @@ KINDS = (
         could_be=("a wrong base frame in the robot file",),
         columns=_tilts,
         told=lambda sizes: float(np.degrees(norm(sizes))),
-        least=1.5,
+        least=2.5,
         mended=gravity_turned,
     ),
     Kind(

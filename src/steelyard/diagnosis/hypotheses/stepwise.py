@@ -45,6 +45,8 @@ Array = NDArray[np.float64]
 
 SMALL = (*OF_TORQUES, *OF_POSITIONS, *OF_FRICTION, *OF_ROBOTS)
 """All kinds of hypotheses that are columns."""
+FEW_PER_COLUMN = 2.0
+"""What a column costs in the score of a fit whose rows are taken as few."""
 AS_GOOD, AS_GOOD_SHARE = 20.0, 0.1
 """Hypotheses whose gain is smaller by less than this, or this share, cannot be told apart."""
 MOST = 3
@@ -55,7 +57,7 @@ the share of it by which it may still change.
 """
 BROUGHT = 0.5
 """Share of the gain that was predicted to first order that a finite change has to bring."""
-FAST, HOLDS, SEEN = 0.5, 0.6, 2.0
+FAST, HOLDS, SEEN = 0.5, 0.6, 1.0
 """Share of its rms speed beyond which a joint is fast; share of a size that has to be there, and
 how many half widths of its interval."""
 
@@ -165,8 +167,8 @@ def _missing(
 
 
 def score_of(scene: Scene) -> float:
-    """The score of a fit, with what the columns cost that were admitted."""
-    return scene.fit.score + PER_COLUMN * sum(len(one.typical) for one in scene.admitted)
+    """The score of a fit whose rows are taken as few, with what its admitted columns cost."""
+    return scene.fit.score + FEW_PER_COLUMN * sum(len(one.typical) for one in scene.admitted)
 
 
 def weighed_score(scene: Scene) -> float:
@@ -239,7 +241,7 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
             continue
         limit = best.score + max(AS_GOOD, AS_GOOD_SHARE * gained)
         rivals = tuple(one.believed.weighed for one in tried[1:] if one.score < limit)
-        believed.append(replace(best.believed, rivals=rivals))
+        believed.append(replace(_resized(scene, best), rivals=rivals))
         scene, friction = _without_needless(_with_noise_left(best.scene), friction)
         found = weighed(scene, candidates_of(scene, others))
     return Explanation(tuple(friction), tuple(believed), tuple(found[:MOST]), scene)
@@ -283,6 +285,20 @@ def _tried(scene: Scene, one: Weighed) -> _Tried:
     by_part = tuple(kind.told(part) for part in parts)
     error = before, with_it.fit.mean_error
     return _Tried(Believed(one, sizes, half, by_part, error), with_it, score)
+
+
+def _resized(scene: Scene, best: _Tried) -> Believed:
+    """A believed hypothesis with its size beside the noise that it leaves: before, what it explains
+    was taken for slow noise, and its slow part hardly counted.
+    """
+    one = best.believed
+    if one.kind.mended is not None:
+        return one
+    (again,) = weighed(
+        replace(scene, noise=_with_noise_left(best.scene).noise), [one.weighed.candidate]
+    )
+    by_part = tuple(one.kind.told(part) for part in again.parts)
+    return replace(one, sizes=again.sizes, half=again.half, by_part=by_part)
 
 
 def _again(scene: Scene, samples: Samples) -> Scene:

@@ -33,7 +33,7 @@ LIKE_GAIN, LIKE_STEADINESS = 8.0, 2.5
 """The same that admit a law of friction, which every joint has."""
 RIDGE = 1e-3
 """Pull on a size in units of the typical one: only for columns that the model absorbs."""
-TESTABLE = 0.0008
+TESTABLE = 1e-5
 """Share of its columns that the model must not absorb for a log to say anything."""
 
 
