@@ -53,9 +53,8 @@ def _travels(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     early = scene.thinned(scene.derivative(scene.full.jump)) * REVERSAL_S
     sharper = np.clip(2.0 * s.jump, -1.0, 1.0) - s.jump
     for k, name, n in each_joint(scene):
-        columns = [one_row(law[:, k], k, n) for law in (early, sharper)]
-        typical = np.full(2, 0.3 * scene.fit.size[k])
-        yield Candidate(kind, (name,), np.stack(columns, axis=2), typical, None, 1.0)
+        both = np.stack([one_row(law[:, k], k, n) for law in (early, sharper)], axis=2)
+        yield Candidate(kind, (name,), both, np.full(2, 0.3 * scene.fit.size[k]), None, 1.0)
 
 
 def _ripples(kind: Kind, scene: Scene) -> Iterator[Candidate]:
@@ -68,10 +67,10 @@ def _ripples(kind: Kind, scene: Scene) -> Iterator[Candidate]:
             teeth, tried = _teeth(q, by * residual[:, k])
             # what is left of waves that the filter of the log takes away
             left = by / (1.0 + (teeth * np.abs(s.v[:, k]) / (2.0 * np.pi) * s.lag_s) ** 8)
-            both = [one_row(left * f(teeth * q), k, n) for f in (np.sin, np.cos)]
+            waves = [one_row(left * f(teeth * q), k, n) for f in (np.sin, np.cos)]
             typical, cost = np.full(2, 0.1 * size), 2.0 * np.log(tried)
-            columns = np.stack(both, axis=2)
-            yield Candidate(kind, (name,), columns, typical, None, form, 0.0, cost)
+            both = np.stack(waves, axis=2)
+            yield Candidate(kind, (name,), both, typical, None, form, 0.0, cost)
 
 
 def _teeth(q: Array, values: Array) -> tuple[float, int]:

@@ -62,6 +62,9 @@ FAST, HOLDS, SEEN = 0.5, 0.6, 1.0
 how many half widths of its interval."""
 
 
+STANDS_OUT = 1.5
+"""Times the gain of anything that is left, by which a hypothesis has to explain more: what explains
+hardly more than others is one of many things that the model lacks."""
 SHARE_OF_ITSELF = Kind("share", "log", lambda one: "")
 """The size of a hypothesis as a share of what it was."""
 
@@ -244,7 +247,10 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
         believed.append(replace(_resized(scene, best), rivals=rivals))
         scene, friction = _without_needless(_with_noise_left(best.scene), friction)
         found = weighed(scene, candidates_of(scene, others))
-    return Explanation(tuple(friction), tuple(believed), tuple(found[:MOST]), scene)
+    left = max((one.worth for one in found), default=0.0)
+    told = [one for one in believed if one.weighed.worth > STANDS_OUT * left]
+    doubted = [one.weighed for one in believed if one not in told]
+    return Explanation(tuple(friction), tuple(told), (*doubted, *found[:MOST]), scene)
 
 
 def _holds_when_fast(scene: Scene, one: Weighed) -> bool:
