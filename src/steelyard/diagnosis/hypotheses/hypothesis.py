@@ -23,6 +23,7 @@ from steelyard.diagnosis.hypotheses.samples import Samples, every, regressor, ro
 from steelyard.errors import listed
 from steelyard.findings import Finding, Level
 from steelyard.model.kernels import rigid_torque
+from steelyard.model.mechanism import Mechanism
 from steelyard.model.model import Model
 from steelyard.signals.cubic_spline import cubic_spline
 
@@ -201,17 +202,14 @@ class Scene:
         q: Array | None = None,
         v: Array | None = None,
         a: Array | None = None,
-        model: Model | None = None,
         gravity: Array | None = None,
-        theta: Array | None = None,
+        mechanism: Mechanism | None = None,
     ) -> Array:
         """Torque (n, n_joints) of bodies, as fitted and along the log's motion but for these."""
         s = self.samples
         q, v, a = s.q if q is None else q, s.v if v is None else v, s.a if a is None else a
-        model = self.model if model is None else model
-        gravity = np.array(model.mechanism.gravity) if gravity is None else gravity
-        theta = self.theta if theta is None else theta
-        return np.asarray(rigid_torque(model, theta, q, v, a, gravity))
+        gravity = np.array(self.model.mechanism.gravity) if gravity is None else gravity
+        return np.asarray(rigid_torque(self.model, self.theta, q, v, a, gravity, mechanism))
 
     def moved(self, joint: int, dq: Array, dv: Array, da: Array) -> Array:
         """Derivative (n, n_joints) of the bodies' torque along a change (n,) of a joint's motion:

@@ -24,6 +24,7 @@ from steelyard.diagnosis.hypotheses.hypothesis import (
 from steelyard.diagnosis.hypotheses.samples import Samples, term_columns
 from steelyard.errors import listed
 from steelyard.model.kernels import rigid_torque
+from steelyard.model.mechanism import mechanism_of
 from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
 from steelyard.robot.rotations import frozen_array
@@ -203,7 +204,7 @@ def _of_file(scene: Scene, joint: str, axis: Array, turned: int) -> Array:
     """Derivative (n, n_joints) of the torque by a shift or turn of a joint's place in the file."""
     shift, turn = ((axis, np.zeros(3)), (np.zeros(3), axis))[turned]
     robot = displaced(scene.model.robot, joint, STEP * shift, STEP * turn)
-    return (scene.torque(model=replace(scene.model, robot=robot)) - scene.rigid) / STEP
+    return (scene.torque(mechanism=mechanism_of(robot)) - scene.rigid) / STEP
 
 
 def _across_axis(model: Model, joint: str) -> tuple[Array, Array]:

@@ -218,11 +218,13 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
     doubtful: set[tuple[str, tuple[str, ...], float]] = set()
     plain = scene_of(samples)
     scene, friction = _with_friction(plain)
-    first = _instead_of_friction(plain, scene, others) if friction else None
+    candidates = candidates_of(scene, others)
+    first = _instead_of_friction(plain, scene, candidates) if friction else None
     if first is not None:
         believed.append(first.believed)
         scene, friction = _with_friction(first.scene)
-    found = weighed(scene, candidates_of(scene, others))
+        candidates = candidates_of(scene, others)
+    found = weighed(scene, candidates)
     while len(believed) < MOST:
         sure = [one for one in found if one.is_sure and one.candidate.name not in doubtful]
         if not sure:
@@ -315,11 +317,12 @@ def _again(scene: Scene, samples: Samples) -> Scene:
     return with_admitted(other, [c for c in candidates_of(other, kinds) if c.name in names])
 
 
-def _instead_of_friction(plain: Scene, scene: Scene, kinds: Sequence[Kind]) -> _Tried | None:
+def _instead_of_friction(
+    plain: Scene, scene: Scene, candidates: Sequence[Candidate]
+) -> _Tried | None:
     """A hypothesis that explains a log better, alone, than all laws of friction (``scene``)."""
     plain = replace(plain, noise=scene.noise)
-    found = weighed(plain, candidates_of(plain, kinds))
-    likely = [one for one in found if one.is_sure][:MOST_TRIED]
+    likely = [one for one in weighed(plain, candidates) if one.is_sure][:MOST_TRIED]
     tried = [_tried(plain, one) for one in likely if _holds_when_fast(plain, one)]
     best = min(tried, key=lambda one: one.score, default=None)
     if best is None or best.score > weighed_score(scene) - TOLD_GAIN:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.hypotheses.hypothesis import PARTS, Candidate, Kind, Scene
+from steelyard.diagnosis.hypotheses.hypothesis import PARTS, Candidate, Kind, Scene, Whitened
 
 Array = NDArray[np.float64]
 
@@ -43,9 +43,8 @@ class Weighed:
 
     gain : by how much it makes the score smaller, with left-out parts. share : of the squared
     residual that it explains, of all joints. steadiness : the size over its standard error, from
-    how parts of the log differ (of all columns together). sizes : (k,) of its columns. half : half
-    of the 95 % interval of the size that is told. parts : (FEW_PARTS, k) sizes in each of some
-    parts.
+    how parts of the log differ (of all columns together). sizes : (k,) of its columns. left_out :
+    (PARTS, k) without each part in turn. parts : (FEW_PARTS, k) in each of some parts.
     kept : share of its columns that the model does not absorb.
     """
 
@@ -54,9 +53,19 @@ class Weighed:
     share: float
     steadiness: float
     sizes: Array
-    half: float
+    left_out: Array
     parts: Array
     kept: float
+
+    @property
+    def half(self) -> float:
+        """Half of the 95 % interval of the size that is told."""
+        from scipy.special import stdtrit  # quantile of Student's t; scipy.stats takes long to load
+
+        told = self.kind.told
+        apart = np.array([told(one) for one in self.left_out]) - self.size
+        spread = float(np.sqrt((PARTS - 1) / PARTS * np.sum(apart**2)))
+        return spread * float(stdtrit(PARTS - 1, 0.975))
 
     @property
     def kind(self) -> Kind:
@@ -108,67 +117,80 @@ def weighed(scene: Scene, candidates: Sequence[Candidate]) -> list[Weighed]:
     left = (C - white.A @ Z).reshape(PARTS, -1, C.shape[1])
     parts = white.r.reshape(PARTS, -1)
     CR = np.einsum("bnk,bn->bk", left, parts)
-    squares = float(white.r @ white.r)
     found: list[Weighed] = []
     starts = np.concatenate([[0], np.cumsum(counts)])
     for k in sorted(set(counts)):
         members = [i for i, count in enumerate(counts) if count == k]
         where = starts[members][:, None] + np.arange(k)
-        own = left[..., where]
-        CC = np.einsum("bngk,bngl->gbkl", own, own, optimize=True)
-        for g, i in enumerate(members):
-            at = where[g]
-            found.append(
-                _weighed_one(
-                    given[i],
-                    typical[at],
-                    CR[:, at],
-                    CC[g],
-                    Z[:, at],
-                    white.x,
-                    squares,
-                    float(whole[at].sum()),
-                )
-            )
+        own = [left[..., where[:, i]] for i in range(k)]
+        CC = np.empty((PARTS, len(members), k, k))
+        for i in range(k):
+            for j in range(i + 1):
+                CC[..., i, j] = CC[..., j, i] = np.einsum("bng,bng->bg", own[i], own[j])
+        found += _weighed_alike(
+            [given[i] for i in members],
+            typical[where],
+            CR[:, where],
+            CC,
+            Z[:, where],
+            white,
+            np.sum(whole[where], axis=1),
+        )
     return sorted(found, key=lambda one: -one.worth)
 
 
-def _weighed_one(
-    candidate: Candidate,
+def _weighed_alike(
+    given: Sequence[Candidate],
     typical: Array,
     CR: Array,
     CC: Array,
     Z: Array,
-    x: Array,
-    squares: float,
-    whole: float,
-) -> Weighed:
-    """From products of the columns with the residual CR (PARTS, k) and with themselves CC
-    (PARTS, k, k), beside the model; Z (p, k) what the model takes of them, x (p,) how far its
-    parameters are from the file's; the residual's squares, and the columns' own.
+    white: Whitened,
+    whole: Array,
+) -> list[Weighed]:
+    """Of g candidates with k columns each: from products of the columns with the residual CR
+    (PARTS, g, k) and with themselves CC (PARTS, g, k, k), beside the model; Z (p, g, k) what the
+    model takes of them; the columns' own squares (g,).
     """
-    k = len(typical)
-    of_file, by_file = Z.T @ x, Z.T @ Z
-    M = CC.sum(axis=0) + by_file + RIDGE * np.eye(k)
+    of_file = np.einsum("pgk,p->gk", Z, white.x)
+    by_file = np.einsum("pgk,pgl->gkl", Z, Z)
+    M = CC.sum(axis=0) + by_file + RIDGE * np.eye(typical.shape[1])
     R = CR.sum(axis=0) + of_file
-    sizes = np.linalg.solve(M, R)
-    others = np.linalg.solve(M - CC, (R - CR)[..., None])[..., 0]
-    gains = 2.0 * np.einsum("bk,bk->b", others, CR) - np.einsum("bk,bkl,bl->b", others, CC, others)
-    gain = float(np.sum(gains) + 2.0 * sizes @ of_file - sizes @ by_file @ sizes - sizes @ sizes)
-    slope = CR @ sizes
-    square = np.einsum("k,bkl,l->b", sizes, CC, sizes)
-    whole_square = max(float(square.sum()), 1e-300)
-    off = slope - float(slope.sum()) / whole_square * square
-    spread_of_all = float(np.sqrt(PARTS / (PARTS - 1) * np.sum(off**2)))
-    steadiness = float(slope.sum()) / max(spread_of_all, 1e-300)
-    from scipy.special import stdtrit  # quantile of Student's t; scipy.stats takes long to load
+    sizes = _solved(M, R)
+    others = _solved(M - CC, R - CR)
+    gains = 2.0 * np.sum(others * CR, axis=2) - _squares(others, CC)
+    in_file = 2.0 * np.sum(sizes * of_file, axis=1) - _squares(sizes, by_file)
+    gain = gains.sum(axis=0) + in_file - np.sum(sizes**2, axis=1)
+    slope, square = np.sum(CR * sizes, axis=2), _squares(sizes[None], CC)
+    whole_square = np.maximum(square.sum(axis=0), 1e-300)
+    off = slope - slope.sum(axis=0) / whole_square * square
+    spread = np.sqrt(PARTS / (PARTS - 1) * np.sum(off**2, axis=0))
+    steadiness = slope.sum(axis=0) / np.maximum(spread, 1e-300)
+    few_r = CR.reshape(FEW_PARTS, -1, *CR.shape[1:]).sum(axis=1)
+    few_c = CC.reshape(FEW_PARTS, -1, *CC.shape[1:]).sum(axis=1)
+    few = _solved(few_c + 1e-9 * np.eye(typical.shape[1]), few_r)
+    kept = np.einsum("gkk->g", CC.sum(axis=0) + by_file) / np.maximum(whole, 1e-300)
+    share = gains.sum(axis=0) / max(float(white.r @ white.r), 1e-300)
+    return [
+        Weighed(
+            one,
+            float(gain[g]),
+            float(share[g]),
+            float(steadiness[g]),
+            typical[g] * sizes[g],
+            typical[g] * others[:, g],
+            typical[g] * few[:, g],
+            float(kept[g]),
+        )
+        for g, one in enumerate(given)
+    ]
 
-    told = candidate.kind.told
-    apart = np.array([told(typical * one) for one in others]) - told(typical * sizes)
-    half = float(np.sqrt((PARTS - 1) / PARTS * np.sum(apart**2)) * stdtrit(PARTS - 1, 0.975))
-    few_r = CR.reshape(FEW_PARTS, -1, k).sum(axis=1)
-    few_c = CC.reshape(FEW_PARTS, -1, k, k).sum(axis=1) + 1e-9 * np.eye(k)
-    few = np.linalg.solve(few_c, few_r[..., None])[..., 0]
-    kept = float(np.trace(CC.sum(axis=0) + by_file)) / max(whole, 1e-300)
-    share = float(np.sum(gains)) / max(squares, 1e-300)
-    return Weighed(candidate, gain, share, steadiness, typical * sizes, half, typical * few, kept)
+
+def _solved(M: Array, R: Array) -> Array:
+    """M⁻¹ R of stacks of matrices (..., k, k) and vectors (..., k)."""
+    return np.asarray(np.linalg.solve(M, R[..., None])[..., 0])
+
+
+def _squares(x: Array, M: Array) -> Array:
+    """xᵀ M x of stacks of vectors (..., k) and matrices (..., k, k)."""
+    return np.asarray(np.einsum("...k,...kl,...l->...", x, M, x, optimize=True))
