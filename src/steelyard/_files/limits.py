@@ -50,6 +50,8 @@ MAX_JSON_DEPTH = 50
 """Lists and objects inside each other; ours have at most 8."""
 MAX_JSON_VALUES = 3_000_000
 """Values of one file; a list counts as two and an object as four, for the memory they take."""
+MAX_BESIDE_BYTES = 256 * MIB
+"""Largest file in the folder of a result whose hash is compared."""
 MAX_TABLE_ROWS = 200_000
 """Lines of a table of names and values."""
 MAX_TABLE_LINE = 10_000

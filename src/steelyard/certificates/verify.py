@@ -148,7 +148,20 @@ def _compared(
 
         place = None if folder is None else Path(folder)
         found = compared(document, certificate, result, robot, overlay, place)
-    return found + Bound(cautions=unchecked(certificate, result is not None, robot is not None))
+    cautions = unchecked(certificate, result is not None, robot is not None)
+    return found + Bound(cautions=(*unlisted(document, certificate), *cautions))
+
+
+def unlisted(document: Mapping[str, Any], certificate: ParsedCertificate) -> tuple[str, ...]:
+    """What is not said of robot files, in words; a claim about base parameters has none."""
+    if "theta" not in certificate.vectors or "beta" in certificate.vectors:
+        return ()
+    if "files" not in document:
+        return ("it lists no robot file: it is no proof about any file beside it",)
+    if "files" not in document["hashes"]:
+        words = "its list of files is covered by no hash, as in earlier versions"
+        return (words,)
+    return ()
 
 
 def unchecked(
