@@ -117,6 +117,13 @@ MESHES: dict[str, tuple[str, Callable[[], bytes], str]] = {
         lambda: collada(floats="1e308 0 0 1 0 0 0 1 0 0 0 1"),
         r"reaches 1e\+308 m",
     ),
+    "1e308 in a transform": (
+        "a.dae",
+        lambda: collada(
+            scene=f"<node><scale>1e308 1 1</scale><scale>9 1 1</scale>{GEOMETRY}</node>"
+        ),
+        "points that are not finite",
+    ),
     "a billion points stated": (
         "a.dae",
         lambda: collada(count="1000000000"),

@@ -49,7 +49,8 @@ def mesh_points(path: Path, owner: str) -> Array:
     where = shown_path(path)
     try:
         data = read_capped(path, MAX_MESH_BYTES, RobotError)
-        points = READERS[path.suffix.lower()](data, where)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
+            points = READERS[path.suffix.lower()](data, where)
     except RobotError as error:
         raise RobotError(f"{link}: mesh {error}") from None
     if len(points) == 0:
