@@ -17,10 +17,12 @@ from small_arm import LINK, URDF, arm_log, write_arm
 
 from steelyard import read_result
 from steelyard._files.result_seal import sealed
+from steelyard.certificates.robot_binding import ClaimedRobot
 from steelyard.certificates.verify import Verification, verify
 from steelyard.cli import main
 from steelyard.errors import ChangedFilesWarning, ResultError
 from steelyard.identification.identify import identify
+from steelyard.knowledge.overlay.read_robot import read_robot
 from steelyard.robot.robot import Robot
 
 TOOL = (
@@ -70,9 +72,10 @@ def honest(folder: Path) -> None:
     def sha256(name: str) -> str:
         return hashlib.sha256((folder / name).read_bytes()).hexdigest()
 
-    joints = read(folder, "arm.identified.joints.json")
-    joints["robot_file"]["sha256"] = sha256(NAME)
-    write(folder, "arm.identified.joints.json", joints)
+    if (folder / NAME).exists():
+        joints = read(folder, "arm.identified.joints.json")
+        joints["robot_file"]["sha256"] = sha256(NAME)
+        write(folder, "arm.identified.joints.json", joints)
     certificate = read(folder, "certificate.json")
     for entry in certificate.get("files", []):
         entry["sha256"] = sha256(entry["name"])
@@ -218,6 +221,36 @@ def other_format(made: Made, folder: Path) -> None:
     damping(made, folder)
 
 
+def gravity(made: Made, folder: Path) -> None:
+    result = read(folder, "result.json")
+    result["robot"]["gravity"] = [0.0, 0.0, -1.6]
+    write(folder, "result.json", result)
+
+
+def unit(made: Made, folder: Path) -> None:
+    result = read(folder, "result.json")
+    result["model"]["columns"][0]["unit"] = "g"
+    write(folder, "result.json", result)
+
+
+def another_ending(made: Made, folder: Path) -> None:
+    """What a file is called does not matter."""
+    damping(made, folder)
+    (folder / NAME).rename(folder / "arm.robot")
+    (folder / "arm.identified.joints.json").unlink()
+    certificate, result = read(folder, "certificate.json"), read(folder, "result.json")
+    certificate["files"][0]["name"] = "arm.robot"
+    result["files"] = {}
+    write(folder, "certificate.json", certificate)
+    write(folder, "result.json", result)
+
+
+def hidden_by_a_comment(made: Made, folder: Path) -> None:
+    """Its first element is far behind, and the certificate does not list it."""
+    unlisted(made, folder)
+    (folder / NAME).write_text(f"<!-- {'x' * 10**6} -->{(folder / NAME).read_text()}")
+
+
 FORGED: list[tuple[Callable[[Made, Path], None], str]] = [
     (damping, "damping of <dynamics>"),
     (friction_gone, "0 <dynamics>, not 1"),
@@ -233,6 +266,10 @@ FORGED: list[tuple[Callable[[Made, Path], None], str]] = [
     (base_table, '"parameters.csv" does not have the numbers of the result'),
     (result_of_another_run, "is not what these parameters"),
     (other_format, "damping of <dynamics>"),
+    (gravity, "what the result says of its robot is not true of it: gravity"),
+    (unit, "what the result says of its robot is not true of it: columns"),
+    (another_ending, "damping of <dynamics>"),
+    (hidden_by_a_comment, "was not compared: it is no URDF"),
 ]
 
 
@@ -247,8 +284,79 @@ def test_forged_folders(made, folder, forge, words, capsys):
     argv = ["verify", str(folder / "certificate.json"), "--result", str(folder)]
     assert main([*argv, "--robot", str(made.robot)]) == 1
     assert words in capsys.readouterr().out
-    if forge not in (limit, moved_between_links, table, base_table):
+    if forge not in (limit, moved_between_links, table, base_table, gravity, unit):
         assert main(argv) == 1  # so it is without the robot, but for what only that states
+
+
+def verdict_of_the_result(made: Made, folder: Path) -> None:
+    result = read(folder, "result.json")
+    result["verdict"]["level"] = "do not use"
+    write(folder, "result.json", result)
+
+
+def other_bodies_that_claim_less(made: Made, folder: Path) -> None:
+    """Physical parameters that no log has seen, and a certificate that says no more than that."""
+    certificate = read(folder, "certificate.json")
+    certificate |= {"kind": "feasible", "base_parameters": None}
+    certificate["numbers"] = {"theta": certificate["numbers"]["theta"]}
+    write(folder, "certificate.json", resealed(certificate))
+    result = read(folder, "result.json")
+    result["certificate"] |= {"kind": "feasible", "value": None, "gap": None}
+    result["certificate"]["hashes"] |= resealed(certificate)["hashes"]
+    result["certificate"]["hashes"].pop("files")
+    write(folder, "result.json", result)
+
+
+@pytest.mark.parametrize(
+    ("forge", "words"),
+    [
+        (verdict_of_the_result, "nor were the verdict, errors, intervals and findings"),
+        (other_bodies_that_claim_less, "not that they fit any data"),
+    ],
+)
+def test_what_rests_on_logs_is_no_proof(made, folder, forge, words):
+    """It cannot be computed again without them: a caution says so."""
+    forge(made, folder)
+    honest(folder)
+    verdict = known(made, folder)
+    assert verdict.valid
+    assert any(words in caution for caution in verdict.details["cautions"])
+
+
+def test_words_of_another_version(made, folder):
+    """Formulas for people are no numbers, but another text is said."""
+    joints = read(folder, "arm.identified.joints.json")
+    joints["joints"][0]["terms"][0]["torque"] = "value * 1000"
+    write(folder, "arm.identified.joints.json", joints)
+    honest(folder)
+    verdict = known(made, folder)
+    assert verdict.valid
+    assert "its formulas or explanations are not those" in " / ".join(verdict.details["cautions"])
+
+
+def test_too_many_files_are_not_compared_in_part(made, folder):
+    """A forger could hide one behind a hundred right ones."""
+    for k in range(100):
+        shutil.copy(folder / NAME, folder / f"a{k}.identified.urdf")
+    assert "at most 100 are read" in known(made, folder).words
+
+
+@pytest.mark.parametrize("attached", ["keep", "lump"])
+def test_every_way_to_write_the_file_is_known(made, tmp_path, attached):
+    """Links kept or emptied, a locked joint, joints turned: with the robot and without."""
+    turned = TEXT.replace('rpy="0.3 0 0"', 'rpy="1.5708 0 0"')
+    path = write_arm(tmp_path, turned)
+    robot = read_robot(path).lock({"elbow": 0.5})
+    assert robot.turned
+    found = identify(robot, arm_log(robot, 1), attached=attached, threads=1, **FEW)
+    found.save(tmp_path / "out", write_anyway=True)
+    claimed = ClaimedRobot(read_robot(path, keep_angles=True).lock({"elbow": 0.5}))
+    for given in (claimed, None):
+        verdict = verify(
+            tmp_path / "out/certificate.json", result=tmp_path / "out/result.json", robot=given
+        )
+        assert verdict.valid, verdict.words
+        assert '"arm.identified.urdf" is what' in " / ".join(verdict.details["confirmed"])
 
 
 def test_another_folder_than_the_certificate(made, folder):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +68,26 @@ def compared(
         found += Bound(problems=("the terms of the model are not those of the result",))
     if model is None:
         return bound_to_result(document, certificate, given) + found
+    found += _description(given, model)
     base = base_named(model, saved.names)
     found += compare_names(saved.names, base.names, "base parameters of the result", "its robot")
     return bound_to_result(document, certificate, given, entries_of_map(base)) + found
+
+
+def _description(result: Mapping[str, Any], model: Model) -> Bound:
+    """Whether what the result says of its columns and robot is true of this robot."""
+    robot = result["robot"]
+    columns = [asdict(column) | {"name": column.name} for column in model.columns]
+    expected = {
+        "columns": (result["model"]["columns"], columns),
+        "joints": (robot.get("joints"), list(model.robot.joint_names)),
+        "gravity": (robot.get("gravity"), model.robot.gravity.tolist()),
+    }
+    wrong = [name for name, (stated, true) in expected.items() if stated not in (None, true)]
+    if wrong:
+        words = f"what the result says of its robot is not true of it: {', '.join(wrong)}"
+        return Bound(problems=(words,))
+    return Bound()
 
 
 def _files(

@@ -43,7 +43,11 @@ from steelyard.model.model import Model
 
 AS_WRITTEN = 1e-9
 """Relative difference of numbers that the digits of another version may leave."""
-ENDINGS = {"urdf": "urdf", "xml": "mjcf", "mjcf": "mjcf"}
+FORMAT_OF = {"robot": "urdf", "mujoco": "mjcf"}
+"""By the first element of a file."""
+ROBOT_ENDINGS = (".urdf", ".xml", ".mjcf")
+MUCH_LARGER = 1_000_000
+"""Bytes by which a layout of another version may be longer than twice as long."""
 TABLES = {"parameters.csv": saved_base_csv, "standard_parameters.csv": saved_csv}
 MOST_SEEN = 100
 """Files with such names that are looked at in a folder."""
@@ -65,17 +69,22 @@ def bound_to_files(
         if none is given, so that a difference is a caution.
     """
     given = "the robot file" if model is not None else "its own links"
-    seen = sorted(path.name for path in folder.glob(f"*{IDENTIFIED}.*"))[:MOST_SEEN]
+    seen = sorted(path.name for path in folder.glob(f"*{IDENTIFIED}.*"))
     names = [name for name in dict.fromkeys((*named, *seen)) if (folder / name).is_file()]
     found = Bound()
+    if len(names) > MOST_SEEN:
+        words = f"there are {len(names)} files called *{IDENTIFIED}.*; at most {MOST_SEEN} are read"
+        return Bound(problems=(words,))
     for name in names:
-        if not name.endswith(JOINTS_SUFFIX) and name.rpartition(".")[2] not in ENDINGS:
-            if not name.endswith(EARLIER):
-                words = f"{quoted(name)} was not compared: verify knows URDF, MJCF and joint terms"
-                found += Bound(cautions=(words,))
+        if name.endswith(EARLIER):
             continue
         try:
             differs = _difference(name, folder, model, theta, result)
+        except _OtherFormat:
+            words = f"{quoted(name)} was not compared: it is no URDF, MJCF or file of joint terms"
+            is_robot = name.lower().endswith(ROBOT_ENDINGS) or name in named
+            found += Bound(problems=(words,)) if is_robot else Bound(cautions=(words,))
+            continue
         except MissingDependencyError as failure:
             found += Bound(cautions=(f"{quoted(name)} was not compared: {failure}",))
             continue
@@ -85,8 +94,28 @@ def bound_to_files(
             words = f"{quoted(name)} is what these parameters and {given} give"
             found += Bound(confirmed=(words,))
             continue
+        if differs == OTHER_WORDS:
+            found += Bound(cautions=(f"{quoted(name)}: {OTHER_WORDS}",))
+            continue
         words = f"{quoted(name)} is not what these parameters and {given} give: {differs}"
         found += Bound(cautions=(words,)) if result is None else Bound(problems=(words,))
+    return found
+
+
+class _OtherFormat(Exception):
+    """A file is none of those that are compared."""
+
+
+def _format_of(name: str, data: bytes) -> str:
+    """What a file is, by its content, whatever it is called; joint terms by their name."""
+    if name.endswith(JOINTS_SUFFIX):
+        return "joints"
+    try:
+        found = FORMAT_OF.get(first_element(data) or "")
+    except SteelyardError:
+        found = None
+    if found is None:
+        raise _OtherFormat
     return found
 
 
@@ -94,19 +123,24 @@ def _difference(
     name: str, folder: Path, model: Model | None, theta: Sequence[float], result: Result | None
 ) -> str | None:
     """The first difference between a file and what it should be; None if there is none."""
-    is_joints = name.endswith(JOINTS_SUFFIX)
-    if model is None and result is not None:
-        model = _model_of(_robot_file_of(name, folder) if is_joints else folder / name, result)
-    assert model is not None
     data = read_capped(folder / name, MAX_JSON_BYTES, ResultError)
+    what = _format_of(name, data)
+    if model is None and result is not None:
+        is_joints = what == "joints"
+        model = _model_of(_robot_file_of(name, folder) if is_joints else folder / name, result)
+        compare = _own_json_differences if is_joints else _xml_differences
+    else:
+        compare = _json_differences if what == "joints" else _xml_differences
+    assert model is not None
     first, reasons = None, []
-    for expected in _expected(name, folder, model, theta, result):
+    for expected in _expected(name, what, folder, model, theta, result):
         if isinstance(expected, SteelyardError):
             reasons.append(str(expected))
             continue
         if data == expected:
             return None
-        compare = _json_differences if is_joints else _xml_differences
+        if len(data) > 2 * len(expected) + MUCH_LARGER:
+            return "it is much larger"
         found = next(compare(expected, data, quoted(name)), None)
         if found is None:
             return None
@@ -115,7 +149,12 @@ def _difference(
 
 
 def _expected(
-    name: str, folder: Path, model: Model, theta: Sequence[float], result: Result | None
+    name: str,
+    what: str,
+    folder: Path,
+    model: Model,
+    theta: Sequence[float],
+    result: Result | None,
 ) -> Iterator[bytes | SteelyardError]:
     """What the file may be: by each rule for attached links, with and without Drake's tags."""
     source = model.robot.source
@@ -125,10 +164,10 @@ def _expected(
     for rule in sorted(ATTACHED_CHOICES[:2], key=lambda one: one != stated):
         try:
             found = spread_robot(model, theta, rule, not_estimated)
-            if name.endswith(JOINTS_SUFFIX):
+            if what == "joints":
                 yield _joints(name, folder, found)
                 continue
-            yield from _robot_texts(name, found, file)
+            yield from _robot_texts(what, found, file)
         except MissingDependencyError:
             raise
         except SteelyardError as failure:
@@ -150,15 +189,14 @@ def _joints(name: str, folder: Path, found: IdentifiedRobot) -> bytes:
 def _robot_file_of(name: str, folder: Path) -> Path:
     """The robot file that a file of joint terms belongs to."""
     stem = name.removesuffix(JOINTS_SUFFIX)
-    for ending in ENDINGS:
-        if (folder / f"{stem}.{ending}").is_file():
-            return folder / f"{stem}.{ending}"
+    for ending in ROBOT_ENDINGS:
+        if (folder / f"{stem}{ending}").is_file():
+            return folder / f"{stem}{ending}"
     raise ResultError("the robot file that it belongs to is not there")
 
 
-def _robot_texts(name: str, found: IdentifiedRobot, file: RobotFile | None) -> Iterator[bytes]:
+def _robot_texts(wanted: str, found: IdentifiedRobot, file: RobotFile | None) -> Iterator[bytes]:
     """The robot's own file with the parameters, or a new one where it has none of this format."""
-    wanted = ENDINGS[name.rpartition(".")[2]]
     if file is None or file.format != wanted:
         yield (urdf_text if wanted == "urdf" else mjcf_text)(found).encode()
     elif wanted == "mjcf":
@@ -228,8 +266,22 @@ WORDS = ("meaning", "torque")
 """Texts for people in a file of joint terms, which another version may put otherwise."""
 
 
+OTHER_WORDS = "its formulas or explanations are not those that this version writes"
+
+
 def _json_differences(expected: bytes, data: bytes, where: str) -> Iterator[str]:
-    yield from _value_differences(json.loads(expected), parse_json(data, where, ResultError), where)
+    pair = json.loads(expected), parse_json(data, where, ResultError)
+    found = list(_value_differences(*pair, where))
+    yield from [one for one in found if one != OTHER_WORDS] or found
+
+
+def _own_json_differences(expected: bytes, data: bytes, where: str) -> Iterator[str]:
+    """Without how bodies were spread over their links, which a file that was emptied cannot say."""
+    pair = [json.loads(expected), parse_json(data, where, ResultError)]
+    for one in pair:
+        if isinstance(one, dict):
+            one.pop("bodies_of_several_links", None)
+    yield from _json_differences(json.dumps(pair[0]).encode(), json.dumps(pair[1]).encode(), where)
 
 
 def _value_differences(one: object, other: object, where: str) -> Iterator[str]:
@@ -237,6 +289,8 @@ def _value_differences(one: object, other: object, where: str) -> Iterator[str]:
         for key in one:
             if key not in WORDS:
                 yield from _value_differences(one[key], other[key], f"{where}, {key}")
+            elif one[key] != other[key]:
+                yield OTHER_WORDS
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for at, pair in enumerate(zip(one, other, strict=True)):
             yield from _value_differences(*pair, f"{where} {at + 1}")
