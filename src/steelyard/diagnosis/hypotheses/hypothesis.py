@@ -291,8 +291,6 @@ class Kind:
     severity : of a fault, "always", "spoils" (where it spoils the fit), "never"; "note" for what
         is no fault.
     columns : candidates of this kind, for a small one.
-    doubtless : whether it has to leave no doubts or to be beyond noise: slow noise of a torque, or
-        a gear's ripple, looks like it.
     told : the size in ``unit`` from the sizes (k,) of the columns.
     least, most : sizes (as told) that matter and that are possible, counted from ``from_size`` (1
         for factors). positive : whether others than positive ones are not. lowest : of any sign.
@@ -308,7 +306,6 @@ class Kind:
     could_be: tuple[str, ...] = ()
     severity: Literal["always", "spoils", "never", "note"] = "spoils"
     columns: Columns | None = None
-    doubtless: bool = False
     told: Callable[[Array], float] = field(default=lambda sizes: float(sizes[0]))
     least: float = 0.0
     most: float = np.inf

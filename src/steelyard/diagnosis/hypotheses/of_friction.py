@@ -178,7 +178,6 @@ KINDS = (
         to_do="let the robot warm up, or leave the start of the log out",
         could_be=("a torque sensor that warms up",),
         columns=_frictions,
-        doubtless=True,
         least=0.02,
     ),
 )

@@ -233,7 +233,6 @@ KINDS = (
         could_be=("friction that changes",),
         severity="never",
         columns=_drifts,
-        doubtless=True,
     ),
     Kind(
         "torque-saturation",
@@ -270,7 +269,6 @@ KINDS = (
         unit="share",
         to_do="look for joints that are coupled, or calibrate the sensors together",
         columns=_cross_talk,
-        doubtless=True,
     ),
     Kind(
         "gravity-removed",
@@ -283,7 +281,6 @@ KINDS = (
         to_do="record the torques of the drives, with gravity",
         could_be=("a joint that is balanced by a spring or weight",),
         columns=_without_gravity,
-        doubtless=True,
         least=0.015,
         most=1.4,
         positive=True,
