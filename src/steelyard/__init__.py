@@ -13,10 +13,10 @@ Each exported name imports its module when it is first used.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from steelyard._version import __version__ as __version__
 
+TYPE_CHECKING = False  # as type checkers know it; importing typing takes half of the time
 if TYPE_CHECKING:
     from steelyard.certificates.base_correction import proven_correction as proven_correction
     from steelyard.certificates.base_feasibility import base_feasibility as base_feasibility
@@ -383,7 +383,7 @@ _HOME = {
 __all__ = ["__version__", *sorted(_HOME)]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'steelyard' has no attribute '{name}'")
     value = getattr(import_module(f"steelyard.{_HOME[name]}"), name)

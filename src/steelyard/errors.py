@@ -33,6 +33,10 @@ class SteelyardWarning(UserWarning):
     """A finding of level "warning", issued by :func:`steelyard.identify`."""
 
 
+class ChangedFilesWarning(SteelyardWarning):
+    """Files in the folder of a result are not those that were written with it."""
+
+
 class InputRefusedError(SteelyardError):
     """What was found in the input would make a result useless; ``findings`` says what."""
 

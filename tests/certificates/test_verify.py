@@ -315,7 +315,11 @@ def test_cautions_say_what_was_not_compared(kind):
         (True, True, None),
     ):
         said = unchecked(certificate, result, robot)
-        assert len(said) == (words is not None) + data
+        fits_nothing = kind == "feasible" and result and "beta" not in certificate.vectors
+        assert len(said) == (words is not None) + (data or fits_nothing)
+        if fits_nothing:
+            assert "not that they fit any data" in said[-1]
+        assert ("nor were the verdict" in " ".join(said)) == (result and (data or fits_nothing))
         if words is not None:
             assert said[0].startswith(words)
         if data:

@@ -1107,3 +1107,87 @@ def test_a_command_leaves_the_collector_as_it_was(monkeypatch, capsys):
     monkeypatch.setattr(cli, "run", stop)
     assert cli.main([]) == cli.INTERRUPTED
     assert gc.get_threshold() == before
+
+
+# --- interrupted, and nowhere to write ----------------------------------------------------------
+
+START = """
+import signal, sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["steelyard", "check", {robot!r}]
+from steelyard.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["steelyard.cli", "numpy", "numpy.linalg", "steelyard.robot.robot", "rich.console"]
+)
+def test_ctrl_c_during_an_import(files, module):
+    """One line and 130, whatever is being imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", START.format(module=module, robot=str(files["robot"]))],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "steelyard: interrupted\n")
+    assert done.stdout == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("json_option", [[], ["--json"]])
+@pytest.mark.parametrize("command", ["check", "info"])
+def test_an_answer_that_cannot_be_printed_is_none(files, command, json_option):
+    """A full disk: one line and 2, not the 1 of a negative answer."""
+    argv = [command, *([str(files["robot"])] if command == "check" else []), *json_option]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "steelyard", *argv],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("steelyard: error: ")
+    assert "No space left on device" in line
+
+
+def test_terminated_while_a_file_is_written(files, tmp_path):
+    """SIGTERM removes the temporary file; one line, 143."""
+    script = (
+        "import os, signal, sys\nimport steelyard._files.access as access\n"
+        "access._lock = lambda _: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "from steelyard.cli import main\nsys.exit(main(sys.argv[1:]))\n"
+    )
+    argv = ["check", str(files["robot"]), "--fix", str(tmp_path / "fixed.urdf")]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *argv], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (143, "steelyard: terminated\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_that_a_library_made_another_error_of(monkeypatch, capsys):
+    """It is 130 all the same, and no internal error."""
+    import signal
+
+    from steelyard import cli
+
+    def wrapped():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("a part failed to import") from None
+
+    monkeypatch.setattr(cli, "build_parser", wrapped)
+    before = signal.getsignal(signal.SIGINT)
+    assert cli.main(["check", "--json"]) == 130
+    assert capsys.readouterr() == ("", "steelyard: interrupted\n")
+    assert signal.getsignal(signal.SIGINT) is before

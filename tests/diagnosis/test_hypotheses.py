@@ -58,7 +58,7 @@ def samples_of(seed: int, noise: float = 0.01, fault=None, size: float = 0.0) ->
     rng = np.random.default_rng([seed, 43])
     tau = tau + noise * scale * rng.normal(size=tau.shape)
     moving = np.abs(v) > 0.1 * np.sqrt(np.mean(v**2, axis=0))
-    return Samples(plain_model(ARM), time, q, v, a, np.sign(v), tau, moving)
+    return Samples(plain_model(ARM), time, q, v, a, np.sign(v), tau, moving, 2.0 / RATE_HZ)
 
 
 @pytest.fixture(scope="module")
@@ -128,10 +128,9 @@ def test_a_gain_is_that_of_a_fit_with_the_column(scene: Scene) -> None:
     other = scene_of(replace(scene.samples, tau=tau))
     one = Candidate(kind, (), column, np.array([scene.fit.size[2]]))
     (found,) = weighed(other, [one])
-    weights = other.fit.weights
-    A = (other.W * weights[:, None] * other.fit.spread).reshape(-1, other.W.shape[2])
-    c = (column * other.samples.moving * weights).ravel()
-    r = (other.samples.tau * other.samples.moving * weights).ravel()
+    white, moving = other.whitened, other.samples.moving
+    A = white.A
+    c, r = (white.white((one * moving)[:, :, None]).ravel() for one in (column, other.samples.tau))
     x0 = np.zeros(A.shape[1])
     file = other.model.prior_theta()
     x0[: len(file)] = file / other.fit.spread
@@ -139,7 +138,7 @@ def test_a_gain_is_that_of_a_fit_with_the_column(scene: Scene) -> None:
     best = np.linalg.lstsq(rows, np.concatenate([r, x0]), rcond=None)[0][-1]
     assert found.sizes[0] == pytest.approx(best, rel=1e-2)
     assert found.size == pytest.approx(0.05 * scene.fit.size[2], rel=0.1)
-    assert found.certainty > 4.0
+    assert found.steadiness > 4.0
 
 
 def test_what_the_model_has_gains_nothing(scene: Scene) -> None:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from killed_writer import killed_at
 
-from steelyard._files.access import made_folder, whole_file, write_files, write_text
+from steelyard._files.access import (
+    made_folder,
+    read_capped,
+    whole_file,
+    write_files,
+    write_text,
+)
 from steelyard.errors import ResultError
 
 
@@ -83,3 +93,79 @@ def test_names_that_no_file_can_have_are_refused(name, inside, tmp_path):
         write_text(path, "x", ResultError)
     assert str(refused.value).isprintable()
     assert list(tmp_path.iterdir()) == []
+
+
+# --- killed, interrupted ------------------------------------------------------------------------
+
+OLD = {"a": b"old a", "b": b"old b", "c": b"old c"}
+NEW = {"a": b"new a", "b": b"new b", "d": b"new d"}
+
+
+@pytest.mark.parametrize("step", range(12))
+def test_killed_at_any_step(tmp_path, step):
+    """All old, all new, or readers refuse what may be of two runs; the next run repairs it."""
+    for name, data in OLD.items():
+        (tmp_path / name).write_bytes(data)
+    new = {tmp_path / name: data for name, data in NEW.items()}
+    killed = killed_at(step, new, aside=(tmp_path / "c",))
+    there = {name: data for name, data in contents(tmp_path).items() if not name.startswith(".")}
+    done = {**NEW, "c.earlier": OLD["c"]}
+    assert killed == (step < 10)  # mark, set one aside, replace three, unmark: and four removals
+    mixed = there not in (OLD, done)
+    for name in there.keys() - {"c.earlier"}:
+        if mixed:
+            with pytest.raises(ResultError, match="may have files of two runs"):
+                read_capped(tmp_path / name, 100, ResultError)
+    write_files(new, ResultError, aside=[tmp_path / "c"])
+    assert contents(tmp_path) == done
+    assert read_capped(tmp_path / "a", 100, ResultError) == b"new a"
+
+
+def test_what_another_command_does_not_replace_stays_marked(tmp_path):
+    """A payload written into the folder of a killed identification does not make it whole."""
+    old = {tmp_path / name: data for name, data in OLD.items()}
+    write_files(old, ResultError)
+    assert killed_at(2, {tmp_path / name: data for name, data in NEW.items()})
+    write_files({tmp_path / "a": b"x", tmp_path / "other": b"y"}, ResultError)
+    assert read_capped(tmp_path / "a", 100, ResultError) == b"x"
+    with pytest.raises(ResultError, match="may have files of two runs"):
+        read_capped(tmp_path / "b", 100, ResultError)
+
+
+def test_files_of_a_killed_writer_are_removed_by_the_next(tmp_path):
+    """Not those of one that is still writing."""
+    script = (
+        "import os, signal, sys\nfrom steelyard._files.access import whole_file\n"
+        "from steelyard.errors import ResultError\n"
+        "with whole_file(sys.argv[1], ResultError) as stream:\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "a")], check=False)
+    assert len(contents(tmp_path)) == 1
+    with whole_file(tmp_path / "b", ResultError) as stream:
+        assert len(contents(tmp_path)) == 1  # its own
+        stream.write(b"b")
+        write_text(tmp_path / "c", "c", ResultError)
+        assert len(contents(tmp_path)) == 2
+    assert contents(tmp_path) == {"b": b"b", "c": b"c"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_until_all_files_are_replaced(tmp_path, monkeypatch, number):
+    """Then it is handled as before."""
+    seen: list[int] = []
+    before = signal.signal(number, lambda number, _: seen.append(len(contents(tmp_path))))
+    replace = os.replace
+
+    def interrupted(*names):
+        signal.raise_signal(number)
+        replace(*names)
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    try:
+        write_files({tmp_path / name: data for name, data in NEW.items()}, ResultError)
+    finally:
+        signal.signal(number, before)
+    assert contents(tmp_path) == NEW
+    assert seen
+    assert set(seen) == {3}

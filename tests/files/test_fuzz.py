@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hostile.honest import make_honest
+from hostile_meshes import GEOMETRY, XYZ, ball, collada, lines, ply, stl
 from mutations import VALUES, Random, mutated_array, mutated_bytes, mutated_json
 
 from steelyard.certificates.verify import verify
@@ -25,6 +26,7 @@ from steelyard.errors import SteelyardError
 from steelyard.estimators.least_squares import wls
 from steelyard.estimators.result_file import read_result
 from steelyard.excitation.collision.collision_pairs import read_srdf
+from steelyard.excitation.collision.collision_shapes import mesh_hull
 from steelyard.excitation.files.motion_file import read_motion
 from steelyard.identification.identify import identify
 from steelyard.knowledge.base_values import read_base_values
@@ -38,6 +40,7 @@ from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
 from steelyard.payload.payload_file import read_payload
 from steelyard.regression.factor_file import read_regression
+from steelyard.robot.formats.urdf_shapes import MeshReference
 from steelyard.robot.physical_links import check_links
 from steelyard.robot.robot import Robot
 
@@ -50,6 +53,15 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of honest files of the two-joint arm."""
     folder = tmp_path_factory.mktemp("honest")
     make_honest(folder)
+    points = ball(20)
+    meshes = {
+        "a.dae": collada(scene=f"<node><scale>1 2 3</scale>{GEOMETRY}</node>"),
+        "a.ply": ply(20, XYZ, points.astype("<f4").tobytes()),
+        "a.obj": lines(*(f"{x} {y} {z}" for x, y, z in points.tolist())),
+        "a.stl": stl(points[:18]),
+    }
+    for name, data in meshes.items():
+        (folder / name).write_bytes(data)
     return folder
 
 
@@ -113,7 +125,17 @@ class Subject:
     cases: int = 250
 
 
+def _mesh(path: Path, honest: Path) -> object:
+    """The hull of a mesh, which is where huge and flat ones are refused."""
+    mesh = MeshReference(path.name, np.ones(3), np.eye(4), 1)
+    return mesh_hull("upper", mesh, path.with_name("arm.urdf"), [])
+
+
 SUBJECTS = {
+    "dae": Subject("a.dae", _mesh),
+    "ply": Subject("a.ply", _mesh),
+    "obj": Subject("a.obj", _mesh, cases=100),
+    "stl": Subject("a.stl", _mesh, cases=100),
     "urdf": Subject("arm.urdf", _robot),
     "mjcf": Subject("arm.xml", _robot, cases=200),
     "srdf": Subject("arm.srdf", lambda path, honest: read_srdf(path, ["upper", "fore"]), cases=100),

@@ -217,7 +217,9 @@ def seals(document: dict) -> dict[str, str]:
     digits = {k: document.get(k) for k in ("kind", "parameters", "base_parameters", "numbers")}
     digits |= {k: document[k] for k in ("terms",) if k in document}
     out = {}
-    for name, content in (("constraints", document["constraints"]), ("digits", digits)):
+    sealed = {"constraints": document["constraints"], "digits": digits}
+    sealed |= {k: document[k] for k in ("files",) if k in document}
+    for name, content in sealed.items():
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         out[name] = hashlib.sha256(text.encode()).hexdigest()
     return out
@@ -230,5 +232,5 @@ def resealed(document: dict) -> dict:
 
 def is_valid(document: dict) -> bool:
     """Whether the claim holds and the hashes match."""
-    seal = {name: document["hashes"][name] for name in ("constraints", "digits")}
+    seal = {name: text for name, text in document["hashes"].items() if name != "model"}
     return seal == seals(document) and proves(document)

@@ -11,6 +11,7 @@ import pytest
 from given_signals import FEW, GIVEN
 from small_arm import URDF, arm_log
 
+from steelyard._files.result_seal import file_hashes, sealed
 from steelyard.cli import main
 from steelyard.errors import EstimationError, LogError
 from steelyard.identification import runs
@@ -52,6 +53,11 @@ def found(folder) -> Identification:
     return identify(robot, train, validate_on=test, level=0.9, **QUICK)
 
 
+def others(folder: Path) -> list[Path]:
+    """All files but the result."""
+    return [path for path in folder.iterdir() if path.name != FILES["result"]]
+
+
 def from_files(folder: Path):
     """Robot and logs, read anew."""
     robot = Robot.from_urdf(folder / "arm.urdf")
@@ -70,7 +76,8 @@ def test_the_library_gives_what_the_command_line_writes(folder, found, tmp_path)
     assert found.validation.to_dict() == result["validation"]
     assert found.certificate.summary() == result["certificate"]
     assert [finding.as_json() for finding in found.findings] == result["findings"]
-    assert document_of(found) == result
+    hashes = file_hashes({path.name: path.read_bytes() for path in others(tmp_path / "cli")})
+    assert sealed({**document_of(found), "files": hashes}) == result
     written = write_outputs(found, tmp_path / "library")
     names = {kind: path.name for kind, path in written.items()}
     assert names == {**FILES, **file_names(robot)}

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from steelyard.errors import SteelyardError, shown_path, size_words
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 LONGEST_NAME = 255
 """Bytes of a file name, without folder, that usual file systems allow."""
@@ -26,30 +33,173 @@ def whole_file(path: str | Path, error: type[SteelyardError]) -> Iterator[Binary
     path that is a folder, a device or a pipe, which must not be replaced by a file.
     """
     path = Path(path)
-    temporary = None
+    with _saying_why(path, error), _temporary(path, error) as (stream, temporary):
+        yield stream
+        _replace(stream, temporary, path)
+
+
+def write_files(
+    files: Mapping[Path, bytes], error: type[SteelyardError], *, aside: Iterable[Path] = ()
+) -> None:
+    """Write files that belong together: all are replaced, or none if one cannot be written.
+
+    Replacing is one step for each file, and a process can be killed between two of them. So a
+    folder that gets several says which before the first step, in a file called ``UNFINISHED``,
+    until the last is done. Every reader of the package refuses the files that are named there.
+
+    aside : files of an earlier run that get the ending ``EARLIER``, if they are there.
+    """
+    with ExitStack() as stack:
+        made: dict[Path, tuple[BinaryIO, str]] = {}
+        for path, data in files.items():
+            stack.enter_context(_saying_why(path, error))
+            made[path] = stack.enter_context(_temporary(path, error))
+            made[path][0].write(data)
+            made[path][0].flush()
+        retired = [path for path in aside if path.is_file()]
+        with _uninterrupted():
+            marked = _marked(files, retired, error)
+            for path in retired:
+                with _saying_why(path, error):
+                    os.replace(path, path.with_name(path.name + EARLIER))
+            for path, (stream, temporary) in made.items():
+                with _saying_why(path, error):
+                    _replace(stream, temporary, path)
+            _unmark(marked, {path.name for path in (*files, *retired)}, error)
+
+
+EARLIER = ".earlier"
+"""Ending by which nobody takes a file of an earlier run for a new one."""
+UNFINISHED = ".steelyard.unfinished"
+"""Names, one in a line, of files in its folder that may be of two runs."""
+TEMPORARY = ".steelyard.tmp."
+"""How the names of files begin that are still being written."""
+MOST_UNFINISHED = 100_000
+"""Bytes of the list of names that are read."""
+
+
+@contextmanager
+def _saying_why(path: Path, error: type[SteelyardError]) -> Iterator[None]:
     try:
-        refuse_special(path, error)
-        handle, temporary = tempfile.mkstemp(prefix=".steelyard.", dir=path.parent)
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-        temporary = None
+        yield
     except OSError as failure:
         reason = failure.strerror or str(failure)
         raise error(f"{shown_path(path)}: cannot be written ({reason})") from None
+
+
+@contextmanager
+def _temporary(path: Path, error: type[SteelyardError]) -> Iterator[tuple[BinaryIO, str]]:
+    """A stream to a new file in the folder of ``path``, and its name; removed at the end."""
+    refuse_special(path, error)
+    _remove_abandoned(path.parent)
+    handle, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            _lock(stream)
+            yield stream, temporary
     finally:
-        if temporary is not None:
+        with suppress(FileNotFoundError):  # it has become the file
             os.unlink(temporary)
 
 
-def write_files(files: Mapping[Path, bytes], error: type[SteelyardError]) -> None:
-    """Write files that belong together: all are replaced, or none if one cannot be written."""
-    with ExitStack() as stack:
-        streams = {path: stack.enter_context(whole_file(path, error)) for path in files}
-        for path, stream in streams.items():
-            stream.write(files[path])
-            stream.flush()
+def _replace(stream: BinaryIO, temporary: str, path: Path) -> None:
+    stream.flush()
+    os.chmod(temporary, 0o666 & ~_umask())
+    if fcntl is None:
+        stream.close()  # Windows renames no open file
+    os.replace(temporary, path)
+
+
+def _lock(stream: BinaryIO) -> bool:
+    """Whether this process has the file locked now, until it closes it or ends."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # another has it, or the file system knows no locks
+        return False
+    return True
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove temporary files of processes that were killed: their locks went with them."""
+    with suppress(OSError):
+        for path in folder.glob(f"{TEMPORARY}*"):
+            if fcntl is None:
+                os.unlink(path)  # Windows refuses while a process has it open
+                continue
+            with open(path, "rb") as stream:
+                if _lock(stream):
+                    os.unlink(path)
+
+
+def _marked(
+    files: Iterable[Path], retired: Iterable[Path], error: type[SteelyardError]
+) -> dict[Path, Path]:
+    """Say in each folder which of its files are being replaced, if these are several."""
+    names: dict[Path, list[str]] = {}
+    for path in (*files, *retired):
+        names.setdefault(path.parent, []).append(path.name)
+    marked = {}
+    for folder, own in names.items():
+        if len(own) > 1:
+            marked[folder] = folder / UNFINISHED
+            _write_names(marked[folder], {*_unfinished(folder), *own}, error)
+    return marked
+
+
+def _unmark(marked: Mapping[Path, Path], done: set[str], error: type[SteelyardError]) -> None:
+    """Nothing is unfinished any more but what a killed run left and this one has not replaced."""
+    for folder, path in marked.items():
+        left = {name for name in _unfinished(folder) - done if (folder / name).exists()}
+        if left:
+            _write_names(path, left, error)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _write_names(path: Path, names: set[str], error: type[SteelyardError]) -> None:
+    with whole_file(path, error) as stream:
+        stream.write(b"\n".join(os.fsencode(name) for name in sorted(names)))
+
+
+def _unfinished(folder: Path) -> set[str]:
+    """Names of the files in this folder that may be of two runs."""
+    try:
+        with open(folder / UNFINISHED, "rb") as stream:
+            return {os.fsdecode(name) for name in stream.read(MOST_UNFINISHED).split(b"\n")}
+    except (OSError, ValueError):
+        return set()
+
+
+def refuse_unfinished(path: Path, error: type[SteelyardError]) -> None:
+    """Refuse a file that was being replaced with others when a run was killed."""
+    if path.name in _unfinished(path.parent):
+        raise error(
+            f"{shown_path(path)}: its folder may have files of two runs: one was interrupted while "
+            "it replaced them; run the command that writes them again (their names are in "
+            f"{UNFINISHED})"
+        )
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait until the end, where they are handled as usual."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are handled in the main thread
+        return
+    waiting: list[int] = []
+    before = {
+        one: signal.signal(one, lambda number, _: waiting.append(number))
+        for one in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, signal.SIG_DFL if handler is None else handler)
+        for number in waiting:
+            signal.raise_signal(number)
 
 
 def made_folder(path: str | Path, error: type[SteelyardError]) -> Path:
@@ -88,6 +238,7 @@ def open_regular(path: str | Path, error: type[SteelyardError]) -> BinaryIO:
     where = shown_path(path)
     try:
         _refuse_irregular(os.stat(path), where, error)
+        refuse_unfinished(Path(path), error)
         handle = os.open(path, os.O_RDONLY | NO_WAITING)
         try:
             _refuse_irregular(os.fstat(handle), where, error)

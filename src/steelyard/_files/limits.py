@@ -43,6 +43,23 @@ MAX_LINKS = 6_000
 MAX_MJCF_ELEMENTS = 10_000
 """Most bodies, joints, geoms, defaults, actuators and equalities that MuJoCo is given."""
 
+# Meshes
+
+MAX_MESH_BYTES = 64 * MIB
+MAX_MESHES_BYTES = 256 * MIB
+"""All meshes of a robot together."""
+MAX_MESH_POINTS = 2_000_000
+"""Points of a mesh that is not a binary STL file, which the bytes limit."""
+MAX_MESH_NODES = 10_000
+"""Nodes of a COLLADA scene; those that are placed twice count twice."""
+MAX_OUTER_POINTS = 100_000
+"""Points from which a convex hull is made, without those that are clearly inside."""
+MAX_HULL_CORNERS = 20_000
+MAX_HULLS_CORNERS = 500_000
+"""All hulls of a robot together."""
+LARGEST_MESH_M = 1e4
+"""Distance of a point from the origin of its mesh."""
+
 # JSON and tables of values
 
 MAX_JSON_BYTES = 64 * MIB
@@ -50,6 +67,8 @@ MAX_JSON_DEPTH = 50
 """Lists and objects inside each other; ours have at most 8."""
 MAX_JSON_VALUES = 3_000_000
 """Values of one file; a list counts as two and an object as four, for the memory they take."""
+MAX_BESIDE_BYTES = 256 * MIB
+"""Largest file in the folder of a result whose hash is compared."""
 MAX_TABLE_ROWS = 200_000
 """Lines of a table of names and values."""
 MAX_TABLE_LINE = 10_000

@@ -4,7 +4,8 @@ One pass of expat builds the tree. It refuses document type declarations and ent
 external files and no "billion laughs"), nesting deeper than ``MAX_XML_DEPTH``, more than
 ``MAX_XML_ELEMENTS`` elements or ``MAX_XML_ATTRIBUTES`` attributes, and files above
 ``MAX_XML_BYTES``, before they cost time or memory.
-Comments and text between tags are dropped: robot descriptions state everything in attributes.
+Comments and text between tags are dropped, since robot descriptions state everything in attributes;
+text is kept of elements that a reader asks for, as that of meshes does.
 References to other files are not followed.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -31,6 +33,8 @@ from steelyard.errors import RobotError, one_line, shown, shown_path
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 LONGEST_NUMBER = 200
+TEXT_AT_ONCE = 2**18
+"""Characters that expat collects before it gives them; more are slower to join."""
 
 
 @dataclass(slots=True)
@@ -69,10 +73,17 @@ def read_file(path: str | Path) -> bytes:
     return data
 
 
-def parse_xml(data: bytes, where: str, encoding: str | None = None) -> XmlElement:
+TEXT = "#text"
+"""Key, which no attribute can have, of an element's text among its attributes."""
+
+
+def parse_xml(
+    data: bytes, where: str, encoding: str | None = None, text_of: Collection[str] = ()
+) -> XmlElement:
     """The root element of an XML document, within the module's limits.
 
-    ``where`` names the document in messages; ``encoding`` overrides the document's own.
+    ``where`` names the document in messages; ``encoding`` overrides the document's own. The text
+    of elements whose tag is in ``text_of`` is kept, as the attribute ``TEXT``.
     """
     if len(data) > MAX_XML_BYTES:
         raise RobotError(f"{where} is larger than {MAX_XML_BYTES // 2**20} MiB, the limit")
@@ -82,6 +93,7 @@ def parse_xml(data: bytes, where: str, encoding: str | None = None) -> XmlElemen
         raise RobotError(f"{where} has more than {MAX_XML_ATTRIBUTES} attributes, the limit")
     roots: list[XmlElement] = []
     stack: list[XmlElement] = []
+    texts: list[str] = []
     n_elements = 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
@@ -99,9 +111,18 @@ def parse_xml(data: bytes, where: str, encoding: str | None = None) -> XmlElemen
         element = XmlElement(tag, attributes, line)
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
+        if tag in text_of:
+            texts.clear()
+
+    def text(part: str) -> None:
+        if stack and stack[-1].tag in text_of:
+            texts.append(part)
 
     def end(tag: str) -> None:
-        stack.pop()
+        element = stack.pop()
+        if tag in text_of:
+            element.attributes[TEXT] = "".join(texts)
+            texts.clear()
 
     def refuse(*details: object) -> NoReturn:
         raise RobotError(
@@ -112,6 +133,9 @@ def parse_xml(data: bytes, where: str, encoding: str | None = None) -> XmlElemen
     parser = expat.ParserCreate(encoding)
     parser.StartElementHandler = start
     parser.EndElementHandler = end
+    if text_of:
+        parser.CharacterDataHandler = text
+        parser.buffer_text, parser.buffer_size = True, TEXT_AT_ONCE
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
     parser.UnparsedEntityDeclHandler = refuse

@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from steelyard._files.result_seal import PLAIN_NAME
 from steelyard._files.xml import parse_xml, read_file
+from steelyard.certificates.document import hashes_of
 from steelyard.conic.exact_text import CertificateError, quoted
 from steelyard.errors import SteelyardError
 from steelyard.robot.formats.urdf_digits import inexact_links, stated_inertials
@@ -74,7 +76,8 @@ def with_files(document: Mapping[str, Any], files: Sequence[CertifiedFile]) -> d
         {"name": one.name, "format": one.format, "sha256": one.sha256, "links": one.links}
         for one in files
     ]
-    return {**document, "files": entries}
+    listed = {**document, "files": entries}
+    return {**listed, "hashes": {**document["hashes"], **hashes_of(listed)}}
 
 
 def stated_files(document: Mapping[str, Any]) -> tuple[CertifiedFile, ...]:
@@ -87,7 +90,7 @@ def stated_files(document: Mapping[str, Any]) -> tuple[CertifiedFile, ...]:
         if not isinstance(entry, Mapping) or set(entry) != KEYS:
             raise CertificateError("a file needs a name, a format, a sha256 and links")
         name, sha256, links = entry["name"], entry["sha256"], entry["links"]
-        plain = isinstance(name, str) and re.fullmatch(r"[^/\\\x00-\x1f]{1,255}", name)
+        plain = isinstance(name, str) and PLAIN_NAME.fullmatch(name)
         if not plain or name in (".", ".."):
             raise CertificateError("the name of a file must be a plain name, without a folder")
         if not isinstance(sha256, str) or not re.fullmatch("[0-9a-f]{64}", sha256):

@@ -112,8 +112,17 @@ def _seal(result: Mapping[str, Any]) -> Bound:
     try:
         refuse_changed(result, OF, ResultError)
     except ResultError:
-        words = "the result was changed after it was written: its digits do not match their hash"
+        words = (
+            "the result was changed after it was written: its digits, verdict or other content do "
+            "not match their hash"
+        )
         return Bound(problems=(words,))
+    if stated_hash(result, "document") is None:
+        words = (
+            "the hash of the result covers its parameters alone, as in earlier versions: its "
+            "verdict, errors and findings may have been changed"
+        )
+        return Bound(cautions=(words,))
     return Bound()
 
 
@@ -125,6 +134,7 @@ def _summary(
     if stated is None:
         return Bound(problems=("the result states no certificate",))
     hashes = {**hashes_of(document), "model": document["hashes"].get("model")}
+    hashes.pop("files", None)  # of files that are written when the result is known
     wrong = [name for name, value in hashes.items() if stated["hashes"].get(name) != value]
     if stated["kind"] != certificate.kind:
         wrong.append("kind")

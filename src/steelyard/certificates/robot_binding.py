@@ -16,7 +16,7 @@ from steelyard.certificates.block_texts import block_document, term_of_texts
 from steelyard.certificates.bound import Bound, compare_conditions, compare_map, compare_names
 from steelyard.certificates.document import ParsedCertificate, parsed_conditions
 from steelyard.conic.exact_text import CertificateError, quoted
-from steelyard.errors import RobotError, SteelyardError
+from steelyard.errors import SteelyardError
 from steelyard.estimators.result_file import Result
 from steelyard.knowledge.constraint_blocks import blocks
 from steelyard.knowledge.constraints import Constraints
@@ -30,7 +30,6 @@ from steelyard.model.base_map import BaseMap, base_map
 from steelyard.model.model import Model
 from steelyard.model.right_angles import with_right_angles
 from steelyard.model.terms import Term
-from steelyard.robot.right_angles import turn_joints
 from steelyard.robot.robot import Robot
 
 
@@ -71,18 +70,6 @@ class ClaimedRobot:
         if terms is None:  # a certificate of an earlier version
             terms = terms_to_identify(robot, self.overlay)
         return Model(robot, terms)
-
-    def alike(self, path: Path, model: Model) -> Model:
-        """``model`` with the inertials of another file of the same robot; an error for another."""
-        read = read_robot(path, gravity=self.robot.gravity, overlay=self.overlay, keep_angles=True)
-        read = replace(read, floating_base=model.robot.floating_base)
-        read = turn_joints(read, model.robot.turned)
-        moving = {joint.name for joint in read.free_joints}
-        locked = {name: q for name, q in model.robot.locked.items() if name in moving}
-        found = Model(read.lock(locked) if locked else read, model.terms)
-        if found.hash != model.hash:
-            raise RobotError("its joints or its geometry differ")
-        return found
 
     def constraints(
         self, model: Model, result: Result | None = None, *, of_parameters: bool

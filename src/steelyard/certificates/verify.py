@@ -148,7 +148,20 @@ def _compared(
 
         place = None if folder is None else Path(folder)
         found = compared(document, certificate, result, robot, overlay, place)
-    return found + Bound(cautions=unchecked(certificate, result is not None, robot is not None))
+    cautions = unchecked(certificate, result is not None, robot is not None)
+    return found + Bound(cautions=(*unlisted(document, certificate), *cautions))
+
+
+def unlisted(document: Mapping[str, Any], certificate: ParsedCertificate) -> tuple[str, ...]:
+    """What is not said of robot files, in words; a claim about base parameters has none."""
+    if "theta" not in certificate.vectors or "beta" in certificate.vectors:
+        return ()
+    if not document.get("files"):
+        return ("it lists no robot file: it is no proof about any file beside it",)
+    if "files" not in document["hashes"]:
+        words = "its list of files is covered by no hash, as in earlier versions"
+        return (words,)
+    return ()
 
 
 def unchecked(
@@ -168,12 +181,25 @@ def unchecked(
             "K and the conditions were not computed anew from a robot; give the robot file, too, "
             "with its overlay"
         )
+    rest = ""
+    if with_result:
+        rest = (
+            "; nor were the verdict, errors, intervals and findings of the result, and its report, "
+            "of which only the hashes were compared"
+        )
     if certificate.kind == "optimal":
-        said.append("the data, R and z, are those in the file: they were not compared with a log")
+        said.append(
+            f"the data, R and z, are those in the file: they were not compared with a log{rest}"
+        )
     if certificate.kind == "drawn":
         said.append(
             "the data, R and z, and the weights of the prior are those in the file: they were not "
-            "compared with a log"
+            f"compared with a log{rest}"
+        )
+    if certificate.kind == "feasible" and "beta" not in certificate.vectors and with_result:
+        said.append(
+            "it says that the parameters meet the conditions, not that they fit any data: they "
+            f"were not compared with a log{rest}"
         )
     return tuple(said)
 

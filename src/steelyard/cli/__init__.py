@@ -1,7 +1,8 @@
 """The command line: parse, call the library, print.
 
-Exit codes: 0 success, 1 negative result (each command says which), 2 bad input (one line on
-standard error, no traceback), 130 interrupted, 141 standard output was closed by its reader.
+Exit codes: 0 success, 1 negative result (each command says which), 2 bad input, or an answer that
+could not be printed (one line on standard error, no traceback), 130 interrupted, 141 standard
+output was closed by its reader, 143 terminated.
 """
 
 from __future__ import annotations
@@ -9,16 +10,24 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from steelyard.cli.output import one_line, print_document
 from steelyard.cli.parser import build_parser
-from steelyard.errors import InputRefusedError, SteelyardError, SteelyardWarning
+from steelyard.errors import (
+    ChangedFilesWarning,
+    InputRefusedError,
+    SteelyardError,
+    SteelyardWarning,
+)
 
-BAD_INPUT, INTERRUPTED, NO_READER = 2, 130, 141
+BAD_INPUT, INTERRUPTED, NO_READER, TERMINATED = 2, 130, 141, 143
 COLLECTED_AT = (100_000, 20, 10)
 """New objects, and collections of younger ones, after which Python looks for cycles."""
 
@@ -26,20 +35,83 @@ COLLECTED_AT = (100_000, 20, 10)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
-    _replace_unencodable()
+    _open_streams()
     _end_quickly()
+    code = 0
+    with _signals():
+        try:
+            with _collecting_seldom():
+                code = run(argv)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _print_no_more()
+            return NO_READER
+        except KeyboardInterrupt:
+            terminated = signal.SIGTERM in _received
+            _say(f"steelyard: {'terminated' if terminated else 'interrupted'}")
+            return TERMINATED if terminated else INTERRUPTED
+        except OSError as error:
+            _print_no_more()
+            if code != BAD_INPUT:  # which has said why
+                _say(f"steelyard: error: standard output: {error.strerror or error}")
+            return BAD_INPUT
+    return code
+
+
+class _Ended(KeyboardInterrupt):
+    """A signal came. Where a KeyboardInterrupt itself passes through exec(), as in the making of a
+    dataclass, Python ends by a signal instead of with the exit code.
+    """
+
+
+_received: list[int] = []
+"""Signals that came while a command ran."""
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the command by an exception, so that temporary files are removed."""
+    _received.clear()
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are handled in the main thread
+        return
+
+    def interrupt(number: int, _: object) -> None:
+        _received.append(number)
+        raise _Ended
+
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # as in the background of a script
+            signal.signal(number, interrupt)
     try:
-        with _collecting_seldom():
-            code = run(argv)
-        sys.stdout.flush()
-        return code
-    except BrokenPipeError:
-        # what is still buffered would fail again when the interpreter closes the stream
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return NO_READER
-    except KeyboardInterrupt:
-        print("steelyard: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+def _say(line: str) -> None:
+    """A line on standard error, if anybody can read it."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
+
+
+def _print_no_more() -> None:
+    """What is still buffered would fail again when the interpreter closes the stream."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_streams() -> None:
+    """Write to nowhere where a stream was closed, and a question mark for characters that the
+    terminal's encoding lacks, such as ².
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
 
 
 def run(argv: Sequence[str]) -> int:
@@ -50,6 +122,8 @@ def run(argv: Sequence[str]) -> int:
         with warnings.catch_warnings():
             # every command prints its findings itself
             warnings.simplefilter("ignore", SteelyardWarning)
+            warnings.simplefilter("always", ChangedFilesWarning)
+            warnings.showwarning = _print_warning
             return int(arguments.run(arguments))
     except SystemExit as stop:  # --help and --version
         return stop.code if isinstance(stop.code, int) else 0
@@ -73,11 +147,19 @@ def run(argv: Sequence[str]) -> int:
         )
 
 
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning as one line."""
+    _say(f"steelyard: warning: {one_line(str(message))}")
+
+
 def refuse(message: str, as_json: bool) -> int:
     """Print what is wrong with the input, as one line and, with --json, as one object."""
-    print(f"steelyard: error: {one_line(message)}", file=sys.stderr)
+    if _received:  # some libraries make another error of the one that a signal raised in them
+        raise _Ended
+    _say(f"steelyard: error: {one_line(message)}")
     if as_json:
-        print_document({"error": message})
+        with suppress(OSError):  # of a full disk, which has been said, or a closed pipe, see main
+            print_document({"error": message})
     return BAD_INPUT
 
 
@@ -107,10 +189,3 @@ def _end_quickly() -> None:
     """
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)
-
-
-def _replace_unencodable() -> None:
-    """Print a question mark for characters that the terminal's encoding lacks, such as ²."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")

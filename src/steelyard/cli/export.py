@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.cli.output import Output
 from steelyard.cli.result_path import result_path
-from steelyard.export.formats import ATTACHED_CHOICES, FORMATS, format_named
+from steelyard.export.formats import ATTACHED_CHOICES, FORMATS, IDENTIFIED, format_named
 
 if TYPE_CHECKING:
     from steelyard.export.urdf import Change
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         overlay=overlay,
         accept_changed=arguments.accept_changed,
     )
-    out = result_file.parent / f"{robot.file.stem}.identified{chosen.suffix}"
+    out = result_file.parent / f"{robot.file.stem}{IDENTIFIED}{chosen.suffix}"
     if arguments.out is not None:
         out = Path(arguments.out)
     if out.is_dir():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -302,7 +303,8 @@ def run(arguments: argparse.Namespace) -> int:
         output.line(f"wrote {path}")
     for left in [] if folder is None else leftovers(folder, files.values()):
         output.line(f"note: {left} is from an earlier estimate, and does not belong to this one")
-    output.document(document_of(found))
+    written = files.get("result")
+    output.document(document_of(found) if written is None else json.loads(written.read_bytes()))
     return 0 if found.verdict.usable else 1
 
 

@@ -20,7 +20,7 @@ from steelyard._files.frozen_mapping import frozen_mapping
 from steelyard._files.json_data import MAX_BYTES, RESULT_SCHEMA, finite
 from steelyard._files.json_text import parse_json
 from steelyard._files.limits import LARGEST_NUMBER
-from steelyard._files.result_seal import refuse_changed, sealed
+from steelyard._files.result_seal import refuse_changed, sealed, warn_of_changed_files
 from steelyard.errors import RegressionError, ResultError, one_line, shown, shown_path
 from steelyard.estimators.estimate import Estimate
 from steelyard.model.attached_links import RULES, AttachedRule
@@ -32,12 +32,7 @@ from steelyard.robot.parts import TurnedJoint
 from steelyard.robot.right_angles import turn_joints
 from steelyard.robot.robot import Robot
 from steelyard.signals.processing import Processing
-from steelyard.signals.run_record import (
-    RunRecord,
-    content_hashes,
-    runs_as_json,
-    runs_from_json,
-)
+from steelyard.signals.run_record import RunRecord, content_hashes, runs_as_json, runs_from_json
 
 Array = NDArray[np.float64]
 
@@ -340,7 +335,7 @@ def write_result(path: str | Path, document: Mapping[str, Any]) -> None:
 
 
 def result_text(document: Mapping[str, Any]) -> str:
-    """The text of a result file, with the hash of its digits."""
+    """The text of a result file, with its hashes."""
     return json.dumps(sealed(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -355,6 +350,7 @@ def read_result(path: str | Path) -> Result:
         raise ResultError(f"{where}: is not a result file; {stated}, not '{RESULT_SCHEMA}'")
     result = result_of(document, str(path))
     refuse_changed(document, where, ResultError)
+    warn_of_changed_files(document, path)
     return result
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 AttachedChoice = Literal["keep", "lump", "refuse"]
 ATTACHED_CHOICES: tuple[AttachedChoice, ...] = ("keep", "lump", "refuse")
 """Rules for bodies of several links: see :mod:`steelyard.model.attached_links`; or refuse them."""
+IDENTIFIED = ".identified"
+"""What follows the stem of the robot file in the names of the files that are made of it."""
 JOINTS_SUFFIX = ".joints.json"
 
 

@@ -12,7 +12,7 @@ from steelyard._files.json_data import finite
 from steelyard.errors import ResultError
 from steelyard.estimators.bodies import all_parameters, with_derived
 from steelyard.estimators.estimate import Estimate
-from steelyard.estimators.result_entries import stored_standard
+from steelyard.estimators.result_entries import stored_parameters, stored_standard
 from steelyard.estimators.result_file import Result
 from steelyard.model.model import Model
 
@@ -65,6 +65,11 @@ def saved_csv(model: Model, result: Result) -> str:
             "parameters.csv, which identify writes, has the base parameters"
         )
     return _table(STANDARD_COLUMNS, with_derived(model, stored_standard(result)))
+
+
+def saved_base_csv(model: Model, result: Result) -> str:
+    """:func:`parameters_csv` of a saved result, with the intervals in it."""
+    return _table(BASE_COLUMNS, stored_parameters(result))
 
 
 def _table(columns: Sequence[str], parameters: Iterable[object]) -> str:

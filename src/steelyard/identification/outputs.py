@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from steelyard._files.access import made_folder, text_bytes, write_files
+from steelyard._files.result_seal import file_hashes
 from steelyard.certificates.files import with_files
 from steelyard.certificates.writing import certificate_text
 from steelyard.diagnosis.verdict.references import file_with_terms
 from steelyard.errors import ResultError
 from steelyard.estimators.least_squares import channel_fits
 from steelyard.estimators.result_file import result_document, result_text
-from steelyard.export.formats import AttachedChoice
+from steelyard.export.formats import IDENTIFIED, AttachedChoice
 from steelyard.export.tables import parameters_csv, standard_csv
-from steelyard.identification._earlier_files import put_aside
 from steelyard.identification._found_fields import Found, FoundFields, with_findings
-from steelyard.identification.robot_file import IDENTIFIED, RobotFiles, robot_files
+from steelyard.identification.robot_file import RobotFiles, robot_files
 from steelyard.model.mechanism import row_words
 from steelyard.report.content import JointError, Reference, Report, TorqueRun
 from steelyard.report.page import render_report
@@ -65,11 +65,7 @@ def write_outputs(
     found = with_robot_file_finding(found, own)
     page = render_report(report_of(found, reference=reference))
     document = document_of(found)
-    texts = {
-        "result": result_text(document),
-        "parameters": parameters_csv(found.estimate, found.level),
-        "report": page,
-    }
+    texts = {"parameters": parameters_csv(found.estimate, found.level), "report": page}
     if found.estimate.standard is not None:
         texts["standard_parameters"] = standard_csv(found.model, found.estimate, found.level)
     if found.certificate is not None:
@@ -80,10 +76,16 @@ def write_outputs(
     contents = {kind: (FILES[kind], text_bytes(text)) for kind, text in texts.items()}
     for kind, named in own.content.items():
         contents[kind] = named
+    # the result names all others, and replaces that of an earlier run as the last of them
+    document["files"] = file_hashes(dict(contents.values()))
+    contents["result"] = (FILES["result"], text_bytes(result_text(document)))
     folder = made_folder(folder, ResultError)
-    put_aside(folder, own.withheld)
-    write_files({folder / name: data for name, data in contents.values()}, ResultError)
-    return {kind: folder / name for kind, (name, _) in contents.items()}
+    write_files(
+        {folder / name: data for name, data in contents.values()},
+        ResultError,
+        aside=[folder / name for name in own.withheld],
+    )
+    return {kind: folder / contents[kind][0] for kind in dict.fromkeys(("result", *contents))}
 
 
 def with_robot_file_finding(found: Found, own: RobotFiles) -> Found:

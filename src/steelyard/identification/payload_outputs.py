@@ -7,7 +7,6 @@ from pathlib import Path
 from steelyard._files.access import made_folder, text_bytes, write_files
 from steelyard.errors import ResultError
 from steelyard.export.payload_texts import payload_mjcf_file, payload_urdf_file
-from steelyard.identification._earlier_files import put_aside
 from steelyard.payload.payload_estimate import PayloadEstimate
 from steelyard.payload.payload_file import payload_text
 from steelyard.report.payload_page import render_payload_page
@@ -41,7 +40,10 @@ def write_payload(
     withheld = () if estimate.verdict.usable or write_anyway else ROBOT_FILES
     texts = {kind: text for kind, text in texts.items() if kind not in withheld}
     place = made_folder(folder, ResultError)
-    put_aside(place, [PAYLOAD_FILES[kind] for kind in withheld])
     paths = {kind: place / PAYLOAD_FILES[kind] for kind in texts}
-    write_files({paths[kind]: text_bytes(text) for kind, text in texts.items()}, ResultError)
+    write_files(
+        {paths[kind]: text_bytes(text) for kind, text in texts.items()},
+        ResultError,
+        aside=[place / PAYLOAD_FILES[kind] for kind in withheld],
+    )
     return paths

@@ -21,6 +21,7 @@ from steelyard.errors import (
     shown_path,
 )
 from steelyard.export.formats import (
+    IDENTIFIED,
     JOINTS_SUFFIX,
     AttachedChoice,
     emptied_behind_locked,
@@ -39,8 +40,6 @@ KEPT = "kept-in-robot-file"
 """Code of the finding that says what the robot file keeps, since it was not estimated."""
 WRITE_ANYWAY = "--write-anyway (write_anyway=True in Python)"
 """The option that writes the file of a result that is not to be used."""
-IDENTIFIED = ".identified"
-"""What follows the stem of the robot file in the names of the files that are made of it."""
 LONGEST_NAME = 50
 """Characters of a robot's name that are used for the name of a new file."""
 FileKind = Literal["identified_robot", "joint_terms"]

@@ -128,12 +128,23 @@ def inertia_terms(model: Model, theta: Array) -> Array:
     return np.where(keep, theta, 0.0)
 
 
-def rigid_torque(model: Model, theta: Array, q: Array, v: Array, a: Array, gravity: Array) -> Array:
-    """Torque (n_samples, nv) of the rigid bodies alone under this gravity (m/s²)."""
+def rigid_torque(
+    model: Model,
+    theta: Array,
+    q: Array,
+    v: Array,
+    a: Array,
+    gravity: Array,
+    mechanism: Mechanism | None = None,
+) -> Array:
+    """Torque (n_samples, nv) of the rigid bodies alone under this gravity (m/s²).
+
+    mechanism : with other places of the joints than the model's.
+    """
     from steelyard.model import _loops
 
     tau = np.zeros((len(q), model.nv))
-    geometry = mechanism_arguments(model.mechanism)[:-1]
+    geometry = mechanism_arguments(mechanism or model.mechanism)[:-1]
     _loops.fill_torque(*geometry, gravity, body_parameters(model, theta), q, v, a, tau)
     return tau
 

@@ -37,6 +37,8 @@ TOLERATED_GROWTH = 1.25
 """Otherwise the error may be up to this many times the least possible one."""
 BANDWIDTHS = 10.0
 """The cutoff never needs to exceed this many bandwidths of the motion."""
+LEAST_BANDWIDTHS = 3.0
+"""A cutoff below this many bandwidths spoils a fit."""
 MOTION_SHARE = 0.99
 """Share of the velocity's energy that lies within the bandwidth of the motion."""
 HIGHEST = 0.4
@@ -89,6 +91,16 @@ def automatic_cutoff(
     the cutoff is thus near the best one for the acceleration; where it does not, the filter
     keeps the harmonics in the torques that come from products of joint motions and friction.
     """
+    pieces = tuple((one.shape, one.tobytes()) for one in (q, *others))
+    return _choice(pieces, rate_hz, order, name)
+
+
+@lru_cache(maxsize=2)
+def _choice(
+    pieces: tuple[tuple[tuple[int, ...], bytes], ...], rate_hz: float, order: int, name: str
+) -> CutoffChoice:
+    """The choice for pieces of a log, by shape and content: several steps look at the same."""
+    q, *others = (np.frombuffer(content).reshape(shape) for shape, content in pieces)
     n = len(q)
     if n < FEWEST_SAMPLES:
         raise SignalError(

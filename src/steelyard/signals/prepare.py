@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -24,7 +25,13 @@ from steelyard.signals._pieces import Piece
 from steelyard.signals._samples import decimation, joined, long_enough, samples_of
 from steelyard.signals._sensed import Sensed, torques_of
 from steelyard.signals.base_doubts import base_findings
-from steelyard.signals.cutoff import HIGHEST, CutoffChoice, at_recorded_rate, automatic_cutoff
+from steelyard.signals.cutoff import (
+    HIGHEST,
+    LEAST_BANDWIDTHS,
+    CutoffChoice,
+    at_recorded_rate,
+    automatic_cutoff,
+)
 from steelyard.signals.dead_band import error_band, without_slow_torques
 from steelyard.signals.motion import Measurements, Motion
 from steelyard.signals.opened_log import OpenedLog, open_log
@@ -90,6 +97,7 @@ def prepare(
     other_travels: Sequence[float] = (),
     opened: OpenedLog | None = None,
     usual_speeds: Mapping[str, float] | None = None,
+    enough_hz: float = math.inf,
 ) -> Prepared:
     """Clean, filter and differentiate a log.
 
@@ -106,6 +114,7 @@ def prepare(
         with other cutoffs, filters, dead bands and trims.
     usual_speeds : rms speed (rad/s or m/s) by owner of Coulomb friction, where the log is a part of
         a longer one, whose speed it is; see `steelyard.signals.long_run`.
+    enough_hz : an automatic cutoff is no higher than this, or than four bandwidths of the motion.
 
     In this order: name joints that the log only numbers; motors to joints, where the robot has a
     transmission; match joints and units; leave out outliers, take back slips, interpolate held
@@ -130,6 +139,7 @@ def prepare(
         longest.base.rate_hz,
         processing,
         log,
+        enough_hz,
     )
     lowered: tuple[Finding, ...] = ()
     if cutoff_of_another_log:
@@ -259,7 +269,7 @@ def _with_base(sources: Mapping[str, str], found: Sensed) -> dict[str, str]:
 
 
 def _choose_cutoff(
-    signals: Sequence[Array], rate_hz: float, processing: Processing, log: Log
+    signals: Sequence[Array], rate_hz: float, processing: Processing, log: Log, enough_hz: float
 ) -> tuple[float | None, CutoffChoice | None]:
     if processing.cutoff_hz is None:
         return None, None
@@ -268,7 +278,8 @@ def _choose_cutoff(
         (first, rate_hz), others = moving[0], [q for q, _ in moving[1:]]
         order = processing.filter_order
         choice = automatic_cutoff(first, rate_hz, order, log.name, others=others)
-        return choice.cutoff_hz, choice
+        highest = max(enough_hz, LEAST_BANDWIDTHS * choice.bandwidth_hz)
+        return min(choice.cutoff_hz, highest), choice
     return float(processing.cutoff_hz), None
 
 

@@ -17,11 +17,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.hypotheses.fit import Fit, fit_of, moments
+from steelyard.diagnosis.hypotheses.fit import Fit, fit_of, moments, solver_of
+from steelyard.diagnosis.hypotheses.noise import Noise, Whitening, noise_of, whitening_of
 from steelyard.diagnosis.hypotheses.samples import Samples, every, regressor, rows_of, term_columns
 from steelyard.errors import listed
 from steelyard.findings import Finding, Level
 from steelyard.model.kernels import rigid_torque
+from steelyard.model.mechanism import Mechanism
 from steelyard.model.model import Model
 from steelyard.signals.cubic_spline import cubic_spline
 
@@ -29,6 +31,8 @@ Array = NDArray[np.float64]
 Origin = Literal["log", "file", "robot"]
 STEP = 1e-5
 """Share of a size (or rad, m, s) by which torques are differentiated."""
+SMOOTHED = 0.4
+"""Width of a smoothing kernel in units of the inverse of the filter's cutoff."""
 SPOILT = 2.0
 """Factor by which a suspect has to raise the unexplained torque in order to be severe."""
 
@@ -103,14 +107,30 @@ class Scene:
 
     full : all samples. samples : at most some of them, on which columns are compared.
     fit : of ``samples``, with regressor W (n, n_joints, p): the model's columns, then those of
-    hypotheses that were admitted, ``admitted``.
+    hypotheses that were admitted, ``admitted``. noise : of the torques.
     """
 
     full: Samples
     samples: Samples
     W: Array
     fit: Fit
+    noise: Noise
     admitted: tuple[Candidate, ...] = ()
+
+    @cached_property
+    def whitened(self) -> Whitened:
+        """The problem in rows that are independent of each other, in units of their noise."""
+        s, p = self.samples, self.W.shape[2]
+        white = whitening_of(self.noise, s.time, s.moving)
+        table = white(np.concatenate([self.W, (s.tau * s.moving)[:, :, None]], axis=2))
+        A = table[:, :, :p].reshape(-1, p) * self.fit.spread
+        file = self.model.prior_theta() / self.fit.spread[: len(self.model.columns)]
+        r = table[:, :, p].ravel() - A[:, : len(file)] @ file
+        H = A.T @ A
+        H[np.diag_indices(p)] += 1.0
+        solve = solver_of(H)
+        x = solve(A.T @ r)
+        return Whitened(white, A, solve, x, r - A @ x)
 
     @property
     def model(self) -> Model:
@@ -147,34 +167,49 @@ class Scene:
         return np.asarray(self.rigid + self.friction + drives)
 
     @cached_property
+    def whole(self) -> Scene:
+        """The scene of all samples: derivatives by time need samples that are near each other."""
+        return replace(self, samples=self.full)
+
+    def thinned(self, table: Array) -> Array:
+        """The rows of a table of all samples that are compared."""
+        step = int(np.searchsorted(self.full.time, self.samples.time[1]))
+        return np.asarray(table[::step][: len(self.samples.time)])
+
+    @cached_property
     def slopes(self) -> Array:
         """Derivative (n, n_joints) of the predicted torque by time."""
-        if len(self.full.time) == len(self.samples.time):
-            return self.derivative(self.predicted)
-        whole = replace(self, samples=self.full)
-        step = round(len(self.full.time) / len(self.samples.time))
-        return np.asarray(whole.derivative(whole.predicted)[::step][: len(self.samples.time)])
+        return self.thinned(self.derivative(self.whole.predicted))
 
     def derivative(self, table: Array) -> Array:
-        """Derivative (n, n_joints) of a table by time."""
-        return cubic_spline(self.samples.time, table).slopes
+        """Derivative of a table of all samples by time."""
+        return cubic_spline(self.full.time, table).slopes
+
+    def smoothed(self, table: Array) -> Array:
+        """A table of all samples without its fastest waves, which noise of the positions makes: in
+        a column that is differentiated twice it would look like what it does to the residual.
+        """
+        step_s = float(np.median(np.diff(self.full.time)))
+        width = SMOOTHED * self.full.lag_s / step_s
+        reach = np.arange(-int(3.0 * width) - 1, int(3.0 * width) + 2)
+        weights = np.exp(-0.5 * (reach / width) ** 2)
+        padded = np.pad(table, ((len(reach) // 2,) * 2, (0, 0)), mode="edge")
+        rows = np.lib.stride_tricks.sliding_window_view(padded, len(reach), axis=0)
+        return np.asarray(rows @ (weights / weights.sum()))
 
     def torque(
         self,
         q: Array | None = None,
         v: Array | None = None,
         a: Array | None = None,
-        model: Model | None = None,
         gravity: Array | None = None,
-        theta: Array | None = None,
+        mechanism: Mechanism | None = None,
     ) -> Array:
         """Torque (n, n_joints) of bodies, as fitted and along the log's motion but for these."""
         s = self.samples
         q, v, a = s.q if q is None else q, s.v if v is None else v, s.a if a is None else a
-        model = self.model if model is None else model
-        gravity = np.array(model.mechanism.gravity) if gravity is None else gravity
-        theta = self.theta if theta is None else theta
-        return np.asarray(rigid_torque(model, theta, q, v, a, gravity))
+        gravity = np.array(self.model.mechanism.gravity) if gravity is None else gravity
+        return np.asarray(rigid_torque(self.model, self.theta, q, v, a, gravity, mechanism))
 
     def moved(self, joint: int, dq: Array, dv: Array, da: Array) -> Array:
         """Derivative (n, n_joints) of the bodies' torque along a change (n,) of a joint's motion:
@@ -187,6 +222,26 @@ class Scene:
 
 
 @dataclass(frozen=True, eq=False)
+class Whitened:
+    """The least-squares problem of a scene, in rows that are independent.
+
+    white : makes them. A : (n n_joints, p) in units of the parameters' spread. solve : with
+    AᵀA + 1. x : (p,) distance of the parameters from the file's. r : (n n_joints,) residual.
+    """
+
+    white: Whitening
+    A: Array
+    solve: Callable[[Array], Array]
+    x: Array
+    r: Array
+
+    @property
+    def score(self) -> float:
+        """Squares of the residual and of the distance from the file; smaller is better."""
+        return float(self.r @ self.r + self.x @ self.x)
+
+
+@dataclass(frozen=True, eq=False)
 class Candidate:
     """A hypothesis of one kind about some joints.
 
@@ -194,6 +249,7 @@ class Candidate:
     that are likely.
     span_s : when, for what is about a part of the log. variant : of a hypothesis in several forms.
     least : a size (as told) that matters in this log, if it is larger than that of the kind.
+    cost : gain that it has to bring because it was chosen among many.
     """
 
     kind: Kind
@@ -203,6 +259,7 @@ class Candidate:
     span_s: tuple[float, float] | None = None
     variant: float = 0.0
     least: float = 0.0
+    cost: float = 0.0
 
     @property
     def table(self) -> Array:
@@ -234,8 +291,6 @@ class Kind:
     severity : of a fault, "always", "spoils" (where it spoils the fit), "never"; "note" for what
         is no fault.
     columns : candidates of this kind, for a small one.
-    doubtless : whether it has to leave no doubts or to be beyond noise: slow noise of a torque, or
-        a gear's ripple, looks like it.
     told : the size in ``unit`` from the sizes (k,) of the columns.
     least, most : sizes (as told) that matter and that are possible, counted from ``from_size`` (1
         for factors). positive : whether others than positive ones are not. lowest : of any sign.
@@ -251,7 +306,6 @@ class Kind:
     could_be: tuple[str, ...] = ()
     severity: Literal["always", "spoils", "never", "note"] = "spoils"
     columns: Columns | None = None
-    doubtless: bool = False
     told: Callable[[Array], float] = field(default=lambda sizes: float(sizes[0]))
     least: float = 0.0
     most: float = np.inf
@@ -278,15 +332,28 @@ MOST = 960
 """Samples of a log on which columns are compared."""
 PARTS = 16
 """Parts of a log, each of which is left out of a size that it is predicted with."""
+LEAST_NOISE = 0.0015
+"""Noise of a torque as a share of it, below which no simulator nor robot is."""
 
 
-def scene_of(samples: Samples) -> Scene:
-    """The log with the fit of its model."""
-    some = every(samples, max(1, -(-len(samples.time) // MOST)))
+def scene_of(samples: Samples, noise: Noise | None = None) -> Scene:
+    """The log with the fit of its model; without its noise, that of the fit."""
+    step = max(1, -(-len(samples.time) // MOST))
+    # filtered samples that are nearer to each other say the same
+    apart_s = float(np.median(np.diff(samples.time)))
+    step = max(step, int(0.5 * samples.lag_s / apart_s))
+    some = every(samples, step)
     # as many in each part: with others, a fit of all would not be one of the parts
     some = rows_of(some, slice(len(some.time) - len(some.time) % PARTS))
     W = regressor(some)
-    return Scene(samples, some, W, fit_of(moments(some, W)))
+    fit = fit_of(moments(some, W))
+    return Scene(samples, some, W, fit, noise_left(some, W, fit) if noise is None else noise)
+
+
+def noise_left(samples: Samples, W: Array, fit: Fit) -> Noise:
+    """The noise that the residual of a fit has."""
+    residual = samples.tau * samples.moving - W @ fit.theta
+    return noise_of(residual, samples.time, samples.moving, LEAST_NOISE * fit.size)
 
 
 def one_row(values: Array, joint: int, n_joints: int) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.diagnosis.hypotheses.hypothesis import (
     Candidate,
@@ -20,8 +21,14 @@ from steelyard.diagnosis.hypotheses.hypothesis import (
     rms,
 )
 
+Array = NDArray[np.float64]
+
 WARMING = 0.4
 """Friction falls with a time constant of this share of the log."""
+REVERSAL_S = 0.02
+"""Time by which friction may reverse before the joint does."""
+LEAST_TEETH, MOST_TEETH, BINS_PER_WAVE = 6.0, 250.0, 4
+"""Waves per radian that a gear may have, and points of a position on each."""
 SLOW, LESS_SLOW = 0.2, 0.5
 """Speeds, as shares of the rms, over which friction changes (Stribeck, tanh)."""
 
@@ -42,6 +49,42 @@ def _travels(kind: Kind, scene: Scene) -> Iterator[Candidate]:
             laws = [slower[:, k] - s.jump[:, k] for slower in s.slower[1::2]]
             columns = np.stack([one_row(law, k, n) for law in laws], axis=2)
             yield Candidate(kind, (name,), columns, np.full(len(laws), 0.3 * scene.fit.size[k]))
+    # a joint that sticks reverses its friction before it turns back, and in less time
+    early = scene.thinned(scene.derivative(scene.full.jump)) * REVERSAL_S
+    sharper = np.clip(2.0 * s.jump, -1.0, 1.0) - s.jump
+    for k, name, n in each_joint(scene):
+        both = np.stack([one_row(law[:, k], k, n) for law in (early, sharper)], axis=2)
+        yield Candidate(kind, (name,), both, np.full(2, 0.3 * scene.fit.size[k]), None, 1.0)
+
+
+def _ripples(kind: Kind, scene: Scene) -> Iterator[Candidate]:
+    s = scene.samples
+    residual = s.tau * s.moving - scene.W @ scene.fit.theta
+    for k, name, n in each_joint(scene):
+        q, size = s.q[:, k], scene.fit.size[k]
+        load = scene.predicted[:, k] / size
+        for form, by in enumerate((np.ones_like(load), load)):
+            teeth, tried = _teeth(q, by * residual[:, k])
+            # what is left of waves that the filter of the log takes away
+            left = by / (1.0 + (teeth * np.abs(s.v[:, k]) / (2.0 * np.pi) * s.lag_s) ** 8)
+            waves = [one_row(left * f(teeth * q), k, n) for f in (np.sin, np.cos)]
+            typical, cost = np.full(2, 0.1 * size), 2.0 * np.log(tried)
+            both = np.stack(waves, axis=2)
+            yield Candidate(kind, (name,), both, typical, None, form, 0.0, cost)
+
+
+def _teeth(q: Array, values: Array) -> tuple[float, int]:
+    """The wave number (1/rad) of which most is in values (n,) at positions q (n,), of how many."""
+    span = float(np.ptp(q)) + 1e-9
+    bins = int(span * MOST_TEETH * BINS_PER_WAVE / (2.0 * np.pi)) + 2
+    summed = np.bincount((bins * (q - q.min()) / span * (1.0 - 1e-9)).astype(int), values, bins)
+    # padded, so that waves between the whole ones are seen
+    power = np.abs(np.fft.rfft(summed, 4 * bins)) ** 2
+    numbers = 2.0 * np.pi / (4.0 * span) * np.arange(len(power))
+    looked_at = (numbers > max(LEAST_TEETH, 2.0 * np.pi / span)) & (numbers < MOST_TEETH)
+    if not looked_at.any():
+        return LEAST_TEETH, 1
+    return float(numbers[looked_at][np.argmax(power[looked_at])]), int(looked_at.sum())
 
 
 def _loads(kind: Kind, scene: Scene) -> Iterator[Candidate]:
@@ -109,6 +152,17 @@ LAWS = (
         because=no_fault,
         columns=_asymmetric,
     ),
+    Kind(
+        "torque-ripple",
+        "robot",
+        lambda one: f"the torque {one.whose} ripples with the position, by {one.size:.2g} N m",
+        unit="N m",
+        severity="note",
+        could_be=("an encoder that errs many times per turn",),
+        because=no_fault,
+        columns=_ripples,
+        told=norm,
+    ),
 )
 """Laws of friction: what explains most residuals of real robots, and is no fault."""
 KINDS = (
@@ -124,7 +178,6 @@ KINDS = (
         to_do="let the robot warm up, or leave the start of the log out",
         could_be=("a torque sensor that warms up",),
         columns=_frictions,
-        doubtless=True,
         least=0.02,
     ),
 )

@@ -12,8 +12,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.diagnosis.hypotheses.hypothesis import Candidate, Kind, Scene
-from steelyard.diagnosis.hypotheses.samples import Samples
+from steelyard.diagnosis.hypotheses.hypothesis import (
+    Candidate,
+    Kind,
+    Scene,
+    each_joint,
+    one_row,
+)
+from steelyard.diagnosis.hypotheses.samples import Samples, term_columns
 from steelyard.signals.cubic_spline import cubic_spline
 
 Array = NDArray[np.float64]
@@ -48,10 +54,12 @@ def factor_mended(samples: Samples, joints: tuple[int, ...], sizes: Array) -> Sa
 
 def _late(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     s = scene.samples
-    jerk = scene.derivative(s.a)
-    for k, name in enumerate(scene.model.channels):
+    jerk = scene.thinned(scene.derivative(scene.smoothed(scene.full.a)))
+    rubbing = scene.thinned(scene.derivative(scene.whole.friction))
+    drives = scene.theta[term_columns(scene.model)[:, 0]] * jerk + rubbing
+    for k, name, n in each_joint(scene):
         column = scene.moved(k, s.v[:, k], s.a[:, k], jerk[:, k])
-        yield Candidate(kind, (name,), column, np.array([0.02]))
+        yield Candidate(kind, (name,), column + one_row(drives[:, k], k, n), np.array([0.02]))
 
 
 def late_position_mended(samples: Samples, joints: tuple[int, ...], sizes: Array) -> Samples:
@@ -107,7 +115,7 @@ KINDS = (
         could_be=("links of the file whose lengths are not the robot's",),
         columns=_factors,
         told=lambda sizes: float(np.exp(np.clip(sizes[0], -3.0, 3.0))),
-        least=0.03,
+        least=0.004,
         most=1.6,
         from_size=1.0,
         lowest=0.35,
@@ -124,7 +132,7 @@ KINDS = (
         to_do="record the positions of all joints with one clock, and without filters",
         could_be=("velocities or positions of this joint that went through a slow filter",),
         columns=_late,
-        least=0.004,
+        least=0.0015,
         most=0.12,
         mended=late_position_mended,
     ),

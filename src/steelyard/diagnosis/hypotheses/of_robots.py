@@ -21,18 +21,19 @@ from steelyard.diagnosis.hypotheses.hypothesis import (
     one_row,
     rms,
 )
-from steelyard.diagnosis.hypotheses.samples import Samples
+from steelyard.diagnosis.hypotheses.samples import Samples, term_columns
 from steelyard.errors import listed
 from steelyard.model.kernels import rigid_torque
+from steelyard.model.mechanism import mechanism_of
 from steelyard.model.model import Model
 from steelyard.robot.robot import Robot
 from steelyard.robot.rotations import frozen_array
 
 Array = NDArray[np.float64]
 
-SPLITS = tuple(np.arange(0.1, 0.95, 0.1).round(1).tolist())
+SPLITS = tuple(np.arange(0.1, 0.95, 0.02).round(2).tolist())
 """Shares of the log after which a payload may have changed."""
-BRIEF = 0.3
+BRIEF = 0.33
 """Share of the log for which a tool may be there, or not."""
 WINDOWS, WINDOW = 7, 0.25
 """Windows in which a brake may drag, and their share of the log."""
@@ -65,12 +66,22 @@ def _couplings(kind: Kind, scene: Scene) -> Iterator[Candidate]:
                 laws = s.v[:, i] / v[i], s.jump[:, i], s.a[:, i] / a[i]
                 columns = np.stack([one_row(law, k, n) for law in laws], axis=2)
                 yield Candidate(kind, (other, name), columns, np.full(3, 0.2 * size[k]))
+    # a motor that turns with a neighbour's joint carries its gear's torque there, too
+    gear = scene.predicted - scene.friction
+    viscous = scene.theta[term_columns(scene.model)[:, 1]]
+    for k, name, n in each_joint(scene):
+        for i in (k - 1, k + 1):
+            if 0 <= i < n:
+                column = one_row(viscous[k] * s.v[:, i], k, n) - one_row(gear[:, k], i, n)
+                joints = scene.model.channels[i], name
+                typical = np.array([0.3 * min(1.0, size[i] / size[k])])
+                yield Candidate(kind, joints, column, typical, None, 1.0)
 
 
 def _flexible(kind: Kind, scene: Scene) -> Iterator[Candidate]:
-    tau = scene.rigid
-    slope = scene.derivative(tau)
-    curve = scene.derivative(slope)
+    whole = scene.smoothed(scene.whole.rigid)
+    faster = scene.derivative(whole)
+    tau, slope, curve = (scene.thinned(one) for one in (whole, faster, scene.derivative(faster)))
     for k, name, _ in each_joint(scene):
         column = -scene.moved(k, tau[:, k], slope[:, k], curve[:, k])
         yield Candidate(kind, (name,), column, np.array([0.01 / scene.fit.size[k]]))
@@ -168,7 +179,7 @@ def _payloads(kind: Kind, scene: Scene) -> Iterator[Candidate]:
     last = scene.model.first_column_of_body[-1]
     body, time, u = scene.W[:, :, last : last + 4], scene.samples.time, scene.shares
     spans = [(share, 1.0) for share in SPLITS]
-    spans += [(share, share + BRIEF) for share in SPLITS[:6:2]]
+    spans += [(share, share + BRIEF) for share in SPLITS if share + BRIEF < 0.95]
     for start, end in spans:
         within = ((u >= start) & (u <= end))[:, None, None]
         span = time[0] + (time[-1] - time[0]) * np.array([start, end])
@@ -193,7 +204,7 @@ def _of_file(scene: Scene, joint: str, axis: Array, turned: int) -> Array:
     """Derivative (n, n_joints) of the torque by a shift or turn of a joint's place in the file."""
     shift, turn = ((axis, np.zeros(3)), (np.zeros(3), axis))[turned]
     robot = displaced(scene.model.robot, joint, STEP * shift, STEP * turn)
-    return (scene.torque(model=replace(scene.model, robot=robot)) - scene.rigid) / STEP
+    return (scene.torque(mechanism=mechanism_of(robot)) - scene.rigid) / STEP
 
 
 def _across_axis(model: Model, joint: str) -> tuple[Array, Array]:
@@ -254,7 +265,6 @@ KINDS = (
         unit="N m",
         to_do="state it as a term, or record its torque",
         columns=_springs,
-        doubtless=True,
         told=norm,
         severity="never",
     ),
@@ -267,7 +277,6 @@ KINDS = (
         ),
         unit="N m",
         columns=_cables,
-        doubtless=True,
         told=norm,
         severity="never",
     ),
@@ -281,7 +290,6 @@ KINDS = (
         unit="N m",
         to_do="state the transmission in an overlay",
         columns=_couplings,
-        doubtless=True,
         told=norm,
         severity="never",
     ),
@@ -295,7 +303,6 @@ KINDS = (
         unit="rad/(N m)",
         to_do="record positions behind the gear",
         columns=_flexible,
-        doubtless=True,
         positive=True,
         severity="never",
     ),
@@ -309,7 +316,6 @@ KINDS = (
         unit="rad",
         to_do="record positions behind the gear",
         columns=_backlash,
-        doubtless=True,
         positive=True,
         least=2e-4,
         most=0.1,
@@ -325,7 +331,6 @@ KINDS = (
         unit="rad",
         to_do="fix the base, or record its motion",
         columns=_rocking,
-        doubtless=True,
         least=5e-4,
         severity="never",
     ),
@@ -350,7 +355,7 @@ KINDS = (
         could_be=("a wrong base frame in the robot file",),
         columns=_tilts,
         told=lambda sizes: float(np.degrees(norm(sizes))),
-        least=4.0,
+        least=2.5,
         mended=gravity_turned,
     ),
     Kind(
@@ -373,7 +378,6 @@ KINDS = (
         unit="m",
         to_do="correct the origin of this joint in the file",
         columns=_lengths,
-        doubtless=True,
         told=norm,
         least=0.004,
         mended=length_mended,
@@ -388,9 +392,8 @@ KINDS = (
         unit="degrees",
         to_do="correct the orientation of this joint in the file",
         columns=_twists,
-        doubtless=True,
         told=lambda sizes: float(np.degrees(norm(sizes))),
-        least=0.6,
+        least=0.3,
         mended=twist_mended,
     ),
 )

@@ -28,7 +28,7 @@ LEAST_DRIFT = 0.05
 """Share of a torque (rms) below which its zero drifts as slow noise does."""
 WARM_UP = 0.2
 """Time constant of a zero that warms up, as a share of the log."""
-DEAD_ZONES = (0.05, 0.2)
+DEAD_ZONES = (0.012, 0.05, 0.2)
 """Widths of a dead zone that are tried, as shares of the largest torque."""
 
 
@@ -204,7 +204,7 @@ KINDS = (
         could_be=("links of the file that are far from the robot's",),
         columns=_gains,
         told=lambda sizes: float(np.exp(np.clip(sizes[0], -3.0, 3.0))),
-        least=0.06,
+        least=0.03,
         most=2.0,
         from_size=1.0,
         lowest=0.35,
@@ -233,7 +233,6 @@ KINDS = (
         could_be=("friction that changes",),
         severity="never",
         columns=_drifts,
-        doubtless=True,
     ),
     Kind(
         "torque-saturation",
@@ -270,7 +269,6 @@ KINDS = (
         unit="share",
         to_do="look for joints that are coupled, or calibrate the sensors together",
         columns=_cross_talk,
-        doubtless=True,
     ),
     Kind(
         "gravity-removed",
@@ -283,8 +281,7 @@ KINDS = (
         to_do="record the torques of the drives, with gravity",
         could_be=("a joint that is balanced by a spring or weight",),
         columns=_without_gravity,
-        doubtless=True,
-        least=0.05,
+        least=0.015,
         most=1.4,
         positive=True,
         mended=gravity_given_back,

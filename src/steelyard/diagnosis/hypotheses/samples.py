@@ -21,13 +21,17 @@ Mask = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
 TERM_KINDS = ("drive_inertia", "viscous", "coulomb", "offset")
-MOST_SAMPLES = 3000
+MOST_SAMPLES = 4000
 TRAVELS = (3e-3, 8e-3, 0.02, 0.05, 0.12, 0.3)
 """Travels of friction that are tried, as shares of the rms of each joint's position."""
-STRETCHES, LEAST_RATE_HZ = 12, 40.0
-"""Stretches of a long log, and the rate below which torques are not thinned out."""
+STRETCHES, LEAST_RATE_HZ, PER_WAVE = 12, 40.0, 3.0
+"""Stretches of a long log, the rate below which torques are not thinned out, and how many samples
+the fastest wave has that the filter of the log leaves."""
 LIMIT_SLACK = 0.05
 """Share of its span by which a joint may be beyond its limits."""
+ENOUGH_HZ = 10.0
+"""Waves faster than this, and than four bandwidths of the motion, are of noise and of friction that
+reverses, which hide what a gear that gives way does to the motion."""
 USUAL_LAG_S = 0.1
 """Time (s) after which the noise of unfiltered torques is another one, generously."""
 SLOW = 0.1
@@ -118,7 +122,7 @@ def thinned(robot: Robot, log: Log, processing: Processing | None = None) -> Thi
     if asked.acceleration == "none":
         asked = replace(asked, acceleration="differentiate")
     model = plain_model(robot)
-    prepared = prepare(log, model, asked, other_travels=TRAVELS)
+    prepared = prepare(log, model, asked, other_travels=TRAVELS, enough_hz=ENOUGH_HZ)
     motion, tau = prepared.motion, prepared.all_measurements.tau
     jump = np.sign(motion.v)
     slower: tuple[Array, ...] = ()
@@ -132,7 +136,9 @@ def thinned(robot: Robot, log: Log, processing: Processing | None = None) -> Thi
     measured = np.isfinite(tau).any(axis=0)
     good = np.isfinite(tau[:, measured]).all(axis=1) & np.isfinite(motion.a).all(axis=1)
     rows = np.flatnonzero(good)
-    rows = rows[spread_rows(len(rows), prepared.record.rate_out_hz)]
+    cutoff = prepared.record.cutoff_hz
+    least_hz = LEAST_RATE_HZ if cutoff is None else max(LEAST_RATE_HZ, PER_WAVE * cutoff)
+    rows = rows[spread_rows(len(rows), prepared.record.rate_out_hz, least_hz)]
     speed = np.abs(motion.v)
     moving = (speed > SLOW * np.sqrt(np.mean(motion.v**2, axis=0))) & measured
     tau = np.where(measured, tau, 0.0)
@@ -140,7 +146,6 @@ def thinned(robot: Robot, log: Log, processing: Processing | None = None) -> Thi
         np.ascontiguousarray(one[rows])
         for one in (motion.time, motion.q, motion.v, motion.a, jump, tau)
     )
-    cutoff = prepared.record.cutoff_hz
     lag_s = USUAL_LAG_S if cutoff is None else 1.0 / cutoff
     slower = tuple(np.ascontiguousarray(one[rows]) for one in slower)
     step_s = float(np.median(np.diff(log.time)))
@@ -148,14 +153,14 @@ def thinned(robot: Robot, log: Log, processing: Processing | None = None) -> Thi
     return Thinned(samples, prepared.findings, cutoff)
 
 
-def spread_rows(n: int, rate_hz: float) -> IntArray:
+def spread_rows(n: int, rate_hz: float, least_hz: float = LEAST_RATE_HZ) -> IntArray:
     """At most ``MOST_SAMPLES`` of n rows, spread over the log.
 
     Even ones, where torques can still be interpolated between them; of a longer log, stretches of
     even rows from all over it.
     """
     step = max(1, -(-n // MOST_SAMPLES))
-    widest = max(1, int(rate_hz / LEAST_RATE_HZ))
+    widest = max(1, int(rate_hz / least_hz))
     if step <= widest:
         return np.arange(0, n, step)
     length = widest * (MOST_SAMPLES // STRETCHES)

@@ -256,7 +256,7 @@ def _searched(model: Model, log: Log, processing: Processing | None) -> Searched
     named = (*efforts, *found.suspects)
     # one in another unit has a gain, which other hypotheses name, unless it is as good as nothing;
     # that every joint has a factor of its own is less likely
-    if all(one.code == "currents" for one in named):
+    if any(one.code == "currents" for one in named):
         named = weightless_efforts(samples, following=True) or named
     return replace(found, suspects=named)
 
@@ -375,7 +375,7 @@ def laws_of_friction(small: Explanation) -> list[Suspect]:
     return [
         Suspect(
             laws[0].kind,
-            tuple(joint for one in laws for joint in one.candidate.joints),
+            tuple(dict.fromkeys(joint for one in laws for joint in one.candidate.joints)),
             laws[0].size,
             laws[0].kind.unit,
             laws[0].worth,

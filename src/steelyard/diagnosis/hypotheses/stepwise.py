@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.diagnosis.hypotheses.fit import (
-    doubted,
     fit_of,
     moments,
 )
@@ -26,6 +25,7 @@ from steelyard.diagnosis.hypotheses.hypothesis import (
     Origin,
     Scene,
     Suspect,
+    noise_left,
     scene_of,
 )
 from steelyard.diagnosis.hypotheses.of_friction import KINDS as OF_FRICTION
@@ -34,12 +34,19 @@ from steelyard.diagnosis.hypotheses.of_positions import KINDS as OF_POSITIONS
 from steelyard.diagnosis.hypotheses.of_robots import KINDS as OF_ROBOTS
 from steelyard.diagnosis.hypotheses.of_torques import KINDS as OF_TORQUES
 from steelyard.diagnosis.hypotheses.samples import Samples
-from steelyard.diagnosis.hypotheses.weighing import PER_COLUMN, SURE_GAIN, Weighed, weighed
+from steelyard.diagnosis.hypotheses.weighing import (
+    PER_COLUMN,
+    TOLD_GAIN,
+    Weighed,
+    weighed,
+)
 
 Array = NDArray[np.float64]
 
 SMALL = (*OF_TORQUES, *OF_POSITIONS, *OF_FRICTION, *OF_ROBOTS)
 """All kinds of hypotheses that are columns."""
+FEW_PER_COLUMN = 2.0
+"""What a column costs in the score of a fit whose rows are taken as few."""
 AS_GOOD, AS_GOOD_SHARE = 20.0, 0.1
 """Hypotheses whose gain is smaller by less than this, or this share, cannot be told apart."""
 MOST = 3
@@ -50,13 +57,14 @@ the share of it by which it may still change.
 """
 BROUGHT = 0.5
 """Share of the gain that was predicted to first order that a finite change has to bring."""
-STEADY = 4.0
-"""Half widths of its interval by which a size has to be away from none."""
-FAST, HOLDS, SEEN = 0.5, 0.6, 2.0
+FAST, HOLDS, SEEN = 0.5, 0.6, 1.0
 """Share of its rms speed beyond which a joint is fast; share of a size that has to be there, and
 how many half widths of its interval."""
 
 
+STANDS_OUT = 1.5
+"""Times the gain of anything that is left, by which a hypothesis has to explain more: what explains
+hardly more than others is one of many things that the model lacks."""
 SHARE_OF_ITSELF = Kind("share", "log", lambda one: "")
 """The size of a hypothesis as a share of what it was."""
 
@@ -162,8 +170,13 @@ def _missing(
 
 
 def score_of(scene: Scene) -> float:
-    """The score of a fit, with what the columns cost that were admitted."""
-    return scene.fit.score + PER_COLUMN * sum(len(one.typical) for one in scene.admitted)
+    """The score of a fit whose rows are taken as few, with what its admitted columns cost."""
+    return scene.fit.score + FEW_PER_COLUMN * sum(len(one.typical) for one in scene.admitted)
+
+
+def weighed_score(scene: Scene) -> float:
+    """The score of the fit to independent rows, with what the columns cost that were admitted."""
+    return scene.whitened.score + PER_COLUMN * sum(len(one.typical) for one in scene.admitted)
 
 
 def candidates_of(scene: Scene, kinds: Iterable[Kind] = SMALL) -> list[Candidate]:
@@ -205,19 +218,15 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
     doubtful: set[tuple[str, tuple[str, ...], float]] = set()
     plain = scene_of(samples)
     scene, friction = _with_friction(plain)
-    first = _instead_of_friction(plain, scene, others) if friction else None
+    candidates = candidates_of(scene, others)
+    first = _instead_of_friction(plain, scene, candidates) if friction else None
     if first is not None:
         believed.append(first.believed)
         scene, friction = _with_friction(first.scene)
-    found = weighed(scene, candidates_of(scene, others))
+        candidates = candidates_of(scene, others)
+    found = weighed(scene, candidates)
     while len(believed) < MOST:
-        clear = _is_clear(scene)
-        sure = [
-            one
-            for one in found
-            if (one.is_sure or one.is_likely or (clear and _is_seen(one)))
-            and one.candidate.name not in doubtful
-        ]
+        sure = [one for one in found if one.is_sure and one.candidate.name not in doubtful]
         if not sure:
             break
         if not _holds_when_fast(scene, sure[0]):
@@ -228,33 +237,22 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
         tried = [_tried(scene, one) for one in sure if one.worth > near][:MOST_TRIED]
         tried = sorted(tried, key=lambda one: one.score)
         best = tried[0]
-        gained = score_of(scene) - best.score
+        gained = weighed_score(scene) - best.score
         hoped = best.believed.weighed.worth
         enough = min(BROUGHT * hoped, hoped - AS_GOOD)
         possible = best.believed.weighed.candidate.possible(best.believed.size)
-        # what is only likely is believed if it leaves no doubts
-        one = best.believed.weighed
-        certain = one.is_sure and (not one.kind.doubtless or one.is_beyond_noise)
-        told = certain or clear or _is_clear(best.scene)
-        if gained < enough or not possible or not told:
+        if gained < enough or not possible:
             doubtful.add(best.believed.weighed.candidate.name)
             continue
         limit = best.score + max(AS_GOOD, AS_GOOD_SHARE * gained)
         rivals = tuple(one.believed.weighed for one in tried[1:] if one.score < limit)
-        believed.append(replace(best.believed, rivals=rivals))
-        scene, friction = _without_needless(best.scene, friction)
+        believed.append(replace(_resized(scene, best), rivals=rivals))
+        scene, friction = _without_needless(_with_noise_left(best.scene), friction)
         found = weighed(scene, candidates_of(scene, others))
-    return Explanation(tuple(friction), tuple(believed), tuple(found[:MOST]), scene)
-
-
-def _is_seen(one: Weighed) -> bool:
-    """Whether parts of a log that leaves no doubts agree on a size, however little it explains."""
-    return one.is_steady(STEADY) and not one.kind.doubtless
-
-
-def _is_clear(scene: Scene) -> bool:
-    """Whether a log leaves no doubts: noise alone is unexplained, the robot is near its file."""
-    return not doubted(scene.samples, scene.W, scene.fit)
+    left = max((one.worth for one in found), default=0.0)
+    told = [one for one in believed if one.weighed.worth > STANDS_OUT * left]
+    doubted = [one.weighed for one in believed if one not in told]
+    return Explanation(tuple(friction), tuple(told), (*doubted, *found[:MOST]), scene)
 
 
 def _holds_when_fast(scene: Scene, one: Weighed) -> bool:
@@ -266,8 +264,7 @@ def _holds_when_fast(scene: Scene, one: Weighed) -> bool:
     fast = np.abs(s.v) > FAST * np.sqrt(np.mean(s.v**2, axis=0))
     other = _again(scene, replace(s, moving=s.moving & fast))
     (own,) = [c for c in candidates_of(other, [one.kind]) if c.name == one.candidate.name]
-    sizes = one.alone if one.is_steady(STEADY) else one.sizes
-    together = replace(own, columns=own.table @ sizes, typical=np.ones(1))
+    together = replace(own, columns=own.table @ one.sizes, typical=np.ones(1))
     (again,) = weighed(other, [replace(together, kind=SHARE_OF_ITSELF)])
     return again.size > max(HOLDS, SEEN * again.half)
 
@@ -276,13 +273,11 @@ def _tried(scene: Scene, one: Weighed) -> _Tried:
     """The fit with a hypothesis: the samples are mended and its size is linearised again where that
     can be, else its columns are admitted.
     """
-    kind, parts = one.kind, one.parts
-    alone = one.is_steady(STEADY)
-    sizes, half = (one.alone, one.half_alone) if alone else (one.sizes, one.half)
+    kind, parts, sizes, half = one.kind, one.parts, one.sizes, one.half
     before = scene.fit.mean_error
     if kind.mended is None:
         with_it = with_admitted(scene, (*scene.admitted, one.candidate))
-        score = score_of(with_it)
+        score = weighed_score(with_it)
     else:
         joints = tuple(scene.model.channels.index(name) for name in one.candidate.joints)
         with_it = _again(scene, kind.mended(scene.full, joints, sizes))
@@ -290,36 +285,56 @@ def _tried(scene: Scene, one: Weighed) -> _Tried:
             own = [c for c in candidates_of(with_it, [kind]) if c.name == one.candidate.name]
             (rest,) = weighed(with_it, own)
             parts = sizes + rest.parts
-            sizes = sizes + (rest.alone if alone else rest.sizes)
-            half = rest.half_alone if alone else rest.half
+            sizes, half = sizes + rest.sizes, rest.half
             with_it = _again(scene, kind.mended(scene.full, joints, sizes))
             if np.all(np.abs(rest.sizes) < CLOSE * np.abs(sizes)):
                 break
-        score = score_of(with_it) + one.cost_of(sizes)
+        score = weighed_score(with_it) + one.cost_of(sizes)
     by_part = tuple(kind.told(part) for part in parts)
     error = before, with_it.fit.mean_error
     return _Tried(Believed(one, sizes, half, by_part, error), with_it, score)
 
 
+def _resized(scene: Scene, best: _Tried) -> Believed:
+    """A believed hypothesis with its size beside the noise that it leaves: before, what it explains
+    was taken for slow noise, and its slow part hardly counted.
+    """
+    one = best.believed
+    if one.kind.mended is not None:
+        return one
+    (again,) = weighed(
+        replace(scene, noise=_with_noise_left(best.scene).noise), [one.weighed.candidate]
+    )
+    by_part = tuple(one.kind.told(part) for part in again.parts)
+    return replace(one, sizes=again.sizes, half=again.half, by_part=by_part)
+
+
 def _again(scene: Scene, samples: Samples) -> Scene:
     """The scene of other samples, with the same candidates admitted."""
-    other = scene_of(samples)
+    other = scene_of(samples, scene.noise)
     names = {one.name for one in scene.admitted}
     kinds = dict.fromkeys(one.kind for one in scene.admitted)
     return with_admitted(other, [c for c in candidates_of(other, kinds) if c.name in names])
 
 
-def _instead_of_friction(plain: Scene, scene: Scene, kinds: Sequence[Kind]) -> _Tried | None:
+def _instead_of_friction(
+    plain: Scene, scene: Scene, candidates: Sequence[Candidate]
+) -> _Tried | None:
     """A hypothesis that explains a log better, alone, than all laws of friction (``scene``)."""
-    found = weighed(plain, candidates_of(plain, kinds))
-    likely = [one for one in found if (one.is_sure or one.is_likely) and not one.kind.doubtless][
-        :MOST_TRIED
-    ]
+    plain = replace(plain, noise=scene.noise)
+    likely = [one for one in weighed(plain, candidates) if one.is_sure][:MOST_TRIED]
     tried = [_tried(plain, one) for one in likely if _holds_when_fast(plain, one)]
     best = min(tried, key=lambda one: one.score, default=None)
-    if best is None or best.score > score_of(scene) - SURE_GAIN:
+    if best is None or best.score > weighed_score(scene) - TOLD_GAIN:
         return None
-    return best if best.believed.weighed.candidate.possible(best.believed.size) else None
+    if not best.believed.weighed.candidate.possible(best.believed.size):
+        return None
+    return replace(best, scene=_with_noise_left(best.scene))
+
+
+def _with_noise_left(scene: Scene) -> Scene:
+    """The scene with the noise that its fit leaves."""
+    return replace(scene, noise=noise_left(scene.samples, scene.W, scene.fit))
 
 
 def with_laws_of_friction(samples: Samples) -> Scene:
@@ -329,22 +344,18 @@ def with_laws_of_friction(samples: Samples) -> Scene:
 
 def _with_friction(scene: Scene) -> tuple[Scene, list[Weighed]]:
     """The scene with the laws of friction that are likely, one more for each joint at a time."""
-    laws, before = candidates_of(scene, FRICTION), scene.admitted
+    before = scene.admitted
     admitted: list[Weighed] = []
     for _ in FRICTION:
-        clear = _is_clear(scene)
-        likely = [
-            one
-            for one in weighed(scene, laws)
-            if one.may_be or (clear and one.is_steady(0.5 * STEADY))
-        ]
         best: dict[tuple[str, ...], Weighed] = {}
-        for one in likely:
-            best.setdefault(one.candidate.joints, one)
+        for one in weighed(scene, candidates_of(scene, FRICTION)):
+            if one.may_be:
+                best.setdefault(one.candidate.joints, one)
         if not best:
             break
         admitted += best.values()
         scene = with_admitted(scene, (*before, *(one.candidate for one in admitted)))
+        scene = _with_noise_left(scene)
     return scene, admitted
 
 
@@ -353,10 +364,10 @@ def _without_needless(scene: Scene, friction: Sequence[Weighed]) -> tuple[Scene,
     kept = list(friction)
     for one in friction:
         rest = [other for other in scene.admitted if other.name != one.candidate.name]
-        alone = with_admitted(scene, rest)
+        without = with_admitted(scene, rest)
         own = [c for c in scene.admitted if c.name == one.candidate.name]
-        (again,) = weighed(alone, own)
-        if not (again.may_be or again.is_steady(0.5 * STEADY)):
+        (again,) = weighed(without, own)
+        if not again.may_be:
             kept.remove(one)
-            scene = alone
+            scene = without
     return scene, kept

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard._files.limits import MAX_HULLS_CORNERS, MAX_MESHES_BYTES
 from steelyard.errors import (
     RobotError,
     SignalError,
@@ -19,6 +20,7 @@ from steelyard.errors import (
     listed,
     shown,
     shown_path,
+    size_words,
 )
 from steelyard.excitation.collision.collision_distances import CollisionModel, ShapePair
 from steelyard.excitation.collision.collision_pairs import (
@@ -27,7 +29,13 @@ from steelyard.excitation.collision.collision_pairs import (
     without_constant_heights,
     without_touching,
 )
-from steelyard.excitation.collision.collision_shapes import Shape, half_space, mesh_hull, solid
+from steelyard.excitation.collision.collision_shapes import (
+    Shape,
+    half_space,
+    mesh_hull,
+    mesh_path,
+    solid,
+)
 from steelyard.excitation.collision.surroundings import Obstacle as Obstacle
 from steelyard.excitation.collision.surroundings import Surroundings
 from steelyard.excitation.limits import MotionLimits
@@ -140,7 +148,8 @@ def _link_shapes(urdf: Path, robot: Robot, packages: Sequence[Path]) -> list[Sha
         if not folder.is_dir():
             raise RobotError(f"package folder {shown_path(folder)} does not exist")
     known = {link.name for link in robot.links}
-    shapes = []
+    shapes: list[Shape] = []
+    n_bytes = n_corners = 0
     for link, found in collision_shapes(urdf).items():
         if link not in known:
             raise RobotError(
@@ -149,7 +158,20 @@ def _link_shapes(urdf: Path, robot: Robot, packages: Sequence[Path]) -> list[Sha
             )
         for entry in found:
             if isinstance(entry, MeshReference):
+                n_bytes += mesh_path(link, entry, urdf, packages).stat().st_size
+                if n_bytes > MAX_MESHES_BYTES:
+                    raise RobotError(
+                        f"{shown_path(urdf)}: its meshes, up to that of link {shown(link)}, have "
+                        f"more than {size_words(MAX_MESHES_BYTES)} together, the limit"
+                    )
                 shapes.append(mesh_hull(link, entry, urdf, packages))
+                n_corners += len(shapes[-1].points)
+                if n_corners > MAX_HULLS_CORNERS:
+                    raise RobotError(
+                        f"{shown_path(urdf)}: the convex hulls of its meshes, up to that of link "
+                        f"{shown(link)}, have more than {MAX_HULLS_CORNERS} corners together, the "
+                        "limit; use meshes with fewer points"
+                    )
             else:
                 shapes.append(solid(link, entry))
     if not shapes:

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard._files.limits import LARGEST_MESH_M, MAX_HULL_CORNERS, MAX_OUTER_POINTS
 from steelyard.errors import RobotError, listed, shown, shown_path
 from steelyard.excitation.collision.mesh_points import MESH_FORMATS, load_coal, mesh_points
 from steelyard.robot.formats.urdf_shapes import MeshReference, Primitive
@@ -30,6 +31,14 @@ FLAT_M = 1e-4
 """Half the thickness (m) that a flat mesh is given, so that it has a hull."""
 MOST_NEIGHBOURS = 255
 """Edges that coal allows at a corner of a hull."""
+FEW_POINTS = 3_000
+"""Points from which a hull is made as they are."""
+MANY_POINTS = 50_000
+"""Points that are looked at together."""
+WITHIN = 1e-12
+FLAT = 1e-12
+"""Thickness of a flat mesh, as a share of the largest coordinate."""
+MAX_FLAT_CORNERS = 500
 REMEDY = "name its folder with --packages FOLDER, or leave collisions out with --no-collision"
 
 
@@ -150,20 +159,96 @@ _NO_CORNERS = (np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64))
 def mesh_hull(owner: str, mesh: MeshReference, urdf: Path, packages: Sequence[Path]) -> Shape:
     """The convex hull of a mesh that a URDF names; see `mesh_path` for which files are opened."""
     path = mesh_path(owner, mesh, urdf, packages)
-    return hull(owner, mesh_points(path, owner) * mesh.scale, mesh.pose)
+    points = mesh_points(path, owner)
+    with np.errstate(over="ignore", invalid="ignore"):
+        points = points * mesh.scale
+    farthest = float(np.abs(points).max())
+    if not farthest <= LARGEST_MESH_M:
+        raise RobotError(
+            f"link {shown(owner)}: mesh {shown_path(path)} reaches {farthest:.4g} m from its "
+            f"origin, and at most {LARGEST_MESH_M:g} m are taken; check its unit, or the scale in "
+            f"line {mesh.line} of the URDF"
+        )
+    return hull(owner, points, mesh.pose)
+
+
+def outer_points(points: Array, owner: str) -> Array:
+    """The points (n, 3) of a large mesh without those in the hull of the ones farthest out in 26
+    directions, or within 1e-12 of its size; refused if too many are left.
+    """
+    from scipy.spatial import ConvexHull, QhullError
+
+    if len(points) > FEW_POINTS:
+        steps = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)])
+        directions = _unit(steps[steps.any(axis=1)].astype(float))
+        parts = [points[at : at + MANY_POINTS] for at in range(0, len(points), MANY_POINTS)]
+        best = np.concatenate([part[(part @ directions.T).argmax(axis=0)] for part in parts])
+        best = np.unique(best[(best @ directions.T).argmax(axis=0)], axis=0)
+        try:
+            faces = ConvexHull(best).equations
+        except QhullError:  # flat: nothing is inside
+            faces = np.zeros((1, 4))
+            faces[0, 3] = np.inf
+        edge = WITHIN * float(np.abs(points).max())
+        outside = [part[(part @ faces[:, :3].T + faces[:, 3] > edge).any(axis=1)] for part in parts]
+        points = np.unique(np.concatenate([best, *outside]), axis=0)
+    if len(points) > MAX_OUTER_POINTS:
+        raise RobotError(
+            f"link {shown(owner)}: its mesh has {len(points)} points on or near its convex hull, "
+            f"and at most {MAX_OUTER_POINTS} are taken; use a mesh with fewer points"
+        )
+    return points
+
+
+def thickened(points: Array, owner: str) -> Array:
+    """The points (n, 3), or those of a thin solid around them if they are flat, or on a line."""
+    from scipy.spatial import ConvexHull
+
+    middle = points.mean(axis=0)
+    axes = np.linalg.svd(np.cov((points - middle).T, bias=True))[0]
+    own = (points - middle) @ axes  # the last is the thinnest
+    widths = np.ptp(own, axis=0)
+    thin = FLAT * float(np.abs(points).max())
+    if widths[2] > thin:
+        return points
+    if widths[1] > thin:
+        found = ConvexHull(own[:, :2]).vertices
+    else:
+        found = np.array([own[:, 0].argmin(), own[:, 0].argmax()])
+    if len(found) > MAX_FLAT_CORNERS:
+        raise RobotError(
+            f"link {shown(owner)}: its mesh is flat and has {len(found)} corners, and at most "
+            f"{MAX_FLAT_CORNERS} are taken; use a mesh with fewer points"
+        )
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    return np.asarray((points[found][:, None] + FLAT_M * signs).reshape(-1, 3))
 
 
 def hull(owner: str, vertices: Array, pose: Array) -> Shape:
-    """The convex hull of points (n, 3), given in the frame that ``pose`` (4, 4) places."""
+    """The convex hull of points (n, 3), given in the frame that ``pose`` (4, 4) places.
+
+    Of many points a first hull leaves those that may be corners: moved by about 1e-12 of the size,
+    so that no points lie in one plane, for which Qhull needs a time that grows with their square.
+    """
     from scipy.spatial import ConvexHull, QhullError
 
     try:
-        found = ConvexHull(vertices)
+        vertices = thickened(outer_points(vertices, owner), owner)
+        moved_apart = len(vertices) > FEW_POINTS
+        found = ConvexHull(vertices, qhull_options="QJ" if moved_apart else None)
+        if moved_apart and len(found.vertices) <= FEW_POINTS:
+            vertices = vertices[found.vertices]
+            found = ConvexHull(vertices)
     except QhullError:
-        # flat, or a line: a thin solid around it has a hull, and contains it
-        signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-        vertices = (vertices[:, None] + FLAT_M * signs).reshape(-1, 3)
-        found = ConvexHull(vertices)
+        raise RobotError(
+            f"link {shown(owner)}: no convex hull of its mesh can be computed: its points are too "
+            "close together for their distance from its origin"
+        ) from None
+    if len(found.vertices) > MAX_HULL_CORNERS:
+        raise RobotError(
+            f"link {shown(owner)}: the convex hull of its mesh has {len(found.vertices)} corners, "
+            f"and at most {MAX_HULL_CORNERS} are taken; use a mesh with fewer points"
+        )
     if _most_neighbours(found.simplices) > MOST_NEIGHBOURS:
         # a flat face was cut into triangles that share a corner: moving points by about 1e-12 of
         # the size cuts it otherwise

@@ -46,12 +46,24 @@ def exactly_physical(mass: str, inertia: Sequence[str]) -> bool:
 
 
 def stated_inertials(root: XmlElement) -> dict[str, XmlElement]:
-    """The first <inertial> of every link that has one, by link."""
-    found = {}
+    """The <inertial> of every link that has one, by link.
+
+    Two in a link, two links of one name, or two masses, inertias or origins in an <inertial> are
+    refused: programs differ in which of them they take.
+    """
+    found: dict[str, XmlElement] = {}
+    names: set[str] = set()
     for link in root.all("link"):
-        inertial = link.first("inertial")
+        name = attribute(link, "name", "a link")
+        owner = f"link {shown(name)}"
+        if name in names:
+            raise RobotError(f"{owner} is there twice, the second time in line {link.line}")
+        names.add(name)
+        inertial = link.one("inertial", owner)
         if inertial is not None:
-            found[attribute(link, "name", "a link")] = inertial
+            for tag in ("mass", "inertia", "origin"):
+                inertial.one(tag, f"{owner}: its <inertial>")
+            found[name] = inertial
     return found
 
 
