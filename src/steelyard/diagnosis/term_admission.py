@@ -3,7 +3,7 @@
 A term enters the model only where parts of the log that were left out are predicted better with it
 by a clear margin; see `steelyard.diagnosis.term_selection`. All candidates are compressed in one
 pass over the log: first those that are seen while joints slide, then friction over a travel. Widths
-of friction, which were chosen without these laws, are then chosen again.
+of friction, which were chosen without Stribeck friction, are then chosen again.
 """
 
 from __future__ import annotations
@@ -115,18 +115,15 @@ def _widths_again(
     admitted: Sequence[AdmittedTerm],
     threads: int,
 ) -> tuple[Model, SignalChoice]:
-    """Widths of friction beside laws of the speed, for which they had stood, or which had stood
-    for them.
-    """
-    if signals.shares is None or not any(one.what in SPEED_LAWS for one in admitted):
+    """Widths of friction beside friction that is largest near standstill, where they decide."""
+    if signals.shares is None or not any(one.what == "stribeck" for one in admitted):
         return model, signals
-    fixed = replace(signals.processing, friction_smear=None, dead_band="rest")
+    band = signals.asked.dead_band
+    fixed = replace(signals.processing, friction_smear=None, dead_band=band)
     again = choose_signals(model, log, fixed, threads=threads)
     if again.shares is None:
         return model, signals
-    smear = again.processing.friction_smear
-    processing = replace(signals.processing, friction_smear=smear)
-    chosen = replace(signals, processing=processing, widths=again.widths, shares=again.shares)
+    chosen = replace(signals, processing=again.processing, widths=again.widths, shares=again.shares)
     return model.with_widths(again.widths), chosen
 
 
