@@ -99,6 +99,8 @@ class Selection:
         self.size = n + len(found.terms) + 1
         self.counts = regression.counts.sum(axis=1).astype(float)
         self.index = [self._index(g) for g in range(len(regression.groups))]
+        used = [factors[:, :, index >= 0] for factors, index in zip(regression.factors, self.index)]
+        self.grams = [np.matmul(R.transpose(0, 2, 1), R) for R in used]
         columns = [regression.base.columns[k] for k in regression.base.independent]
         self.bodies = np.array([column.term_kind is None for column in columns])
         self.rows = {name: row for row, name in enumerate(model.channels)}
@@ -117,29 +119,25 @@ class Selection:
         names = sorted(name for name in replaced if name in place)
         self.first = len(names)
         self.start = {name: k for k, name in enumerate(names)}
-        self.open = np.array([*(place[name] for name in names), *range(n, self.size)])
-        self.fixed = np.setdiff1d(np.flatnonzero(self.alive[:n]), self.open)
+        open_now = [place[name] for name in names]
+        self.fixed = np.setdiff1d(np.flatnonzero(self.alive[:n]), open_now)
         self.parts = parts_of(self.counts, most=PARTS)
         if len(self.parts) < LEAST_PARTS:
             raise EstimationError(
                 f"{len(self.parts)} time blocks with torque values are too few to compare terms"
             )
-        self._solve_fixed()
         # what left-out parts show is noise, too: short logs are fitted closer than predicted
+        self._solve_fixed([*open_now, self.size - 1])
         self.noise = self.noise * np.sqrt(self._channel_squares(self.start))
         self._weigh()
-        self._solve_fixed()
+        self._solve_fixed([*open_now, *range(n, self.size)])
 
     def _weigh(self) -> None:
         """Gram matrices of all blocks, and of the pull, with columns of size one."""
         grams = np.zeros((len(self.counts), self.size, self.size))
-        for factors, sigma, index in zip(
-            self.regression.factors, self.noise, self.index, strict=True
-        ):
-            used = np.flatnonzero(index >= 0)
-            into = index[used]
-            R = factors[:, :, used] / sigma
-            grams[:, into[:, None], into] += np.matmul(R.transpose(0, 2, 1), R)
+        for own, sigma, index in zip(self.grams, self.noise, self.index, strict=True):
+            into = index[index >= 0]
+            grams[:, into[:, None], into] += own / sigma**2
         scale = np.sqrt(np.einsum("bii->i", grams))
         self.alive = scale > 1e-12 * max(float(scale[:-1].max(initial=0.0)), 1e-300)
         scale[~self.alive] = 1.0
@@ -153,8 +151,9 @@ class Selection:
         self.body_pull = pull[self.bodies].T @ pull[self.bodies]
         self.term_pull = pull[~self.bodies].T @ pull[~self.bodies]
 
-    def _solve_fixed(self) -> None:
-        """Folds for each pull, and the pull that predicts best."""
+    def _solve_fixed(self, columns: Sequence[int]) -> None:
+        """Folds with these columns open for each pull, and the pull that predicts best."""
+        self.open = np.array(columns)
         folds = self._folds(self.parts)
         self.reduced = {pull: self._reduced(folds, pull) for pull in PULLS}
         self.by_place: dict[tuple[int, float], _Reduced] = {}
@@ -336,27 +335,25 @@ class Selection:
         """Relative error of channels on left-out parts."""
         squares = self._channel_squares(columns) * self.noise**2
         squares *= self.regression.counts.sum(axis=0)
-        torques = sum(float(np.sum(self.regression.factors[g][:, :, -1] ** 2)) for g in channels)
+        torques = sum(float(self.grams[g][:, -1, -1].sum()) for g in channels)
         return float(np.sqrt(squares[list(channels)].sum() / torques)) if torques else 0.0
 
     def _channel_squares(self, columns: Columns) -> Array:
         """Mean squared errors (n_channels,) on left-out parts, in units of the noise; 1 where a
         channel has no torques.
         """
-        folds, own = self.reduced[self.pull], list(columns.values())
+        folds, named = self.reduced[self.pull], list(columns.values())
         theta = self._fit(columns)[0]
         x = np.zeros((len(theta), self.size))
-        x[:, self.open[own]] = theta
-        x[:, self.fixed] = folds.fixed[:, :, -1] - np.einsum(
-            "kij,kj->ki", folds.fixed[:, :, own], theta
-        )
+        x[:, self.open[named]] = theta
+        taken = np.einsum("kij,kj->ki", folds.fixed[:, :, named], theta)
+        x[:, self.fixed] = folds.fixed[:, :, -1] - taken
         x /= self.scale
         x[:, -1] = -1.0
         out = np.zeros(len(self.index))
-        for g, index in enumerate(self.index):
-            used = np.flatnonzero(index >= 0)
-            for part, y in zip(self.parts, x[:, index[used]], strict=True):
-                out[g] += np.sum((self.regression.factors[g][part][:, :, used] @ y) ** 2)
+        for g, (own, index) in enumerate(zip(self.grams, self.index, strict=True)):
+            for part, y in zip(self.parts, x[:, index[index >= 0]], strict=True):
+                out[g] += y @ own[part].sum(axis=0) @ y
         out /= self.noise**2 * np.maximum(self.regression.counts.sum(axis=0), 1)
         return np.where(out > 0.0, out, 1.0)
 
