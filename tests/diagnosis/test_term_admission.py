@@ -9,6 +9,7 @@ import pytest
 from small_arm import URDF, true_theta
 
 from steelyard.diagnosis.admitted_terms import classes_to_admit
+from steelyard.diagnosis.signal_choice import choose_signals
 from steelyard.diagnosis.signal_ways import SignalChoice
 from steelyard.diagnosis.term_admission import admit_terms
 from steelyard.errors import ModelError
@@ -145,11 +146,54 @@ def test_numbers_that_shape_a_law_are_found():
 
 
 def test_only_the_classes_that_were_asked_for_are_tried():
-    """A spring is not admitted if only friction may be; of nothing to try, the reason is told."""
+    """A spring is not admitted if only friction may be; of nothing to try, the reason is told.
+    Rising friction, which is Stribeck friction with another sign, is tried alone as well.
+    """
+    assert [one.what for one in admitted("rising", classes=("rising",)).admitted] == ["rising"]
+    assert admitted("stribeck", classes=("rising",)).admitted == ()
     assert admitted("spring", classes=("travel", "load")).admitted == ()
     assert admitted("spring", classes=()).reason == "none was to be tried"
     energy = admitted("load", equation=Equation("energy", None))
     assert (energy.admitted, energy.reason) == ((), "rows of energy are not of single joints")
+
+
+def test_joints_that_share_a_law_count_together(monkeypatch):
+    """Stribeck friction of the shoulder that is too weak to enter alone enters with the elbow's."""
+    weak = {"shoulder.fs": 0.03}
+    monkeypatch.setitem(LAWS, "stribeck", (weak, 0.0))
+    assert admitted("stribeck").admitted == ()
+    monkeypatch.setitem(LAWS, "stribeck", ({**weak, "elbow.fs": 0.03}, 0.0))
+    found = admitted("stribeck").admitted
+    assert {(one.what, one.owner) for one in found} == {
+        ("stribeck", "shoulder"),
+        ("stribeck", "elbow"),
+    }
+
+
+def test_a_log_with_few_independent_parts_gets_no_terms():
+    """After a filter of 0.3 Hz, 40 s have 5 independent parts, which is told and admits nothing."""
+    processing = Processing(cutoff_hz=0.3, torque_filter="same", dead_band="rest")
+    found = admit_terms(PLAIN, recorded("load"), SignalChoice(processing, processing, {}))
+    assert found.admitted == ()
+    assert found.reason == "5 time blocks with torque values are too few to compare terms"
+
+
+def test_the_width_is_chosen_again_beside_stribeck_friction(monkeypatch):
+    """Without the law, friction that rises to its peak within 0.05 rad/s looks like a jump; with
+    it, the width is found.
+    """
+    model, theta = robot_with("stribeck")
+    model = model.with_widths({"elbow": 0.05})
+    theta[model.column_names.index("elbow.fs")] = 1.0
+    monkeypatch.setitem(globals(), "robot_with", lambda law: (model, theta))
+    log = recorded("stribeck")
+    before = choose_signals(PLAIN, log, Processing())
+    found = admit_terms(PLAIN.with_widths(before.widths), log, before)
+    assert [one.what for one in found.admitted] == ["stribeck"]
+    assert before.widths["elbow"] == 0.0
+    assert found.signals.widths["elbow"] == pytest.approx(0.05, rel=0.5)
+    widths = {term.width for term in found.model.jumping_terms if term.owner == "elbow"}
+    assert widths == {found.signals.widths["elbow"]}
 
 
 def test_the_option_lists_the_valid_classes():

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from steelyard.diagnosis.signal_ways import SignalChoice
 from steelyard.errors import ModelError, did_you_mean, listed, shown
 from steelyard.findings import Finding
 from steelyard.model.model import Model
@@ -80,11 +81,14 @@ class Admission:
     """The model with the terms that one log asks for.
 
     admitted : in the order in which they were added. reason : why none could be tried.
+    signals : the processing and the widths of friction to go on with, chosen again beside laws
+        that widths had stood for; None if nothing was tried.
     """
 
     model: Model
     admitted: tuple[AdmittedTerm, ...] = ()
     reason: str = ""
+    signals: SignalChoice | None = None
 
     @property
     def findings(self) -> tuple[Finding, ...]:

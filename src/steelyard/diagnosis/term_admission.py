@@ -2,27 +2,29 @@
 
 A term enters the model only where parts of the log that were left out are predicted better with it
 by a clear margin; see `steelyard.diagnosis.term_selection`. All candidates are compressed in one
-pass over the log: first those that are seen while joints slide, then friction over a travel.
+pass over the log: first those that are seen while joints slide, then friction over a travel. Widths
+of friction, which were chosen without Stribeck friction, are then chosen again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from steelyard.diagnosis.admitted_terms import Admission, AdmittedTerm
+from steelyard.diagnosis.signal_choice import choose_signals
 from steelyard.diagnosis.signal_ways import MOST_SAMPLES, SignalChoice
 from steelyard.diagnosis.term_candidates import (
+    Candidate,
     CandidateColumns,
     sliding_candidates,
     travel_candidates,
     with_terms,
-    without_terms,
 )
-from steelyard.diagnosis.term_selection import CLEAR, Compressed, Selection
+from steelyard.diagnosis.term_selection import Compressed, Selection
 from steelyard.errors import EstimationError
 from steelyard.estimators.size_rules import has_many
 from steelyard.logs.log import Log
@@ -39,10 +41,7 @@ from steelyard.signals.term_speeds import usual_speeds
 SLIDING, MOVING = 0.1, 0.03
 """Shares of the rms speed below which torques are not used: nearer to standstill, the widths of
 friction and sticking decide the error. Friction over a travel is seen close to a reversal."""
-CLEAR_BESIDE_TRAVEL = 0.25
-"""Share of the error (see `CLEAR`) that other laws must take away beside friction over a travel,
-which is only nearly what is found on a grid."""
-SPEED_LAWS: tuple[TermClass, ...] = ("stribeck", "rising", "asymmetric")
+SPEED_LAWS: tuple[TermClass, ...] = ("stribeck", "rising")
 """Laws that friction over a travel can look like."""
 
 
@@ -75,42 +74,57 @@ def admit_terms(
     admitted: list[AdmittedTerm] = []
 
     def stage(
-        found: CandidateColumns | None, band: float, nearby: bool = False, clear: float = CLEAR
-    ) -> list[AdmittedTerm]:
+        found: CandidateColumns | None, band: float, nearby: bool = False
+    ) -> list[tuple[Candidate, AdmittedTerm]]:
         nonlocal model
         if found is None:
             return []
         prepared = again(model, opened=opened, other_widths=found.models)
-        data = _compressed(model, prepared, found, band, threads)
-        selection = Selection(model, data, found, clear)
+        selection = Selection(model, _compressed(model, prepared, found, band, threads), found)
         chosen = selection.nearby() if nearby else selection.run()
         model = with_terms(model, [one for one, _ in chosen])
-        return [one for _, one in chosen]
+        return chosen
 
     try:
-        admitted += stage(sliding_candidates(model, plain.motion.v, smear, classes), SLIDING)
+        found = sliding_candidates(model, plain.motion.v, smear, classes)
+        admitted = [one for _, one in stage(found, SLIDING)]
         if "travel" in classes:
-            follow = stage(travel_candidates(model, plain.motion.q), MOVING)
+            doubtful = [name for one in admitted if one.what in SPEED_LAWS for name in one.names]
+            follow = stage(travel_candidates(model, plain.motion.q, doubtful), MOVING)
+            gone = {name for one, _ in follow for name in one.drops}
+            admitted = [one for one in admitted if gone.isdisjoint(one.names)]
             if follow:
                 finer = stage(travel_candidates(model, plain.motion.q), MOVING, nearby=True)
-                better = {one.owner: one for one in finer}
-                follow = [
+                better = {one.owner: one for _, one in finer}
+                admitted += [
                     replace(one, travel=better[one.owner].travel, after=better[one.owner].after)
                     if one.owner in better
                     else one
-                    for one in follow
+                    for _, one in follow
                 ]
-            # friction over a travel explains some of what other laws had stood for
-            owners = {one.owner for one in follow}
-            doubted = [one for one in admitted if one.owner in owners and one.what in SPEED_LAWS]
-            admitted = [*(one for one in admitted if one not in doubted), *follow]
-            if doubted:
-                model = without_terms(model, {name for one in doubted for name in one.names})
-                found = sliding_candidates(model, plain.motion.v, smear, SPEED_LAWS, owners)
-                admitted += stage(found, SLIDING, clear=CLEAR_BESIDE_TRAVEL)
+        model, signals = _widths_again(model, log, signals, admitted, threads)
     except EstimationError as failure:
-        return Admission(model, tuple(admitted), str(failure))
-    return Admission(model, tuple(admitted))
+        return Admission(model, tuple(admitted), str(failure), signals)
+    return Admission(model, tuple(admitted), signals=signals)
+
+
+def _widths_again(
+    model: Model,
+    log: Log,
+    signals: SignalChoice,
+    admitted: Sequence[AdmittedTerm],
+    threads: int,
+) -> tuple[Model, SignalChoice]:
+    """Widths of friction beside friction that is largest near standstill, where they decide."""
+    if signals.shares is None or not any(one.what == "stribeck" for one in admitted):
+        return model, signals
+    band = signals.asked.dead_band
+    fixed = replace(signals.processing, friction_smear=None, dead_band=band)
+    again = choose_signals(model, log, fixed, threads=threads)
+    if again.shares is None:
+        return model, signals
+    chosen = replace(signals, processing=again.processing, widths=again.widths, shares=again.shares)
+    return model.with_widths(again.widths), chosen
 
 
 def _smear(model: Model, prepared: Prepared, processing: Processing) -> dict[str, float]:

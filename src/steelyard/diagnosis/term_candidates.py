@@ -46,9 +46,9 @@ is smeared."""
 class Candidate:
     """Terms that may be added together.
 
-    what : the class. terms : the new ones. replaces : names of terms whose place they take.
-    columns : indices of their columns among the candidates'.
-    opposite : what they are with a negative parameter, where that is another term: beside Coulomb
+    what : the class. terms : the new ones; they take the place of terms of their names.
+    columns : indices of their columns among the candidates'. drops : names of terms that go.
+    opposite : what it is with a negative parameter, where that is another law: beside Coulomb
         and viscous friction, the two columns are the same but for their sign.
     """
 
@@ -56,35 +56,30 @@ class Candidate:
     owner: str
     terms: tuple[Term, ...]
     columns: tuple[int, ...]
-    replaces: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
     opposite: Candidate | None = None
 
     @property
     def names(self) -> set[str]:
-        """Names of terms that the model cannot have besides."""
+        """Names of its terms, with either sign."""
         other = () if self.opposite is None else self.opposite.terms
         return {term.name for term in (*self.terms, *other)}
-
-
-@dataclass(frozen=True)
-class _Column:
-    """A term whose law is a column, and the alternative model (or None) that has its signal."""
-
-    term: Term
-    model: int | None
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateColumns:
     """All candidates of a model, and the alternative models that have their friction.
 
-    models : with other jumping terms than the model's own; `prepare` gives their friction.
-    places : (row, slot, weight) of each column.
+    classes : that may enter the model. terms : of each column. models : with other jumping terms
+    than the model's own; `prepare` gives their friction. model_of : the one that has the signal of
+    each column, or None. places : (row, slot, weight) of each column.
     """
 
+    classes: tuple[TermClass, ...]
     candidates: tuple[Candidate, ...]
-    columns: tuple[_Column, ...]
+    terms: tuple[Term, ...]
     models: tuple[Model, ...]
+    model_of: tuple[int | None, ...]
     places: tuple[tuple[tuple[int, int, float], ...], ...]
     n_slots: int
 
@@ -110,11 +105,11 @@ class CandidateColumns:
         nv = motion.v.shape[1]
         q = motion.q[:, -nv:]
         out = np.zeros((*motion.v.shape, self.n_slots))
-        for column, places in zip(self.columns, self.places, strict=True):
-            if column.model is not None:
-                law = motion.friction.values[:, place[_name(column.term.name, column.model)]]
+        for term, model, places in zip(self.terms, self.model_of, self.places, strict=True):
+            if model is not None:
+                law = motion.friction.values[:, place[_name(term.name, model)]]
             else:
-                kind = column.term.term_kind
+                kind = term.term_kind
                 read = q if kind.response == "position" else motion.v
                 # entry by entry: a value must not depend on how many samples come at once
                 along = np.zeros(len(read))
@@ -123,7 +118,7 @@ class CandidateColumns:
                 law = (
                     kind.law_at_position(along)
                     if kind.response == "position"
-                    else kind.law_at_speed(along, shape_speed=column.term.speed or 1.0)
+                    else kind.law_at_speed(along)
                 )
             for row, slot, weight in places:
                 out[:, row, slot] = weight * law
@@ -131,65 +126,66 @@ class CandidateColumns:
 
 
 def sliding_candidates(
-    model: Model,
-    v: Array,
-    smear: Mapping[str, float],
-    classes: Collection[TermClass],
-    owners: Collection[str] | None = None,
+    model: Model, v: Array, smear: Mapping[str, float], classes: Collection[TermClass]
 ) -> CandidateColumns | None:
     """Those of these classes that the model does not have yet and that are seen while joints slide:
     all but friction over a travel. None if there are none.
 
     v : (n_samples, nv) of a motion, whose size sets the speeds that are tried. smear : speeds
-    (rad/s or m/s) by owner within which a measured jump is smeared. owners : of friction; all if
-    None.
+    (rad/s or m/s) by owner within which a measured jump is smeared.
     """
     found = _Gathered(model, classes)
-    for term, rms in zip(coulomb_terms(model), rms_speeds(_along(model, v)), strict=True):
-        if rms <= 0.0 or (owners is not None and term.owner not in owners):
+    for term, rms in zip(coulomb_terms(model), rms_speeds(_along(model, v)).tolist(), strict=True):
+        if rms <= 0.0:
             continue
-        for k, share in enumerate(SPEEDS):
-            speed = _rounded(share * float(rms))
-            if speed < ABOVE_WIDTH * max(term.width, smear.get(term.owner, 0.0)):
-                continue
-            rising = Term("rising", term.owner, term.direction, speed=speed)
-            stribeck = replace(term, kind="stribeck", speed=speed)
-            found.add("stribeck", [stribeck], k, opposite=("rising", rising))
+        for share in SPEEDS:
+            speed = _rounded(share * rms)
+            if speed >= ABOVE_WIDTH * max(term.width, smear.get(term.owner, 0.0)):
+                rising = Term("rising", term.owner, term.direction, speed=speed)
+                stribeck = replace(term, kind="stribeck", speed=speed)
+                found.add("stribeck", [stribeck], opposite=("rising", rising))
         if model.prior_theta().any():
-            found.add("load", [replace(term, kind="load_coulomb")], 0)
+            found.add("load", [replace(term, kind="load_coulomb")])
         if any(one.kind == "viscous" and one.owner == term.owner for one in model.terms):
             one_way = Term("asymmetric", term.owner, term.direction)
             back = tuple((joint, -weight) for joint, weight in term.direction)
             other = Term("asymmetric", term.owner, back)
-            found.add("asymmetric", [one_way], None, opposite=("asymmetric", other))
+            found.add("asymmetric", [one_way], opposite=("asymmetric", other))
     for joint in model.robot.joint_names:
-        found.add("spring", [joint_term("spring", joint)], None)
+        found.add("spring", [joint_term("spring", joint)])
         if model.robot.joint(joint).kind != "prismatic":
             both = [joint_term(kind, joint) for kind in ("sine", "cosine")]
-            found.add("counterbalance", both, None)
+            found.add("counterbalance", both)
     return found.columns()
 
 
-def travel_candidates(model: Model, q: Array) -> CandidateColumns | None:
+def travel_candidates(
+    model: Model, q: Array, doubtful: Collection[str] = ()
+) -> CandidateColumns | None:
     """Travels of friction that jumps; of friction that has one, others near it. None if there is
     no such friction.
 
-    q : of a motion, whose size sets the travels that are tried.
+    q : of a motion, whose size sets the travels that are tried. doubtful : names of terms that
+    friction over a travel is to do without, since it can look like them.
     """
-    what: tuple[TermClass, ...] = ("travel",)
-    found = _Gathered(model, what)
-    stds = np.std(_along(model, q[:, -model.nv :]), axis=0)
+    what: TermClass = "travel"
+    found = _Gathered(model, (what,))
+    stds = np.std(_along(model, q[:, -model.nv :]), axis=0).tolist()
     for term, std in zip(coulomb_terms(model), stds, strict=True):
         if std <= 0.0:
             continue
         own = [one for one in model.jumping_terms if one.owner == term.owner]
-        sizes = [share * float(std) for share in TRAVELS]
+        drops = tuple(
+            one.name for one in model.terms if one.owner == term.owner and one.name in doubtful
+        )
+        sizes = [share * std for share in TRAVELS]
         if term.travel:
             sizes = [step * term.travel for step in NEARBY]
-        for k, size in enumerate(sizes):
+        for size in sizes:
             travel = _rounded(size)
-            follow = [replace(one, width=0.0, travel=travel) for one in own]
-            found.add("travel", follow, k, replaces=tuple(one.name for one in own))
+            kept = [one for one in own if one.name not in drops]
+            follow = [replace(one, width=0.0, travel=travel) for one in kept]
+            found.add(what, follow, drops=drops)
     return found.columns()
 
 
@@ -210,61 +206,77 @@ class _Gathered:
     def __init__(self, model: Model, classes: Collection[TermClass]) -> None:
         self.model, self.classes = model, classes
         self.names = {term.name for term in model.terms}
-        self.of_columns: list[_Column] = []
+        self.terms: list[Term] = []
         self.candidates: list[Candidate] = []
 
     def add(
         self,
         what: TermClass,
         terms: Sequence[Term],
-        alternative: int | None,
         *,
-        replaces: tuple[str, ...] = (),
+        drops: tuple[str, ...] = (),
         opposite: tuple[TermClass, Term] | None = None,
     ) -> None:
-        """Add a candidate, if its class is wanted and the model has none of its terms."""
-        first = len(self.of_columns)
-        own = tuple(range(first, first + len(terms)))
+        """Add a candidate, if its class is wanted and the model has not its law."""
         other = None
         if opposite is not None and opposite[0] in self.classes:
-            other = Candidate(opposite[0], terms[0].owner, (opposite[1],), own)
-        one = Candidate(what, terms[0].owner, tuple(terms), own, replaces, other)
-        if what not in self.classes or (one.names - set(replaces)) & self.names:
+            other = Candidate(opposite[0], terms[0].owner, (opposite[1],), ())
+        if other is None and what not in self.classes:
             return
-        self.of_columns.extend(_Column(term, alternative) for term in terms)
-        self.candidates.append(one)
+        one = Candidate(what, terms[0].owner, tuple(terms), (), drops, other)
+        if what != "travel" and one.names & self.names:
+            return
+        own = tuple(range(len(self.terms), len(self.terms) + len(terms)))
+        self.terms.extend(terms)
+        other = None if other is None else replace(other, columns=own)
+        self.candidates.append(replace(one, columns=own, opposite=other))
 
     def columns(self) -> CandidateColumns | None:
         """All that were gathered, with their places among the columns."""
         if not self.candidates:
             return None
-        places, n_slots = _places(self.model, self.of_columns)
-        models = _alternatives(self.model, self.of_columns)
+        terms = tuple(self.terms)
+        variants: dict[str, int] = {}
+        model_of: list[int | None] = []
+        for term in terms:
+            signal = term.term_kind.jumps_at_zero_speed
+            model_of.append(variants.get(term.name, 0) if signal else None)
+            variants[term.name] = variants.get(term.name, 0) + 1
+        places, n_slots = _places(self.model, terms)
+        models = _alternatives(self.model, terms, model_of)
         return CandidateColumns(
-            tuple(self.candidates), tuple(self.of_columns), models, places, n_slots
+            tuple(self.classes),
+            tuple(self.candidates),
+            terms,
+            models,
+            tuple(model_of),
+            places,
+            n_slots,
         )
 
 
-def _alternatives(model: Model, columns: Sequence[_Column]) -> tuple[Model, ...]:
+def _alternatives(
+    model: Model, terms: Sequence[Term], model_of: Sequence[int | None]
+) -> tuple[Model, ...]:
     """Models in which the candidates take the place of friction with their names."""
     found = []
-    for k in range(1 + max((one.model for one in columns if one.model is not None), default=-1)):
-        own = {one.term.name: one.term for one in columns if one.model == k}
+    for k in range(1 + max((one for one in model_of if one is not None), default=-1)):
+        own = {term.name: term for term, at in zip(terms, model_of, strict=True) if at == k}
         kept = [own.pop(term.name, term) for term in model.terms]
         found.append(Model(model.robot, (*kept, *own.values())))
     return tuple(found)
 
 
 def _places(
-    model: Model, columns: Sequence[_Column]
+    model: Model, terms: Sequence[Term]
 ) -> tuple[tuple[tuple[tuple[int, int, float], ...], ...], int]:
     """Where each column acts: torque row, slot among the extra columns of that row, weight."""
     rows = {name: row for row, name in enumerate(model.channels)}
     taken: dict[int, int] = {}
     places = []
-    for column in columns:
+    for term in terms:
         own = []
-        for joint, weight in column.term.direction:
+        for joint, weight in term.direction:
             slot = taken.get(rows[joint], 0)
             taken[rows[joint]] = slot + 1
             own.append((rows[joint], slot, weight))
@@ -275,21 +287,16 @@ def _places(
 def with_terms(model: Model, candidates: Sequence[Candidate]) -> Model:
     """The model with these candidates; friction of one owner then has one travel."""
     travels = {one.owner: one.terms[0].travel for one in candidates if one.what == "travel"}
-    gone = {name for one in candidates for name in one.replaces}
-    terms = [term for term in model.terms if term.name not in gone]
-    terms += [term for one in candidates for term in one.terms]
+    gone = {name for one in candidates for name in one.drops}
+    new = {term.name: term for one in candidates for term in one.terms}
+    terms = [new.pop(term.name, term) for term in model.terms if term.name not in gone]
     own = [
         replace(term, width=0.0, travel=travels[term.owner])
         if term.owner in travels and term.term_kind.jumps_at_zero_speed
         else term
-        for term in terms
+        for term in (*terms, *new.values())
     ]
     return Model(model.robot, tuple(own))
-
-
-def without_terms(model: Model, names: Collection[str]) -> Model:
-    """The model without the terms of these names."""
-    return Model(model.robot, tuple(term for term in model.terms if term.name not in names))
 
 
 def _name(term: str, k: int) -> str:

@@ -272,15 +272,14 @@ def identify(
             progress=None if progress is None else partial(progress, "signals"),
             equation=fitted,
         )
-        findings += signal_findings(signals)
         admission = admit_terms(
             model.with_widths(signals.widths), windows, signals, fitted, classes, threads=threads
         )
         if known is not None:
             known = prior_of_wider(known, model, admission.model)
-        model = admission.model
+        model, signals = admission.model, admission.signals or signals
         wide = with_default_terms(model).with_widths(signals.widths) if compare else model
-        findings += admission.findings
+        findings += [*signal_findings(signals), *admission.findings]
         logs = taken[1]
         del taken, windows
         tell("compression")
