@@ -157,6 +157,41 @@ def test_nothing_is_believed_of_a_right_log(seed: int) -> None:
     assert [one.kind.code for one in found.believed] == []
 
 
+def _drifting(time, q, v, a, tau, size):
+    """Noise that is correlated over two seconds."""
+    rng = np.random.default_rng(round(1e6 * float(tau[0, 0])) % 2**32)
+    keep = np.exp(-(time[1] - time[0]) / 2.0)
+    slow = np.sqrt(1.0 - keep**2) * rng.normal(size=tau.shape)
+    for i in range(1, len(slow)):
+        slow[i] += keep * slow[i - 1]
+    return q, v, a, tau + size * tau.std(axis=0) * slow
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_slow_noise_is_no_fault(seed: int) -> None:
+    """Four percent of every torque wander, which some slow column explains by chance."""
+    found = explained(samples_of(seed, fault=_drifting, size=0.04))
+    assert [one.kind.code for one in found.believed] == []
+
+
+def _rippled(time, q, v, a, tau, size):
+    tau = tau.copy()
+    tau[:, 1] += size * tau[:, 1].std() * np.sin(41.3 * q[:, 1] + 0.4)
+    return q, v, a, tau
+
+
+def test_the_ripple_of_a_gear_is_no_fault() -> None:
+    """It is admitted with its size, and nothing is told."""
+    for seed in (0, 1):
+        found = explained(samples_of(seed, fault=_rippled, size=0.05))
+        ripples = [one for one in found.friction if one.kind.code == "torque-ripple"]
+        ripple = max(ripples, key=lambda one: one.worth)
+        assert ripple.candidate.joints == (ARM.joint_names[1],)
+        scale = samples_of(seed, noise=0.0).tau[:, 1].std()
+        assert ripple.size == pytest.approx(0.05 * scale, rel=0.2)
+        assert found.believed == ()
+
+
 def _cross(time, q, v, a, tau, size):
     tau = tau.copy()
     tau[:, 1] += size * tau[:, 2]
@@ -193,6 +228,15 @@ def _coupled(time, q, v, a, tau, size):
     return q, v, a, tau
 
 
+def _driven_with_a_neighbour(time, q, v, a, tau, size):
+    rubbing = np.sign(v[:, 5]), v[:, 5]
+    own = np.linalg.lstsq(np.column_stack(rubbing), tau[:, 5], rcond=None)[0]
+    tau = tau.copy()
+    tau[:, 4] -= size * (tau[:, 5] - own[0] * rubbing[0] - own[1] * rubbing[1])
+    tau[:, 5] += size * own[1] * v[:, 4]
+    return q, v, a, tau
+
+
 def _polled(time, q, v, a, tau, size):
     late = [np.interp(time - size * k, time, one) for k, one in enumerate(tau.T)]
     return q, v, a, np.column_stack(late)
@@ -210,6 +254,7 @@ FAULTS = {
     "encoder-error": (_eccentric, 3.0),
     "spring": (_sprung, 0.3),
     "coupled-joints": (_coupled, 0.2),
+    "coupled-joints of a drive": (_driven_with_a_neighbour, 0.3),
     "polled-joints": (_polled, 0.004),
 }
 
@@ -223,7 +268,7 @@ def test_a_fault_is_found_first(code: str, seed: int) -> None:
     assert found.believed
     first = found.believed[0]
     codes = {first.kind.code, *(one.kind.code for one in first.rivals)}
-    assert code in codes
+    assert code.split()[0] in codes
     assert len(codes) <= 3
 
 
