@@ -240,8 +240,8 @@ def _kept_finding(model: Model, evidence: AttachedEvidence) -> Finding:
         "attached-kept",
         f"links that fixed or locked joints hold ({_kept_links(model)}) keep the inertials of the "
         f"robot file: left-out parts of the data are predicted with {evidence.keep:.3g} times the "
-        f"noise, and with {evidence.lump:.3g} times if the moving links get everything",
-        option="--attached lump",
+        f"noise, and with {evidence.lump:.3g} times if the moving links get everything "
+        "(--attached lump)",
     )
 
 
@@ -253,8 +253,7 @@ def _lumped_finding(model: Model, evidence: AttachedEvidence) -> Finding:
         "the moving links get everything that fixed or locked joints hold to them: left-out parts "
         f"of the data are predicted with {evidence.lump:.3g} times the noise, and with "
         f"{evidence.keep:.3g} times if {_kept_links(model)} keep the inertials of the robot file"
-        f"{why}; correct these inertials in the file, or keep them anyway",
-        option="--attached keep",
+        f"{why}; correct these inertials in the file, or keep them anyway (--attached keep)",
     )
 
 
@@ -265,5 +264,4 @@ def _no_room(model: Model, refused: str) -> Finding:
         "the moving links get everything that fixed or locked joints hold to them, since no "
         f"estimate leaves room for the inertials that {_kept_links(model)} have in the robot file "
         f"({refused}); correct these inertials in the file",
-        option="--attached keep",
     )

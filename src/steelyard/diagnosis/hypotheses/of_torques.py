@@ -244,7 +244,7 @@ KINDS = (
         unit="share",
         to_do="record it again with slower motion, or leave large torques out",
         columns=_saturations,
-        least=0.02,
+        least=0.005,
         most=2.0,
         positive=True,
     ),

@@ -62,9 +62,10 @@ FAST, HOLDS, SEEN = 0.5, 0.6, 1.0
 how many half widths of its interval."""
 
 
-STANDS_OUT = 1.5
-"""Times the gain of anything that is left, by which a hypothesis has to explain more: what explains
-hardly more than others is one of many things that the model lacks."""
+STANDS_OUT, ABSORBED = 1.5, 0.01
+"""Times the gain of anything that is left and that the model does not absorb, by which a hypothesis
+has to explain more: what explains hardly more than others is one of many things that the model
+lacks."""
 SHARE_OF_ITSELF = Kind("share", "log", lambda one: "")
 """The size of a hypothesis as a share of what it was."""
 
@@ -249,7 +250,7 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
         believed.append(replace(_resized(scene, best), rivals=rivals))
         scene, friction = _without_needless(_with_noise_left(best.scene), friction)
         found = weighed(scene, candidates_of(scene, others))
-    left = max((one.worth for one in found), default=0.0)
+    left = max((one.worth for one in found if one.kept > ABSORBED), default=0.0)
     told = [one for one in believed if one.weighed.worth > STANDS_OUT * left]
     doubted = [one.weighed for one in believed if one not in told]
     return Explanation(tuple(friction), tuple(told), (*doubted, *found[:MOST]), scene)
@@ -312,9 +313,12 @@ def _resized(scene: Scene, best: _Tried) -> Believed:
 def _again(scene: Scene, samples: Samples) -> Scene:
     """The scene of other samples, with the same candidates admitted."""
     other = scene_of(samples, scene.noise)
-    names = {one.name for one in scene.admitted}
-    kinds = dict.fromkeys(one.kind for one in scene.admitted)
-    return with_admitted(other, [c for c in candidates_of(other, kinds) if c.name in names])
+    # what was chosen among many by the residual would be another one now
+    chosen = [one for one in scene.admitted if one.cost]
+    rest = [one for one in scene.admitted if not one.cost]
+    names, kinds = {one.name for one in rest}, dict.fromkeys(one.kind for one in rest)
+    again = [one for one in candidates_of(other, kinds) if one.name in names]
+    return with_admitted(other, (*chosen, *again))
 
 
 def _instead_of_friction(
