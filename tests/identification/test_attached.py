@@ -122,7 +122,7 @@ def test_by_default_left_out_parts_decide(method: str) -> None:
     assert wrong.estimate.standard.merged.rule == "lump"
     np.testing.assert_array_equal(wrong.fit.theta, found_with("lump", 0.3, method).fit.theta)
     (told,) = [one for one in wrong.findings if one.code == "attached-lumped"]
-    assert (told.level, told.option) == ("warning", "")  # what is known to predict worse is no advice
+    assert (told.level, told.option) == ("warning", "")
     figures = re.search(r"with (\S+) times the noise, and with (\S+) times if", told.words)
     assert figures
     lump, keep = map(float, figures.groups())

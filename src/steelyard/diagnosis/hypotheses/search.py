@@ -255,9 +255,12 @@ def _searched(model: Model, log: Log, processing: Processing | None) -> Searched
     found = _found(model, log, samples)
     named = (*efforts, *found.suspects)
     # one in another unit has a gain, which other hypotheses name, unless it is as good as nothing;
-    # that every joint has a factor of its own is less likely
-    if any(one.code == "currents" for one in named):
-        named = weightless_efforts(samples, following=True) or named
+    # that every joint has a factor of its own is less likely, if the others need none
+    if not named or any(one.code == "currents" for one in named):
+        following = weightless_efforts(samples, following=True)
+        rest = _found(model, log, without_efforts(samples, following)) if following else found
+        if following and not rest.suspects:
+            return replace(rest, suspects=following)
     return replace(found, suspects=named)
 
 
@@ -273,8 +276,9 @@ def _found(model: Model, log: Log, samples: Samples) -> Searched:
         if len(found) == MOST or not doubted(scene.samples, scene.W, scene.fit):
             break
         readings = finite_readings(samples, scene)
-        best = next((one for one in readings if believed(one, scene.fit)), None)
-        if best is None or not _explains_more(best, samples, small):
+        likely = [one for one in readings if believed(one, scene.fit)][: 1 if found else MOST]
+        best = next((one for one in likely if _explains_more(one, samples, small)), None)
+        if best is None:
             break
         # an estimate of external torques is what no model explains
         if not found and best.code != "external-torque" and unrelated(best.fit):

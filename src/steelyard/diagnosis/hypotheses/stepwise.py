@@ -62,7 +62,7 @@ FAST, HOLDS, SEEN = 0.5, 0.6, 1.0
 how many half widths of its interval."""
 
 
-STANDS_OUT, ABSORBED = 1.5, 0.01
+STANDS_OUT, ABSORBED = 1.6, 0.001
 """Times the gain of anything that is left and that the model does not absorb, by which a hypothesis
 has to explain more: what explains hardly more than others is one of many things that the model
 lacks."""
@@ -214,17 +214,17 @@ class _Tried:
 
 def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
     """The hypotheses that explain a log."""
-    others = [one for one in kinds if one not in FRICTION]
+    faults = [one for one in kinds if one not in FRICTION]
     believed: list[Believed] = []
     doubtful: set[tuple[str, tuple[str, ...], float]] = set()
     plain = scene_of(samples)
     scene, friction = _with_friction(plain)
-    candidates = candidates_of(scene, others)
+    candidates = candidates_of(scene, faults)
     first = _instead_of_friction(plain, scene, candidates) if friction else None
     if first is not None:
         believed.append(first.believed)
         scene, friction = _with_friction(first.scene)
-        candidates = candidates_of(scene, others)
+        candidates = candidates_of(scene, faults)
     found = weighed(scene, candidates)
     while len(believed) < MOST:
         sure = [one for one in found if one.is_sure and one.candidate.name not in doubtful]
@@ -249,8 +249,11 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
         rivals = tuple(one.believed.weighed for one in tried[1:] if one.score < limit)
         believed.append(replace(_resized(scene, best), rivals=rivals))
         scene, friction = _without_needless(_with_noise_left(best.scene), friction)
-        found = weighed(scene, candidates_of(scene, others))
-    left = max((one.worth for one in found if one.kept > ABSORBED), default=0.0)
+        found = weighed(scene, candidates_of(scene, faults))
+    others = [
+        one.worth for one in found if one.kept > ABSORBED and one.candidate.name not in doubtful
+    ]
+    left = max(others, default=0.0)
     told = [one for one in believed if one.weighed.worth > STANDS_OUT * left]
     doubted = [one.weighed for one in believed if one not in told]
     return Explanation(tuple(friction), tuple(told), (*doubted, *found[:MOST]), scene)
@@ -326,7 +329,9 @@ def _instead_of_friction(
 ) -> _Tried | None:
     """A hypothesis that explains a log better, alone, than all laws of friction (``scene``)."""
     plain = replace(plain, noise=scene.noise)
-    likely = [one for one in weighed(plain, candidates) if one.is_sure][:MOST_TRIED]
+    sure = [one for one in weighed(plain, candidates) if one.is_sure]
+    # what is small for one joint is large where it is of all
+    likely = sure[:MOST_TRIED] + [one for one in sure[MOST_TRIED:] if not one.candidate.joints]
     tried = [_tried(plain, one) for one in likely if _holds_when_fast(plain, one)]
     best = min(tried, key=lambda one: one.score, default=None)
     if best is None or best.score > weighed_score(scene) - TOLD_GAIN:
