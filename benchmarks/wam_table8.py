@@ -114,6 +114,8 @@ def table(folder: Path, *, printed: bool = False) -> dict[str, float | None]:
         for i, row in enumerate(ROWS)
         for k, name in enumerate(SOLUTIONS)
     }
+    for row, run in zip(ROWS, runs, strict=True):
+        figures[f"{row}_condition"] = float(np.linalg.cond(run.system(np.ones(7))[:, :-1]))
     figures["order_holds"] = float(
         first["ols"] <= first["fbpe"] <= min(first["boxed"], first["bpfc"])
     )
