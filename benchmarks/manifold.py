@@ -94,7 +94,9 @@ def campaign(make, seeds: range) -> dict[str, float]:
     }
 
 
-def formulations_figures(n_problems: int = 40) -> dict[str, float | None]:
+def formulations_figures(
+    n_problems: int = 40, n_on_rows: int = ROWS_PROBLEMS
+) -> dict[str, float | None]:
     """Time, iterations and early-stopped iterates of the formulations, over single bodies.
 
     ``manifold_solve_ms`` is `fit_on_manifold` from a triangular factor. The formulations "so3",
@@ -139,7 +141,7 @@ def formulations_figures(n_problems: int = 40) -> dict[str, float | None]:
             steps.setdefault(key, []).append(max(found.iterations, 1))
             good.setdefault(key, []).append(found.objective <= enough)
             off.setdefault(key, []).append(found.largest_off)
-        if done <= ROWS_PROBLEMS:
+        if done <= n_on_rows:
             _time_on_rows(rows_times, problem.F, problem.g, start)
         for key in ("quaternion", "matrix"):
             count, early_off, value = timed(
@@ -162,9 +164,9 @@ def formulations_figures(n_problems: int = 40) -> dict[str, float | None]:
         figures[f"speedup_over_{name}_per_iteration"] = (
             figures[f"{key}_ms_per_iteration"] / figures["so3_ms_per_iteration"]
         )
-        figures[f"speedup_over_{name}_per_iteration_on_rows"] = median(rows_times[key]) / median(
-            rows_times["so3"]
-        )
+        if rows_times:
+            on_rows = median(rows_times[key]) / median(rows_times["so3"])
+            figures[f"speedup_over_{name}_per_iteration_on_rows"] = on_rows
         figures[f"speedup_over_slsqp_{name}"] = figures[f"slsqp_{key}_ms"] / figures["so3_ms"]
     return figures
 

@@ -5,7 +5,8 @@
     python benchmarks/run.py NAME --json
     python benchmarks/run.py --quick          every goal without times that takes seconds
 
-With ``--json``, standard output is one object ``{"name", "figures", "goals", "machine"}``.
+With ``--json``, standard output is one object ``{"name", "figures", "goals", "machine"}``, and
+``"rows"`` for benchmarks that have a table.
 A figure that could not be measured, because a peer is absent, is null, and so is ``holds``
 of its goals. The exit code is 0 if every goal holds, 1 if not, 2 for bad arguments.
 
@@ -72,6 +73,8 @@ def report(benchmark: ModuleType, *, as_json: bool) -> int:
         "goals": [goal.as_json(figures) for goal in benchmark.GOALS],
         "machine": machine.describe(),
     }
+    if hasattr(benchmark, "rows"):
+        result["rows"] = benchmark.rows()
     if as_json:
         print(json.dumps(result, indent=2, allow_nan=False))
     else:

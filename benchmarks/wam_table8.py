@@ -18,8 +18,8 @@ recording, all joints with the same weight:
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
-from math import pi
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +32,7 @@ from steelyard.estimators.feasible import fit_feasible
 from steelyard.estimators.least_squares import ols, relative_error
 from steelyard.excitation.motions.fourier import FourierTrajectory
 from steelyard.knowledge.constraint_blocks import blocks
-from steelyard.knowledge.constraints import Box, Constraints, MassSum
+from steelyard.knowledge.constraints import Constraints
 from steelyard.logs.reading import read_log
 from steelyard.model.base_map import base_map
 from steelyard.model.model import Model
@@ -45,6 +45,10 @@ from steelyard.signals.prepare import prepare
 from steelyard.signals.processing import Processing
 from steelyard.simulation.simulate import Controller, Sensors, simulate
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
+
+from wam_paper import KD, KP, LOWER, MARGIN, OMEGA, Q0, TABLE_8, UPPER, A, B, known
+
 Array = NDArray[np.float64]
 
 NAME = "wam-table8"
@@ -54,41 +58,6 @@ ROBOT = Path(__file__).resolve().parents[1] / "examples" / "robots" / "wam.toml"
 FILES = tuple(f"rbtlog_traj{k}.dat" for k in range(1, 5))
 ROWS = ("identification", "validation_a", "validation_b", "validation_c")
 SOLUTIONS = ("ols", "bpfc", "fbpe", "boxed")
-PAPER = np.array(
-    [[6.60, 6.68, 6.64, 6.65], [7.16, 7.14, 7.01, 6.98], [8.47, 8.49, 8.44, 8.40],
-     [6.81, 6.79, 6.76, 6.74]]
-)  # fmt: skip
-"""Table 8, per cent: a row for each recording, a column for each solution."""
-# Table 5: velocity amplitudes a and b (rad/s) of five harmonics of 0.1 pi rad/s, and q0 (rad)
-A = np.array(
-    [[0.05, -0.29, 0.48, 0.55, 0.65], [0.03, 0.29, -0.23, 0.32, 0.82],
-     [-0.07, 0.40, 0.45, 0.40, -0.03], [0.14, -0.35, 0.15, 0.11, 0.93],
-     [0.21, 0.35, 0.16, -0.02, 0.03], [-0.11, 0.28, 0.36, -0.06, 0.33],
-     [-0.01, 0.24, 0.37, -0.45, 0.75]]
-)  # fmt: skip
-B = np.array(
-    [[0.19, -0.40, -0.18, 0.63, -0.46], [0.09, -0.08, 0.05, -0.02, 0.65],
-     [-0.49, 0.32, -0.26, -0.63, 0.06], [-0.14, 0.06, -0.13, -0.14, -0.03],
-     [-0.51, 0.14, 0.37, -0.15, -0.17], [0.13, 0.07, 0.67, -0.15, -0.22],
-     [0.24, 0.24, -0.22, -0.50, -0.52]]
-)  # fmt: skip
-Q0 = np.array([-0.29, 0.11, -0.02, 1.67, -2.41, 0.20, 0.58])
-OMEGA = 0.1 * pi
-# Table 4: gains of the computed torque, 1/s² and 1/s
-KP = (400.0, 204.1, 625.0, 400.0, 10_000.0, 10_000.0, 20_408.2)
-KD = (40.0, 28.6, 50.0, 40.0, 200.0, 200.0, 285.7)
-# Table 7: boxes that hold the centres of mass (m)
-LOWER = [
-    (-0.14, -0.174, -0.084), (-0.084, -0.174, -0.084), (-0.09, -0.55, -0.045),
-    (-0.045, -0.045, -0.05), (-0.045, -0.02, -0.045), (-0.045, -0.06, -0.02),
-    (-0.045, -0.045, -0.018),
-]  # fmt: skip
-UPPER = [
-    (0.14, 0.174, 0.346), (0.084, 0.174, 0.17), (0.04, 0.04, 0.045), (0.095, 0.045, 0.83),
-    (0.045, 0.1, 0.045), (0.045, 0.045, 0.06), (0.045, 0.045, 0.001),
-]  # fmt: skip
-MOST_KG = 27.0
-MARGIN = 1e-6
 # of the twin: not the paper's
 MASSES_KG = (10.0, 3.8, 1.8, 2.4, 0.6, 0.4, 0.1)
 VISCOUS = (1.6, 1.2, 0.4, 0.4, 0.02, 0.02, 0.002)
@@ -125,19 +94,6 @@ def wam() -> Model:
     return Model(Robot.from_dh_file(ROBOT)).with_widths({})
 
 
-def known(*, boxes: bool) -> Constraints:
-    """The paper's conditions: its 6×6 matrices with a margin, and the boxes if asked for."""
-    links = [f"link_{k}" for k in range(1, 8)]
-    if not boxes:
-        return Constraints(consistency="sousa", margin=MARGIN)
-    return Constraints(
-        consistency="sousa",
-        margin=MARGIN,
-        mass_sums=(MassSum(tuple(links), (None, MOST_KG)),),
-        com={name: Box(lo, up) for name, lo, up in zip(links, LOWER, UPPER, strict=True)},
-    )
-
-
 def table(folder: Path, *, printed: bool = False) -> dict[str, float | None]:
     """Table 8 from the four recordings in a folder; printed : with the paper's in brackets."""
     model = wam()
@@ -149,7 +105,7 @@ def table(folder: Path, *, printed: bool = False) -> dict[str, float | None]:
     errors = 100.0 * np.array([[relative_error(run, beta) for beta in betas] for run in runs])
     say("recording        " + " ".join(f"{name:>14}" for name in SOLUTIONS))
     for row, name in enumerate(ROWS):
-        beside = [f" ({PAPER[row, k]:.2f})" if printed else "" for k in range(4)]
+        beside = [f" ({TABLE_8[row, k]:.2f})" if printed else "" for k in range(4)]
         cells = [f"{errors[row, k]:.2f}{beside[k]}" for k in range(4)]
         say(f"{name:16} " + " ".join(f"{cell:>14}" for cell in cells))
     first = dict(zip(SOLUTIONS, errors[0], strict=True))
@@ -158,6 +114,8 @@ def table(folder: Path, *, printed: bool = False) -> dict[str, float | None]:
         for i, row in enumerate(ROWS)
         for k, name in enumerate(SOLUTIONS)
     }
+    for row, run in zip(ROWS, runs, strict=True):
+        figures[f"{row}_condition"] = float(np.linalg.cond(run.system(np.ones(7))[:, :-1]))
     figures["order_holds"] = float(
         first["ols"] <= first["fbpe"] <= min(first["boxed"], first["bpfc"])
     )

@@ -7,6 +7,7 @@ that ``steelyard`` itself exports, by room, in the order of the table in ``archi
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shutil
 from collections.abc import Mapping
@@ -31,6 +32,8 @@ parameters that of `Model.columns`.
 """
 ROOM_ROW = re.compile(r"^\| `(\w+)/` \|", re.MULTILINE)
 """A row of the table of rooms in ``architecture.md``."""
+PAPERS = Path(__file__).resolve().parents[1] / "benchmarks" / "papers.json"
+"""The rows that `python benchmarks/papers.py` keeps."""
 WITHOUT_PAGE = ("cli",)
 """The command line has a page that is written."""
 
@@ -141,8 +144,29 @@ def module_page(name: str) -> str:
 
 
 def write_registries(pages: Path) -> None:
-    """Make the tables of terms and methods that pages include, from the registries."""
-    write_folder(pages, {"terms.md": terms_table(), "methods.md": methods_table()})
+    """Make the tables that pages include: terms and methods, and the rows of the papers."""
+    texts = {"terms.md": terms_table(), "methods.md": methods_table(), "papers.md": papers_tables()}
+    write_folder(pages, texts)
+
+
+def papers_tables() -> str:
+    """MyST tables of what `python benchmarks/papers.py` found, one for each paper."""
+    rows = json.loads(PAPERS.read_text(encoding="utf-8"))
+    lines = []
+    for paper in dict.fromkeys(row["paper"] for row in rows):
+        mine = [row for row in rows if row["paper"] == paper]
+        agree = sum(row["status"] == "agrees" for row in mine)
+        lines += [f"**{paper}**: {len(mine)} rows, {agree} agree", ""]
+        lines += ["| where | what | paper | here | | command |", "|---|---|---|---|---|---|"]
+        for row in mine:
+            verdict = row["status"] if row["status"] == "agrees" else row["reason"]
+            if row["status"] == "text lacks it":
+                verdict = f"not computed: {verdict}"
+            cells = [row["where"], row["what"], row["printed"], row["ours"], verdict]
+            cells = [cell.replace("|", "\\|") for cell in cells]
+            lines.append("| " + " | ".join([*cells, f"`{row['command']}`"]) + " |")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def terms_table() -> str:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from paper_robots import BETA_T1, BETA_T2
+from paper_robots import BETA_T1, BETA_T2, CORRECTED_T2
 from scipy.linalg import sqrtm
 from seeds import every
 
@@ -21,11 +21,6 @@ from steelyard.model.model import Model
 from steelyard.model.typical_sizes import parameter_scale
 from steelyard.robot.inertia import pseudo_inertia
 from steelyard.testing.random_robots import random_robot
-
-CORRECTED_T2 = np.array(
-    [6.200951, -5.479049, 0.071966, -0.086967, 0.050999, 5.6, 6.5, -0.00075,
-     -0.719049, -0.009819, -0.009817, -0.00045, 0.72, 0.949999, 0.014966]
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from combinations import parsed
 from paper_robots import wam
-from project import BESIDE
+from wam_paper import OMEGA, Q0, A, B, known, table_6
 
 from steelyard.certificates.base_feasibility import base_feasibility, correct_base
 from steelyard.certificates.verify import verify
@@ -15,7 +14,7 @@ from steelyard.conic.settle import failing
 from steelyard.estimators.feasible import fit_feasible
 from steelyard.excitation.motions.fourier import FourierTrajectory
 from steelyard.knowledge.constraint_blocks import blocks
-from steelyard.knowledge.constraints import Box, Constraints, MassSum
+from steelyard.knowledge.constraints import Constraints
 from steelyard.model.base_map import base_map
 from steelyard.model.kernels import mass_matrix, torque, torque_regressor
 from steelyard.model.model import Model
@@ -23,65 +22,19 @@ from steelyard.model.typical_sizes import parameter_scale
 from steelyard.regression.compress import compress
 from steelyard.signals.motion import Measurements
 
-# Table 5: velocity amplitudes a and b (rad/s) of five harmonics, and q0 (rad)
-A = np.array(
-    [[0.05, -0.29, 0.48, 0.55, 0.65], [0.03, 0.29, -0.23, 0.32, 0.82],
-     [-0.07, 0.40, 0.45, 0.40, -0.03], [0.14, -0.35, 0.15, 0.11, 0.93],
-     [0.21, 0.35, 0.16, -0.02, 0.03], [-0.11, 0.28, 0.36, -0.06, 0.33],
-     [-0.01, 0.24, 0.37, -0.45, 0.75]]
-)  # fmt: skip
-B = np.array(
-    [[0.19, -0.40, -0.18, 0.63, -0.46], [0.09, -0.08, 0.05, -0.02, 0.65],
-     [-0.49, 0.32, -0.26, -0.63, 0.06], [-0.14, 0.06, -0.13, -0.14, -0.03],
-     [-0.51, 0.14, 0.37, -0.15, -0.17], [0.13, 0.07, 0.67, -0.15, -0.22],
-     [0.24, 0.24, -0.22, -0.50, -0.52]]
-)  # fmt: skip
-Q0 = np.array([-0.29, 0.11, -0.02, 1.67, -2.41, 0.20, 0.58])
-# Table 7: boxes that hold the centres of mass (m)
-LOWER = [
-    (-0.14, -0.174, -0.084), (-0.084, -0.174, -0.084), (-0.09, -0.55, -0.045),
-    (-0.045, -0.045, -0.05), (-0.045, -0.02, -0.045), (-0.045, -0.06, -0.02),
-    (-0.045, -0.045, -0.018),
-]  # fmt: skip
-UPPER = [
-    (0.14, 0.174, 0.346), (0.084, 0.174, 0.17), (0.04, 0.04, 0.045), (0.095, 0.045, 0.83),
-    (0.045, 0.1, 0.045), (0.045, 0.045, 0.06), (0.045, 0.045, 0.001),
-]  # fmt: skip
-
 
 @pytest.fixture(scope="module")
 def world():
     """Model, motion, published base parameters, and the regression of the OLS torques."""
-    path = BESIDE / "papers" / "wam_table6.tsv"
-    if not path.is_file():
-        pytest.skip(f"the published table is missing: {path}")
     model = Model(wam())
     base = base_map(model)
-    rows = [line.split("\t") for line in path.read_text().splitlines()[1:]]
-    ours = [parsed(text) for text in base.combinations("papers")]
-    published = {"ols": np.zeros(69), "boxes": np.zeros(69)}
-    for row in rows:
-        k = ours.index(parsed(row[0]))
-        published["ols"][k], published["boxes"][k] = float(row[2]), float(row[4])
-    plan = FourierTrajectory(model.robot.joint_names, 0.1 * np.pi, A, B, Q0)
+    published = {"ols": table_6(base, 1), "boxes": table_6(base, 3)}
+    plan = FourierTrajectory(model.robot.joint_names, OMEGA, A, B, Q0)
     motion = plan.evaluate(np.arange(0.0, 20.0, 0.01))
     W = torque_regressor(model, motion.q, motion.v, motion.a)[:, :, list(base.independent)]
     tau = W @ published["ols"]
     regression = compress(model, motion, Measurements(model.channels, tau))
     return model, base, motion, W, published, regression
-
-
-def known(consistency="sousa", *, boxes):
-    """The constraints of Sousa and Cortesão (2014), with their margin of 1e-6."""
-    links = [f"link_{k}" for k in range(1, 8)]
-    if not boxes:
-        return Constraints(consistency=consistency, margin=1e-6)
-    return Constraints(
-        consistency=consistency,
-        margin=1e-6,
-        mass_sums=(MassSum(tuple(links), (None, 27.0)),),
-        com={name: Box(lo, up) for name, lo, up in zip(links, LOWER, UPPER, strict=True)},
-    )
 
 
 def distance(W, one, other):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from experiments import chain_experiment, multisine_motion
+from gautier_venture_paper import TABLE_II, table_bodies
 from recorded import tx40_log, tx40_overlay, tx40_prior, tx40_processing, tx40_robot
 from seeds import every
 
@@ -32,98 +33,6 @@ from steelyard.robot.inertia import from_com, to_com
 from steelyard.signals.motion import Measurements, Motion
 from steelyard.testing.random_robots import random_body
 from steelyard.validation.held_out import validate_logs
-
-# Gautier and Venture (2013), Table II: a priori value, base, essential solution (SI units).
-TABLE_II = {
-    "ZZ1": (0.0392, 1.24, 0.315),
-    "Ia1": (0.362, 0.362, 0.362),
-    "Fv1": (7.96, 7.96, 7.93),
-    "Fs1": (6.79, 6.81, 6.86),
-    "off1": (0.0, 0.314, 0.314),
-    "XX2": (0.0163, -0.471, 0.0271),
-    "XY2": (0.000785, 0.0103, 0.00619),
-    "XZ2": (-0.0157, -0.149, -0.0405),
-    "YY2": (0.0881, 0.0881, 0.0881),
-    "YZ2": (0.000324, 0.00556, 0.000324),
-    "ZZ2": (0.0828, 1.08, 0.131),
-    "MX2": (0.392, 2.14, 0.0959),
-    "MY2": (-0.0072, 0.105, 0.0679),
-    "MZ2": (0.162, 0.162, 0.162),
-    "Ia2": (0.507, 0.507, 0.507),
-    "Fv2": (5.92, 5.93, 5.92),
-    "Fs2": (7.38, 7.47, 7.42),
-    "off2": (0.0, 0.86, 0.0),
-    "XX3": (0.0223, 0.13, 0.0691),
-    "XY3": (-0.000195, -0.00697, -0.000195),
-    "XZ3": (-0.0116, 0.0022, -0.0116),
-    "YY3": (0.0224, 0.0224, 0.0224),
-    "YZ3": (-0.00222, 0.00453, -0.00222),
-    "ZZ3": (0.00441, 0.108, 0.042),
-    "MX3": (0.0326, 0.0841, 0.0308),
-    "MY3": (0.0244, -0.631, -0.115),
-    "MZ3": (0.265, 0.265, 0.265),
-    "M3": (4.07, 4.07, 4.07),
-    "Ia3": (0.0829, 0.102, 0.0914),
-    "Fv3": (1.98, 1.99, 2.01),
-    "Fs3": (6.43, 6.41, 6.37),
-    "off3": (0.0, 0.448, 0.0),
-    "XX4": (0.109, 0.0056, 0.109),
-    "XY4": (2.9e-05, -0.00366, 2.9e-05),
-    "XZ4": (0.00135, -0.0026, 0.00135),
-    "YY4": (0.108, 0.108, 0.108),
-    "YZ4": (-0.00117, -0.00664, -0.00117),
-    "ZZ4": (0.00407, 0.00378, 0.00407),
-    "MX4": (0.0145, -0.0326, -0.0127),
-    "MY4": (-0.00724, -0.00755, -0.00724),
-    "MZ4": (-0.586, -0.586, -0.586),
-    "M4": (3.62, 3.62, 3.62),
-    "Ia4": (0.0341, 0.0315, 0.0303),
-    "Fv4": (1.06, 1.07, 1.07),
-    "Fs4": (2.72, 2.6, 2.67),
-    "off4": (0.0, -0.0606, 0.0),
-    "XX5": (0.00101, 0.00192, 0.00101),
-    "XY5": (0.0, -0.00093, 0.0),
-    "XZ5": (0.0, -0.00237, -0.000158),
-    "YY5": (0.001, 0.001, 0.001),
-    "YZ5": (-3.06e-06, 6.73e-05, -3.06e-06),
-    "ZZ5": (0.00101, 0.00393, 0.00101),
-    "MX5": (0.0, 0.00824, 0.0),
-    "MY5": (-0.00306, -0.0105, 0.00239),
-    "MZ5": (-0.00102, -0.00102, -0.00102),
-    "M5": (1.02, 1.02, 1.02),
-    "Ia5": (0.0361, 0.0322, 0.0346),
-    "Fv5": (1.24, 1.24, 1.24),
-    "Fs5": (2.62, 2.6, 2.62),
-    "off5": (0.0, 0.105, 0.0),
-    "XX6": (0.000353, 0.000471, 0.000353),
-    "XY6": (0.0, 0.000846, 0.0),
-    "XZ6": (0.0, 0.000353, 0.0),
-    "YY6": (0.000353, 0.000353, 0.000353),
-    "YZ6": (0.0, -0.000441, 0.0),
-    "ZZ6": (0.0, 0.000704, 0.0),
-    "MX6": (0.0, 0.00107, 0.0),
-    "MY6": (0.0, -0.00371, 0.0),
-    "MZ6": (0.0084, 0.0084, 0.0084),
-    "M6": (0.2, 0.2, 0.2),
-    "Ia6": (0.0114, 0.011, 0.0112),
-    "Fv6": (0.694, 0.64, 0.637),
-    "Fs6": (0.0, 0.42, 0.408),
-    "off6": (0.0, 0.188, 0.174),
-    "Fvm6": (0.592, 0.604, 0.598),
-    "Fsm6": (1.88, 1.78, 1.81),
-}
-
-
-def by_column(which):
-    """A column of the table by name: 0 the prior, 1 the base solution, 2 the essential one."""
-    return {name: values[which] for name, values in TABLE_II.items()}
-
-
-def table_bodies(which):
-    """phi (4, 10) of links 3 to 6, the only ones with ten parameters in the table."""
-    order = ("M", "MX", "MY", "MZ", "XX", "XY", "YY", "XZ", "YZ", "ZZ")
-    values = by_column(which)
-    return np.array([[values[f"{symbol}{k}"] for symbol in order] for k in range(3, 7)])
 
 
 def test_the_norms_below_table_ii_come_out():

@@ -1,4 +1,4 @@
-"""Gautier and Khalil (1992) reproduced: a reduced version of ``benchmarks/run.py gautier-khalil``.
+"""Gautier and Khalil (1992) reproduced, beside the rows of ``benchmarks/run.py papers``.
 
 The paper states no joint limits; those of `gautier_khalil_paper` make its random sequences come
 out. Its noise draws are not known either, so sizes are compared by orders, and bounds exactly.
@@ -6,12 +6,9 @@ out. Its noise draws are not known either, so sizes are compared by orders, and 
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import gautier_khalil_paper as paper
 import numpy as np
 import pytest
-from project import ROOT
 
 from steelyard.excitation.points.conditioning import condition_number
 from steelyard.excitation.points.perturbation import solution_sigma
@@ -53,24 +50,6 @@ def test_optimum_sequences_of_table_2(designs):
     for design in designs.values():
         assert design.idle == ("joint_1",)
         assert condition_number(design.matrix) == design.condition
-
-
-def test_benchmark_runs(monkeypatch, designs, capsys):
-    """The tables of the benchmark are made, with little time, and have the figures of its goals."""
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    tables = import_module("gautier_khalil_tables")
-    goals = import_module("gautier_khalil").GOALS
-    figures = tables.table_2_random(1)
-    figures |= tables.table_2_optimum(tables.designs(0.02)) | tables.contenders(0.02)
-    for r, design in designs.items():
-        figures |= tables.noise_tables(r, design, 1) | tables.sigma_tables(r, design)
-        assert figures[f"gk_bounds_broken_r{r}"] == 0.0
-    tables.appendix()
-    names = {goal.figure for goal in goals}
-    assert names - set(figures) == {"gk_motion_limits_broken"}
-    printed = capsys.readouterr().err
-    for number in range(2, 13):
-        assert f"Table {number}" in printed
 
 
 @pytest.mark.parametrize("kind", ["Y", "W", "YW"])
