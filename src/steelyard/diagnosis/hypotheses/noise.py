@@ -1,4 +1,4 @@
-"""Noise of torques: white, and slow beside it, such as drift, temperature and what no model has.
+"""Noise of torques: white, and slow beside it, such as drift with temperature.
 
 A hypothesis is judged by rows that are independent of each other. The residual of each joint is
 taken as white noise and an Ornstein-Uhlenbeck process,

@@ -60,12 +60,10 @@ BROUGHT = 0.5
 FAST, HOLDS, SEEN = 0.5, 0.6, 1.0
 """Share of its rms speed beyond which a joint is fast; share of a size that has to be there, and
 how many half widths of its interval."""
-
-
 STANDS_OUT, ABSORBED = 1.6, 0.001
 """Times the gain of anything that is left and that the model does not absorb, by which a hypothesis
 has to explain more: what explains hardly more than others is one of many things that the model
-lacks."""
+lacks. Set between a recording of a KUKA LWR4+ and a true gain of a UR5: 1.5 and 2 fail one each."""
 SHARE_OF_ITSELF = Kind("share", "log", lambda one: "")
 """The size of a hypothesis as a share of what it was."""
 
@@ -235,8 +233,8 @@ def explained(samples: Samples, kinds: Sequence[Kind] = SMALL) -> Explanation:
             doubtful |= {one.candidate.name for one in found if one.kind is sure[0].kind}
             continue
         near = sure[0].worth - max(AS_GOOD, AS_GOOD_SHARE * sure[0].worth)
-        tried = [_tried(scene, one) for one in sure if one.worth > near][:MOST_TRIED]
-        tried = sorted(tried, key=lambda one: one.score)
+        rivalling = [one for one in sure if one.worth > near][:MOST_TRIED]
+        tried = sorted((_tried(scene, one) for one in rivalling), key=lambda one: one.score)
         best = tried[0]
         gained = weighed_score(scene) - best.score
         hoped = best.believed.weighed.worth
